@@ -168,7 +168,7 @@ struct inferred {
 
 /* What people want to know of a gate that failed: a path of recorded durations may still lead
  * through guessed dependencies only. */
-static int gate(const struct options *options, const struct inferred *inferred)
+static int check_inferred(const struct options *options, const struct inferred *inferred)
 {
     struct rp_err err = RP_ERR_INIT;
     bool by_path = inferred->of_path >= inferred->of_dependencies;
@@ -187,7 +187,7 @@ static int gate(const struct options *options, const struct inferred *inferred)
 }
 
 /* --json, --roofline ... choose what is printed; none of them: all, for people. */
-static struct rp_wish wish(const struct options *options, bool chosen)
+static struct rp_wish request_for(const struct options *options, bool chosen)
 {
     struct rp_wish ret = {.folder = options->folder, .full = options->full};
 
@@ -208,7 +208,7 @@ static int make_parts(struct rp_inputs *in, const struct options *options, struc
         .steps = options->full,
         .roofline = options->roofline,
         .ranking =
-            wish(options, options->analysis).print != RP_PRINT_NOTHING || options->folder != NULL,
+            request_for(options, options->analysis).print != RP_PRINT_NOTHING || options->folder != NULL,
         .roof = &options->roof.roof,
     };
 
@@ -216,13 +216,13 @@ static int make_parts(struct rp_inputs *in, const struct options *options, struc
 }
 
 static int put_parts(const struct rp_inputs *in, const struct options *options,
-                     const struct rp_parts *parts, struct rp_pending *pending, struct rp_buf *text,
+                     const struct rp_parts *parts, struct rp_file_set *pending, struct rp_buf *text,
                      struct rp_err *err)
 {
-    struct rp_wish for_dag = wish(options, options->json);
-    struct rp_wish for_roofline = wish(options, options->roofline);
-    struct rp_wish for_waves = wish(options, options->thread_trace);
-    struct rp_wish for_ranking = wish(options, options->analysis);
+    struct rp_wish for_dag = request_for(options, options->json);
+    struct rp_wish for_roofline = request_for(options, options->roofline);
+    struct rp_wish for_waves = request_for(options, options->thread_trace);
+    struct rp_wish for_ranking = request_for(options, options->analysis);
     int rc = 0;
 
     for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
@@ -259,7 +259,7 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
                        struct inferred *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_parts_free) struct rp_parts parts = {0};
-    rp_cleanup(rp_pending_drop) struct rp_pending pending = {0};
+    rp_cleanup(rp_pending_drop) struct rp_file_set pending = {0};
     int rc = make_parts(in, options, &parts, err);
 
     rp_work_at(&in->work, RP_WORK_WRITE, 0);
@@ -328,7 +328,7 @@ static int analyze(char *const *paths, size_t count, const struct options *optio
     if (rc < 0)
         return rp_cli_error(&err);
     code = rp_cli_result(rp_buf_text(&text));
-    return code == RP_OK ? gate(options, &inferred) : code;
+    return code == RP_OK ? check_inferred(options, &inferred) : code;
 }
 
 /* Results beside what they are of are the rule; a trace may have the name of one. */

@@ -279,14 +279,14 @@ static size_t distance(const char *a, const char *b)
 }
 
 /** The nearest names, each once. */
-struct near {
+struct nearest {
     const char *wanted;
     char *names[MOST_NAMES];
     size_t distances[MOST_NAMES], count;
     bool more; /**< there are others, less near */
 };
 
-static void add_near(struct near *near, const char *text, size_t len)
+static void add_near(struct nearest *near, const char *text, size_t len)
 {
     char *name = strndup(text, len);
     size_t far = name ? distance(near->wanted, name) : 0, at = 0;
@@ -315,7 +315,7 @@ static void add_near(struct near *near, const char *text, size_t len)
 }
 
 /* Names like the one that was asked for; when there are none, what there is. */
-static void put_near(struct near *near, const char *none, struct rp_buf *text)
+static void put_near(struct nearest *near, const char *none, struct rp_buf *text)
 {
     const size_t most_distance = strlen(near->wanted) / 2;
     size_t like = 0;
@@ -336,7 +336,7 @@ static void put_near(struct near *near, const char *none, struct rp_buf *text)
 static void find_near(const struct rp_history *history, const char *program, const char *line,
                       struct rp_buf *text)
 {
-    struct near near = {.wanted = program ? program : line};
+    struct nearest near = {.wanted = program ? program : line};
 
     for (size_t i = 0; i < history->count; i++) {
         const char *config = history->results[i].config;

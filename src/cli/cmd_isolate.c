@@ -489,7 +489,7 @@ static void check(const char *folder, const struct rp_environment *env, enum rp_
     rp_autofree char *reason = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_self_check(env, device, folder, &label, &reason, &err) < 0)
+    if (rp_capture_self_check(env, device, folder, &label, &reason, &err) < 0)
         rp_cli_note("the capture is not checked: %s", err.text);
     else
         rp_page_words(&page, strcmp(label, "deterministic") == 0 ? RP_INK_GREEN : RP_INK_YELLOW, 0,

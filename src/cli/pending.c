@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/path.h"
 
-int rp_pending_write(struct rp_pending *pending, const char *path, const struct rp_buf *text,
+int rp_pending_write(struct rp_file_set *pending, const char *path, const struct rp_buf *text,
                      struct rp_err *err)
 {
     size_t at = pending->count;
@@ -30,7 +30,7 @@ int rp_pending_write(struct rp_pending *pending, const char *path, const struct 
     return rc < 0 ? rp_wrap(err, "cannot write %s", path) : 0;
 }
 
-int rp_pending_commit(struct rp_pending *pending, struct rp_err *err)
+int rp_pending_commit(struct rp_file_set *pending, struct rp_err *err)
 {
     for (size_t i = 0; i < pending->count; i++) {
         if (rename(pending->files[i].partial, pending->files[i].path) != 0)
@@ -42,7 +42,7 @@ int rp_pending_commit(struct rp_pending *pending, struct rp_err *err)
     return 0;
 }
 
-void rp_pending_drop(struct rp_pending *pending)
+void rp_pending_drop(struct rp_file_set *pending)
 {
     for (size_t i = 0; i < pending->count; i++) {
         if (pending->files[i].partial)

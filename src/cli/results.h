@@ -13,13 +13,13 @@
 
 struct rp_buf;
 struct rp_err;
-struct rp_pending;
+struct rp_file_set;
 
 /** What a result is wanted for. */
 struct rp_wish {
     enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
     const char *folder;         /**< the JSON also goes to a file there; NULL: not */
-    struct rp_pending *pending; /**< of the files there; NULL: each appears at once */
+    struct rp_file_set *pending; /**< of the files there; NULL: each appears at once */
     bool full;                  /**< dag.json with every kernel and copy */
 };
 

@@ -114,7 +114,7 @@ static int take_captured_gpu(const char *folder, struct rp_err *err)
     return 0;
 }
 
-int rp_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
+int rp_capture_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
                   char **ret_label, char **ret_reason, struct rp_err *err)
 {
     rp_autoclose int fd = rp_memfd("self_check", MFD_CLOEXEC);

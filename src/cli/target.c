@@ -24,7 +24,7 @@ void rp_cli_warn_about_target(const char *executable, enum rp_device device)
     if (device != RP_DEVICE_SOFTWARE)
         return;
     rp_device_software(&gfx, &product);
-    switch (rp_offload_fit(executable, gfx, xnack, targets, sizeof targets)) {
+    switch (rp_program_fits_gpu(executable, gfx, xnack, targets, sizeof targets)) {
     case RP_OFFLOAD_FITS:
         return;
     case RP_OFFLOAD_OTHER_GPU:

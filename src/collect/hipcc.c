@@ -10,7 +10,7 @@
 #include "collect/environment.h"
 
 /* What the user's arguments ask for, as far as our additions depend on it. */
-struct wish {
+struct asked {
     bool arch;     /**< an architecture is named */
     bool optimise; /**< an -O level is given */
     bool language; /**< -x is given: leave the languages alone */
@@ -88,7 +88,7 @@ static bool is_hip_source(const char *arg)
     return language && strcmp(language, "hip") == 0;
 }
 
-static void note_option(struct wish *wish, const char *arg)
+static void note_option(struct asked *wish, const char *arg)
 {
     static const char *const no_link[] = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", NULL};
     static const char *const device[] = {"--cuda-device-only", "--offload-device-only", "--genco",
@@ -102,9 +102,9 @@ static void note_option(struct wish *wish, const char *arg)
     wish->device_only |= is_one_of(arg, device);
 }
 
-static struct wish read_wish(char *const *user)
+static struct asked read_asked(char *const *user)
 {
-    struct wish wish = {.links = true};
+    struct asked wish = {.links = true};
 
     for (; *user; user++) {
         if ((*user)[0] != '-' || !(*user)[1]) {
@@ -158,7 +158,7 @@ static void add_user(struct args *args, char *const *user, bool set_language)
 static void add_private(struct args *args, const struct rp_environment *env, char *const *user)
 {
     const char *root = env->rocm_root;
-    struct wish wish = read_wish(user);
+    struct asked wish = read_asked(user);
     rp_autofree char *llvm = strndup(env->compiler, strlen(env->compiler) - strlen("/bin/clang++"));
     const char *version;
 
@@ -211,7 +211,7 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
     if (env->rocm_kind == RP_ROCM_PRIVATE) {
         add_private(&args, env, user);
     } else {
-        struct wish wish = read_wish(user);
+        struct asked wish = read_asked(user);
         if (env->gpu_reason && (wish.sources || wish.rdc) && !wish.arch)
             add(&args, strdup("--offload-arch=gfx942")); /* hipcc would ask the missing GPU */
         add_user(&args, user, false);

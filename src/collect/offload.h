@@ -15,7 +15,7 @@
  * or off.
  * @param ret_targets  written with OTHER_GPU: the GPUs it is for, separated by ", "
  */
-enum rp_offload_fit rp_offload_fit(const char *path, const char *gfx, bool xnack, char *ret_targets,
+enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool xnack, char *ret_targets,
                                    size_t room);
 
 #endif

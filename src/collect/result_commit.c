@@ -227,16 +227,16 @@ static int commit(const char *dir, const char *partial, struct rp_err *err)
 
 /* --- alone and undisturbed ----------------------------------------------------------------- */
 
-struct quiet {
+struct held_signals {
     int lock;
     sigset_t mask;
 };
 
 /* Two runs with the same folder commit one after the other; file systems without locks leave that
  * to their users. */
-static struct quiet begin(const char *dir)
+static struct held_signals begin(const char *dir)
 {
-    struct quiet quiet = {.lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct held_signals quiet = {.lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     sigset_t all;
 
     /* The wait for the other run first: it may be long, and Ctrl-C must end it. */
@@ -247,7 +247,7 @@ static struct quiet begin(const char *dir)
     return quiet;
 }
 
-static void end(struct quiet *quiet)
+static void end(struct held_signals *quiet)
 {
     if (quiet->lock >= 0)
         close(quiet->lock);
@@ -256,7 +256,7 @@ static void end(struct quiet *quiet)
 
 int rp_result_commit(const char *dir, const char *partial, struct rp_err *err)
 {
-    struct quiet quiet = begin(dir);
+    struct held_signals quiet = begin(dir);
     int rc = commit(dir, partial, err);
 
     end(&quiet);
@@ -265,7 +265,7 @@ int rp_result_commit(const char *dir, const char *partial, struct rp_err *err)
 
 int rp_result_settle(const char *dir, struct rp_err *err)
 {
-    struct quiet quiet = begin(dir);
+    struct held_signals quiet = begin(dir);
     int rc = settle(dir, err);
 
     end(&quiet);

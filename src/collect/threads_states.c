@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 /* A wave's states while they are made: neighbours that are equal become one. */
-struct line {
+struct state_run {
     struct rp_states *all;
     struct rp_buf *to;
     unsigned state;
@@ -29,7 +29,7 @@ static bool remember(struct rp_states *s, unsigned state, uint64_t clock, int ch
     return true;
 }
 
-static void finish(struct line *l)
+static void finish(struct state_run *l)
 {
     if (l->end == l->begin)
         return;
@@ -40,7 +40,7 @@ static void finish(struct line *l)
     l->begin = l->end;
 }
 
-static void go_on(struct line *l, unsigned state, uint64_t until)
+static void go_on(struct state_run *l, unsigned state, uint64_t until)
 {
     if (until == l->end)
         return;
@@ -53,7 +53,7 @@ static void go_on(struct line *l, unsigned state, uint64_t until)
 int rp_states_add(struct rp_states *states, const struct rp_threads_wave *wave,
                   const struct rp_threads_row *rows, struct rp_buf *to)
 {
-    struct line l = {.all = states, .to = to, .begin = wave->begin, .end = wave->begin};
+    struct state_run l = {.all = states, .to = to, .begin = wave->begin, .end = wave->begin};
 
     rp_buf_puts(to, "[");
     for (uint32_t i = 0; i < wave->row_count; i++) {

@@ -20,7 +20,7 @@ static bool are_of_two_runs(const struct rp_life *a, const struct rp_life *b)
                                                 : !related);
 }
 
-static int say(const struct rp_life *a, const struct rp_life *b, const struct rp_note_sink *notes,
+static int note_difference(const struct rp_life *a, const struct rp_life *b, const struct rp_note_sink *notes,
                struct rp_err *err)
 {
     /* Nobody knows whether it is one script or one program again: adding both up may be a time of
@@ -73,7 +73,7 @@ int rp_warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *ru
             const bool other = known && strcmp(lives[i].command, lives[j].command) != 0;
 
             if ((other || (of_run[i] && of_run[j])) && are_of_two_runs(&lives[j], &lives[i]))
-                return say(&lives[j], &lives[i], &in->notes, err);
+                return note_difference(&lives[j], &lives[i], &in->notes, err);
         }
     return 0;
 }

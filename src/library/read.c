@@ -31,7 +31,7 @@ static struct rp_quantity known_if(bool is_known, double value)
     return (struct rp_quantity){.known = is_known, .value = value};
 }
 
-static int hand_out(struct rp_quantity quantity, double *ret)
+static int give_number(struct rp_quantity quantity, double *ret)
 {
     if (!quantity.known)
         return 0;
@@ -98,7 +98,7 @@ int rocm_perf_number(const struct rocm_perf *run, enum rocm_perf_number which, d
     if (!of_profile(run->parts.ranking.profile, which, &quantity) &&
         !of_graph(&run->parts.dag, has_dag, which, &quantity))
         return NO_SUCH;
-    return run->state == RP_RUN_ANALYSED ? hand_out(quantity, ret) : 0;
+    return run->state == RP_RUN_ANALYSED ? give_number(quantity, ret) : 0;
 }
 
 const char *rocm_perf_text(const struct rocm_perf *run, enum rocm_perf_text which)
@@ -228,7 +228,7 @@ int rocm_perf_kernel_number(const struct rocm_perf *run, size_t kernel,
         !of_summary(run->kernels[kernel].summary, which, &quantity) &&
         !of_roofline(run->kernels[kernel].roofline, which, &quantity))
         return NO_SUCH;
-    return hand_out(quantity, ret);
+    return give_number(quantity, ret);
 }
 
 const char *rocm_perf_kernel_text(const struct rocm_perf *run, size_t kernel,
@@ -276,7 +276,7 @@ int rocm_perf_path_ns(const struct rocm_perf *run, size_t index, double *ret)
 {
     if (!ret || index >= rocm_perf_path_count(run))
         return NO_SUCH;
-    return hand_out(known((double)run->parts.dag.shares[index].path_ns), ret);
+    return give_number(known((double)run->parts.dag.shares[index].path_ns), ret);
 }
 
 /* --- everything ------------------------------------------------------------------------------- */

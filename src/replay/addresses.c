@@ -6,7 +6,7 @@
 #include "replay/replay.h"
 
 /* Where two ranges meet, either will do. */
-static int by_place(const void *key, const void *element)
+static int by_range(const void *key, const void *element)
 {
     const uint64_t value = *(const uint64_t *)key;
     const struct rp_replay_range *range = element;
@@ -28,7 +28,7 @@ static struct span span_of(const struct rp_addresses *a)
 
 static bool is_in_range(const struct rp_addresses *a, uint64_t value)
 {
-    return bsearch(&value, a->ranges, a->count, sizeof *a->ranges, by_place) != NULL;
+    return bsearch(&value, a->ranges, a->count, sizeof *a->ranges, by_range) != NULL;
 }
 
 bool rp_addresses_have(const struct rp_addresses *a, uint64_t value)

@@ -361,7 +361,7 @@ static void warn(const struct rp_replay *r)
 /* What ends it before the kernel is loaded is a matter of this machine. */
 static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
 {
-    struct rp_self_check check = {0};
+    struct rp_replay_self_check check = {0};
     struct rp_err err = RP_ERR_INIT;
 
     /* On the device of the capture. */

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-static const enum rp_number_type types[] = {RP_F32, RP_F64};
+static const enum rp_number_type rounded_types[] = {RP_F32, RP_F64};
 
-enum { TYPES = sizeof types / sizeof *types };
+enum { ROUNDED_TYPES = sizeof rounded_types / sizeof *rounded_types };
 
 /* Small integers look like denormal numbers. */
 static bool is_number(enum rp_number_type type, uint64_t bits)
@@ -15,15 +15,16 @@ static bool is_number(enum rp_number_type type, uint64_t bits)
 
 static void note_number(struct rp_off *off, unsigned i, const uint8_t *got, const uint8_t *expected)
 {
-    const unsigned width = rp_number_shape(types[i]).bytes;
+    const unsigned width = rp_number_shape(rounded_types[i]).bytes;
     uint64_t a = 0, b = 0, steps;
 
     memcpy(&a, got, width);
     memcpy(&b, expected, width);
     if (a == b)
         return;
-    steps = rp_number_steps(types[i], a, b);
-    if (steps > RP_OFF_MOST_STEPS || !is_number(types[i], a) || !is_number(types[i], b))
+    steps = rp_number_steps(rounded_types[i], a, b);
+    if (steps > RP_OFF_MOST_STEPS || !is_number(rounded_types[i], a) ||
+        !is_number(rounded_types[i], b))
         off->far[i] = true;
     off->steps[i] = steps > off->steps[i] ? steps : off->steps[i];
 }
@@ -52,7 +53,7 @@ bool rp_off_is_near(const struct rp_off *off, enum rp_number_type *ret_type, uin
 
     if (!off->words || (off->far[0] && off->far[1]))
         return false;
-    *ret_type = types[wide];
+    *ret_type = rounded_types[wide];
     *ret_steps = off->steps[wide];
     return true;
 }

@@ -20,7 +20,7 @@ static const uint64_t MOST_WORK = (uint64_t)1 << 32;
 
 struct look {
     struct rp_replay *r;
-    struct rp_self_check *check;
+    struct rp_replay_self_check *check;
     struct rp_replay_verdict verdict;
     uint64_t hash;
 };
@@ -63,7 +63,7 @@ static int look_at_page(void *data, const struct rp_capture_memory *m, uint64_t 
     return rc;
 }
 
-static int one_run(struct rp_replay *r, struct rp_self_check *check, struct rp_err *err)
+static int check_once(struct rp_replay *r, struct rp_replay_self_check *check, struct rp_err *err)
 {
     struct look look = {.r = r, .check = check, .hash = 0xcbf29ce484222325};
     double us;
@@ -94,7 +94,7 @@ static int one_run(struct rp_replay *r, struct rp_self_check *check, struct rp_e
 /* Sums in another order are near each other, as numbers of some type; what an order of arrival
  * decides varies. The same memory each time, another one than the program had, means that something
  * is not in the capture. */
-static void judge(struct rp_self_check *check)
+static void judge(struct rp_replay_self_check *check)
 {
     bool near = false;
 
@@ -133,7 +133,7 @@ static bool has_taken_long(const struct rp_replay *r, time_t begin, uint64_t *wo
 }
 
 void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg, unsigned runs,
-                       struct rp_self_check *ret)
+                       struct rp_replay_self_check *ret)
 {
     struct rp_err err = RP_ERR_INIT;
     const time_t begin = time(NULL);
@@ -142,7 +142,7 @@ void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kerna
 
     for (unsigned i = 0; i < runs && rc == 0 && (i == 0 || !has_taken_long(r, begin, &work)); i++) {
         rp_replay_at(r, RP_REPLAY_AT_SELF, i, runs);
-        rc = one_run(r, ret, &err);
+        rc = check_once(r, ret, &err);
     }
     if (rc == 0) {
         judge(ret);
@@ -152,7 +152,7 @@ void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kerna
     snprintf(ret->reason, sizeof ret->reason, "%s", err.text);
 }
 
-void rp_self_check_print(const struct rp_self_check *check, const struct rp_replay *r,
+void rp_self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
                          const char *rocm)
 {
     static const char *const labels[] = {"unknown", "deterministic", "order-dependent",

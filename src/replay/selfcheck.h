@@ -19,7 +19,7 @@ enum rp_self_label {
 
 enum { RP_SELF_NUMBER_TYPES = 4 };
 
-struct rp_self_check {
+struct rp_replay_self_check {
     enum rp_self_label label;
     char reason[RP_ERR_TEXT_BYTES]; /**< "": none is needed */
     unsigned runs, equal_runs;
@@ -33,9 +33,9 @@ struct rp_self_check {
 
 /** Runs the captured kernel. Memory is mapped. */
 void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg, unsigned runs,
-                       struct rp_self_check *ret);
+                       struct rp_replay_self_check *ret);
 /** As a file. @param gpu  "": not known */
-void rp_self_check_print(const struct rp_self_check *check, const struct rp_replay *r,
+void rp_self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
                          const char *rocm);
 
 #endif

@@ -343,8 +343,9 @@ static int move_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
     return rc;
 }
 
-static int keep(struct rp_replay *r, const struct rp_replay_kernel *k,
-                const struct rp_replay_span *spans, size_t count, uint8_t **ret, struct rp_err *err)
+static int keep_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
+                      const struct rp_replay_span *spans, size_t count, uint8_t **ret,
+                      struct rp_err *err)
 {
     uint64_t total = 0;
 
@@ -361,17 +362,18 @@ static int keep(struct rp_replay *r, const struct rp_replay_kernel *k,
 
 int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
-    return keep(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+    return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
 }
 
 int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
-    int rc = keep(r, k, k->segments, k->segment_count, &k->loaded, err);
+    int rc = keep_spans(r, k, k->segments, k->segment_count, &k->loaded, err);
 
     return rc < 0 ? rc : rp_replay_keep_code(r, k, err);
 }
 
-static int check_code(struct rp_replay *r, const struct rp_replay_kernel *k, struct rp_err *err)
+static int check_loaded_code(struct rp_replay *r, const struct rp_replay_kernel *k,
+                             struct rp_err *err)
 {
     return k->loaded_fixed ? move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err)
                            : 0;
@@ -379,10 +381,10 @@ static int check_code(struct rp_replay *r, const struct rp_replay_kernel *k, str
 
 int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
 {
-    int rc = check_code(r, &r->original, err);
+    int rc = check_loaded_code(r, &r->original, err);
 
     for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++)
-        rc = check_code(r, &r->candidates[i], err);
+        rc = check_loaded_code(r, &r->candidates[i], err);
     return rc < 0 ? rc : rp_replay_check_copy(r, err);
 }
 

@@ -30,7 +30,7 @@ static uint64_t bytes_of(const struct rp_watch *w, size_t first, size_t count)
 }
 
 /* As many margins as the stage has room for. */
-static size_t batch(const struct rp_watch *w, size_t first)
+static size_t margins_at_once(const struct rp_watch *w, size_t first)
 {
     uint64_t bytes = 0;
     size_t count = 0;
@@ -79,7 +79,7 @@ int rp_watch_prepare(struct rp_replay *r, struct rp_err *err)
         return 0;
     clear_packets(r->queue);
     for (size_t first = 0, count; first < w->count && rc == 0; first += count) {
-        count = batch(w, first);
+        count = margins_at_once(w, first);
         memset(r->stage, PATTERN, bytes_of(w, first, count));
         rc = rp_replay_move_margins(r, w->margins + first, count, true, err);
     }
@@ -116,7 +116,7 @@ int rp_watch_look(struct rp_replay *r, struct rp_err *err)
     for (size_t first = 0, count; first < w->count && rc == 0; first += count) {
         const uint8_t *got = r->stage;
 
-        count = batch(w, first);
+        count = margins_at_once(w, first);
         rc = rp_replay_move_margins(r, w->margins + first, count, false, err);
         for (size_t i = first; i < first + count && rc == 0; i++) {
             const struct rp_margin *m = &w->margins[i];

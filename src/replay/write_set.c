@@ -29,7 +29,7 @@ static const struct way {
     [RP_FLIP_BYTES] = {.seed = 0x299f31d0},
 };
 
-static int by_place(const void *a, const void *b)
+static int by_page(const void *a, const void *b)
 {
     const struct rp_write_page *x = a, *y = b;
 
@@ -43,7 +43,7 @@ struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t r
 {
     const struct rp_write_page wanted = {.region = region, .page = page};
 
-    return set->sorted ? bsearch(&wanted, set->pages, set->sorted, sizeof wanted, by_place) : NULL;
+    return set->sorted ? bsearch(&wanted, set->pages, set->sorted, sizeof wanted, by_page) : NULL;
 }
 
 int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page, struct rp_err *err)
@@ -70,7 +70,7 @@ int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page,
 void rp_write_set_sort(struct rp_write_set *set)
 {
     if (set->sorted < set->count)
-        qsort(set->pages, set->count, sizeof *set->pages, by_place);
+        qsort(set->pages, set->count, sizeof *set->pages, by_page);
     set->sorted = set->count;
 }
 

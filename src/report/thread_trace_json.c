@@ -284,19 +284,19 @@ static void put_waves(struct rp_buf *buf, const struct rp_thread_trace *t)
 
 /* --- source lines -------------------------------------------------------------------------- */
 
-struct line {
+struct source_line {
     const char *source;
     struct rp_att_sums sums;
 };
 
 static int compare_sources(const void *a, const void *b)
 {
-    return strcmp(((const struct line *)a)->source, ((const struct line *)b)->source);
+    return strcmp(((const struct source_line *)a)->source, ((const struct source_line *)b)->source);
 }
 
 static int compare_cycles(const void *a, const void *b)
 {
-    const struct line *l = a, *r = b;
+    const struct source_line *l = a, *r = b;
     uint64_t left = l->sums.latency_cycles + l->sums.idle_cycles;
     uint64_t right = r->sums.latency_cycles + r->sums.idle_cycles;
 
@@ -307,7 +307,7 @@ static int compare_cycles(const void *a, const void *b)
 
 static void put_lines(struct rp_buf *buf, const struct rp_thread_trace *t)
 {
-    rp_autofree struct line *lines = calloc(t->instruction_count + 1, sizeof *lines);
+    rp_autofree struct source_line *lines = calloc(t->instruction_count + 1, sizeof *lines);
     size_t count = 0, kept = 0;
 
     rp_buf_puts(buf, ",\n     \"source_lines\": [");
@@ -317,7 +317,7 @@ static void put_lines(struct rp_buf *buf, const struct rp_thread_trace *t)
     }
     for (size_t i = 0; i < t->instruction_count; i++)
         if (t->instructions[i].source[0] && t->instructions[i].sums.executed)
-            lines[count++] = (struct line){t->instructions[i].source, t->instructions[i].sums};
+            lines[count++] = (struct source_line){t->instructions[i].source, t->instructions[i].sums};
     qsort(lines, count, sizeof *lines, compare_sources);
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || strcmp(lines[kept - 1].source, lines[i].source) != 0) {

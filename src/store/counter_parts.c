@@ -18,7 +18,7 @@
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
+static uint64_t rp_counters_mix(uint64_t hash, const void *bytes, size_t len)
 {
     const unsigned char *p = bytes;
 
@@ -30,25 +30,25 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
 /* No two processes have the same dispatches at the same nanoseconds. 0: times are not known. */
 static uint64_t contents_of(const struct rp_counters *set)
 {
-    uint64_t hash = mix(0xcbf29ce484222325u, &set->first_ns, sizeof set->first_ns);
+    uint64_t hash = rp_counters_mix(0xcbf29ce484222325u, &set->first_ns, sizeof set->first_ns);
 
     if (!set->last_ns)
         return 0;
-    hash = mix(hash, &set->last_ns, sizeof set->last_ns);
+    hash = rp_counters_mix(hash, &set->last_ns, sizeof set->last_ns);
     for (size_t i = 0; i < set->dispatch_count; i++) {
         const struct rp_counted_dispatch *d = &set->dispatches[i];
         const char *kernel = set->kernels[d->kernel];
 
-        hash = mix(hash, &set->devices[d->device].id, sizeof set->devices[d->device].id);
-        hash = mix(hash, &d->process, sizeof d->process);
-        hash = mix(hash, &d->id, sizeof d->id);
-        hash = mix(hash, &d->duration_ns, sizeof d->duration_ns);
-        hash = mix(hash, kernel, strlen(kernel) + 1);
+        hash = rp_counters_mix(hash, &set->devices[d->device].id, sizeof set->devices[d->device].id);
+        hash = rp_counters_mix(hash, &d->process, sizeof d->process);
+        hash = rp_counters_mix(hash, &d->id, sizeof d->id);
+        hash = rp_counters_mix(hash, &d->duration_ns, sizeof d->duration_ns);
+        hash = rp_counters_mix(hash, kernel, strlen(kernel) + 1);
         for (uint32_t v = 0; v < d->value_count; v++) {
             const char *name = set->names[d->values[v].counter];
 
-            hash = mix(hash, name, strlen(name) + 1);
-            hash = mix(hash, &d->values[v].value, sizeof d->values[v].value);
+            hash = rp_counters_mix(hash, name, strlen(name) + 1);
+            hash = rp_counters_mix(hash, &d->values[v].value, sizeof d->values[v].value);
         }
     }
     return hash ? hash : 1;

@@ -100,8 +100,8 @@ static rp_hsa_status end_copy(rp_hsa_status status, struct begun begun, bool ent
     return status;
 }
 
-static struct rp_rec_copy describe(const void *dst, rp_hsa_agent dst_agent, const void *src,
-                                   rp_hsa_agent src_agent, uint64_t bytes)
+static struct rp_rec_copy describe_copy(const void *dst, rp_hsa_agent dst_agent, const void *src,
+                                        rp_hsa_agent src_agent, uint64_t bytes)
 {
     return (struct rp_rec_copy){.bytes = bytes,
                                 .dst_agent = dst_agent,
@@ -114,7 +114,7 @@ static rp_hsa_status hook_async_copy(void *dst, rp_hsa_agent dst_agent, const vo
                                      rp_hsa_agent src_agent, size_t bytes, uint32_t dep_count,
                                      const rp_hsa_signal *deps, rp_hsa_signal completion)
 {
-    const struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    const struct rp_rec_copy copy = describe_copy(dst, dst_agent, src, src_agent, bytes);
     const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
     const struct begun begun = begin_copy(completion, &copy, dep_count, deps);
 
@@ -129,7 +129,7 @@ static rp_hsa_status hook_async_copy_on_engine(void *dst, rp_hsa_agent dst_agent
                                                rp_hsa_signal completion, uint32_t engine,
                                                bool force_sdma)
 {
-    struct rp_rec_copy copy = describe(dst, dst_agent, src, src_agent, bytes);
+    struct rp_rec_copy copy = describe_copy(dst, dst_agent, src, src_agent, bytes);
     const bool entered = rp_gate_enter(&rp_the_tool.isolate.gate);
     struct begun begun;
 
@@ -153,9 +153,9 @@ hook_async_copy_rect(const struct rp_hsa_pitched *dst, const struct rp_hsa_dim3 
     if (dst && src && range) {
         /* Only the copying agent is named; agent 0 stands for the host, as the direction says. */
         const struct rp_rec_copy copy =
-            describe(dst->base, direction == RP_HSA_DEVICE_TO_HOST ? 0 : copy_agent, src->base,
-                     direction == RP_HSA_HOST_TO_DEVICE ? 0 : copy_agent,
-                     (uint64_t)range->x * range->y * range->z);
+            describe_copy(dst->base, direction == RP_HSA_DEVICE_TO_HOST ? 0 : copy_agent, src->base,
+                          direction == RP_HSA_HOST_TO_DEVICE ? 0 : copy_agent,
+                          (uint64_t)range->x * range->y * range->z);
 
         begun = begin_copy(completion, &copy, dep_count, deps);
     }

@@ -9,7 +9,7 @@ static __thread unsigned inside;
 
 /* A writer that waits goes before readers that come: else threads that are within by turns keep the
  * gate open for ever. A thread that is within does not take the lock again. */
-void rp_gate_init(struct rp_gate *gate, bool in_use)
+void rp_gate_init(struct rp_pause *gate, bool in_use)
 {
     pthread_rwlockattr_t kind;
 
@@ -20,7 +20,7 @@ void rp_gate_init(struct rp_gate *gate, bool in_use)
     __atomic_store_n(&gate->in_use, in_use, __ATOMIC_RELEASE);
 }
 
-bool rp_gate_enter(struct rp_gate *gate)
+bool rp_gate_enter(struct rp_pause *gate)
 {
     int saved_errno = errno;
 
@@ -35,7 +35,7 @@ bool rp_gate_enter(struct rp_gate *gate)
     return true;
 }
 
-void rp_gate_leave(struct rp_gate *gate, bool entered)
+void rp_gate_leave(struct rp_pause *gate, bool entered)
 {
     int saved_errno = errno;
 
@@ -44,7 +44,7 @@ void rp_gate_leave(struct rp_gate *gate, bool entered)
     errno = saved_errno;
 }
 
-bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms)
+bool rp_gate_close(struct rp_pause *gate, int64_t patience_ms)
 {
     struct timespec end;
 
@@ -63,13 +63,13 @@ bool rp_gate_close(struct rp_gate *gate, int64_t patience_ms)
     return true;
 }
 
-void rp_gate_open(struct rp_gate *gate)
+void rp_gate_open(struct rp_pause *gate)
 {
     inside--;
     pthread_rwlock_unlock(&gate->lock);
 }
 
-void rp_gate_lock(struct rp_gate *gate, pthread_mutex_t *lock)
+void rp_gate_lock(struct rp_pause *gate, pthread_mutex_t *lock)
 {
     if (pthread_mutex_trylock(lock) == 0)
         return;
@@ -78,12 +78,12 @@ void rp_gate_lock(struct rp_gate *gate, pthread_mutex_t *lock)
     __atomic_sub_fetch(&gate->waiting, 1, __ATOMIC_RELAXED);
 }
 
-bool rp_gate_is_waited_for(const struct rp_gate *gate)
+bool rp_gate_is_waited_for(const struct rp_pause *gate)
 {
     return __atomic_load_n(&gate->waiting, __ATOMIC_RELAXED) > 0;
 }
 
-void rp_gate_retire(struct rp_gate *gate)
+void rp_gate_retire(struct rp_pause *gate)
 {
     __atomic_store_n(&gate->in_use, 0, __ATOMIC_RELEASE);
 }

@@ -211,7 +211,7 @@ void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry)
 
 /* --- lines --------------------------------------------------------------------------------- */
 
-static void drop_done(struct rp_line *line)
+static void drop_done(struct rp_pending_list *line)
 {
     for (;;) {
         struct rp_line_chunk *chunk = line->head, *next, *unused;
@@ -230,7 +230,7 @@ static void drop_done(struct rp_line *line)
 }
 
 /* Finishes complete entries; true when it stopped only because the batch was full. */
-static bool harvest_line(struct rp_tool *tool, struct rp_line *line)
+static bool harvest_line(struct rp_tool *tool, struct rp_pending_list *line)
 {
     struct rp_line_chunk *chunk = line->head;
     uint32_t i = line->head_index;
@@ -264,6 +264,22 @@ static bool harvest_line(struct rp_tool *tool, struct rp_line *line)
     return more;
 }
 
+void rp_harvest_add_line(struct rp_harvest *h, struct rp_pending_list *line)
+{
+    line->next = h->lines;
+    h->lines = line;
+}
+
+void rp_harvest_remove_line(struct rp_harvest *h, const struct rp_pending_list *line)
+{
+    struct rp_pending_list **at = &h->lines;
+
+    while (*at && *at != line)
+        at = &(*at)->next;
+    if (*at)
+        *at = line->next;
+}
+
 static uint64_t pending(const struct rp_harvest *h)
 {
     return __atomic_load_n(&h->pending_dispatches, __ATOMIC_ACQUIRE) +
@@ -279,14 +295,15 @@ void rp_harvest_observed(struct rp_tool *tool)
     while (more && pending(h) > 0) {
         pthread_mutex_lock(&h->lock);
         more = harvest_line(tool, &h->copies);
-        for (struct rp_queue *queue = tool->queues; queue; queue = rp_queue_next(queue))
-            more = harvest_line(tool, rp_queue_line(queue)) || more;
+        for (struct rp_pending_list *line = h->lines; line; line = line->next)
+            more = harvest_line(tool, line) || more;
         pthread_mutex_unlock(&h->lock);
     }
     errno = saved_errno;
 }
 
-void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pending *entry)
+void rp_harvest_publish(struct rp_tool *tool, struct rp_pending_list *line,
+                        struct rp_pending *entry)
 {
     struct rp_harvest *h = &tool->harvest;
     struct rp_line_chunk *chunk = line->tail;
@@ -377,7 +394,7 @@ void rp_harvest_withdraw(struct rp_tool *tool, struct rp_pending *entry)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
-bool rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed)
+bool rp_harvest_abandon(struct rp_tool *tool, struct rp_pending_list *line, bool destroyed)
 {
     bool held = false;
 

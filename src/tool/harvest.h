@@ -34,10 +34,10 @@ struct rp_tool;
 
 enum rp_pending_way { RP_PENDING_OWN, RP_PENDING_WATCH, RP_PENDING_FORWARD, RP_PENDING_COPY };
 
-struct rp_line;
+struct rp_pending_list;
 
 struct rp_pending {
-    struct rp_line *line;
+    struct rp_pending_list *line;
     uint64_t position;     /**< packets handed over on this line up to and with this one */
     rp_hsa_signal signal;  /**< completes and carries the times */
     rp_hsa_signal program; /**< FORWARD: the program's signal */
@@ -66,15 +66,16 @@ struct rp_line_chunk {
  * Entries in order of submission. One producer (the queue's lock, or copies_lock), one consumer
  * (harvest.lock). Entries stay where they are until all of their chunk are done.
  */
-struct rp_line {
+struct rp_pending_list {
     struct rp_line_chunk *tail;  /**< producer */
     uint64_t published;          /**< atomic, written by the producer: entries so far */
     struct rp_line_chunk *spare; /**< atomic: emptied by the consumer for the producer */
     uint8_t apart[RP_LINE_APART_BYTES];
-    struct rp_line_chunk *head; /**< consumer */
-    uint32_t head_index;        /**< consumer */
-    uint64_t finished;          /**< atomic, written by the consumer: of those published */
-    uint64_t passed;            /**< atomic, likewise: highest position that finished */
+    struct rp_pending_list *next; /**< of rp_harvest.lines */
+    struct rp_line_chunk *head;   /**< consumer */
+    uint32_t head_index;          /**< consumer */
+    uint64_t finished;            /**< atomic, written by the consumer: of those published */
+    uint64_t passed;              /**< atomic, likewise: highest position that finished */
 };
 
 enum { RP_HARVEST_BUCKETS = 4096, RP_HARVEST_STRIPES = 64 };
@@ -85,7 +86,8 @@ struct rp_harvest {
     uint64_t pending_copies;                        /**< atomic */
     struct rp_pending *buckets[RP_HARVEST_BUCKETS]; /**< WATCH and COPY by signal */
     pthread_mutex_t stripes[RP_HARVEST_STRIPES];
-    struct rp_line copies;
+    struct rp_pending_list *lines; /**< under .lock: those of queues, the newest first */
+    struct rp_pending_list copies;
     pthread_mutex_t copies_lock; /**< producers of copies */
     pthread_t thread;
     bool thread_running;
@@ -97,15 +99,19 @@ struct rp_harvest {
 void rp_harvest_init(struct rp_harvest *harvest);
 
 /** First chunk of a line; -1 when out of memory. */
-int rp_line_init(struct rp_line *line);
-void rp_line_free(struct rp_line *line);
+int rp_line_init(struct rp_pending_list *line);
+void rp_line_free(struct rp_pending_list *line);
+/** Its entries are harvested from now on, or no longer; with harvest.lock held. */
+void rp_harvest_add_line(struct rp_harvest *harvest, struct rp_pending_list *line);
+void rp_harvest_remove_line(struct rp_harvest *harvest, const struct rp_pending_list *line);
 /** Producer: an entry to fill, zeroed but for .rec, or NULL when out of memory. It does not exist
  * until published.
  */
-struct rp_pending *rp_line_next(struct rp_line *line);
+struct rp_pending *rp_line_next(struct rp_pending_list *line);
 
 /** Producer: the entry is filled; from here on it can be harvested. */
-void rp_harvest_publish(struct rp_tool *tool, struct rp_line *line, struct rp_pending *entry);
+void rp_harvest_publish(struct rp_tool *tool, struct rp_pending_list *line,
+                        struct rp_pending *entry);
 
 /** Whether @p signal still belongs to an unfinished entry; a finished one is harvested. */
 bool rp_harvest_busy(struct rp_tool *tool, rp_hsa_signal signal);
@@ -128,12 +134,13 @@ void rp_harvest_forwarded(struct rp_tool *tool, struct rp_pending *entry);
  * signals any more.
  * @return whether the runtime may still call back with an entry of the line, which then must stay
  */
-bool rp_harvest_abandon(struct rp_tool *tool, struct rp_line *line, bool destroyed);
+bool rp_harvest_abandon(struct rp_tool *tool, struct rp_pending_list *line, bool destroyed);
 
 /** Waits until nothing is pending, or nothing moved for @p patience_ms. */
 void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms);
 /** Bounded wait for one line. */
-void rp_harvest_drain_line(struct rp_tool *tool, struct rp_line *line, unsigned patience_ms);
+void rp_harvest_drain_line(struct rp_tool *tool, struct rp_pending_list *line,
+                           unsigned patience_ms);
 
 void rp_harvest_start(struct rp_tool *tool);
 void rp_harvest_stop(struct rp_tool *tool);

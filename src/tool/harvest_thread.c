@@ -24,7 +24,7 @@ static void sleep_ns(long ns)
     nanosleep(&pause, NULL);
 }
 
-static uint64_t pending(const struct rp_tool *tool)
+static uint64_t still_pending(const struct rp_tool *tool)
 {
     return __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_SEQ_CST) +
            __atomic_load_n(&tool->harvest.pending_copies, __ATOMIC_SEQ_CST);
@@ -35,7 +35,7 @@ static void sleep_until_work(struct rp_tool *tool)
     struct rp_harvest *h = &tool->harvest;
 
     __atomic_store_n(&h->idle, 1, __ATOMIC_SEQ_CST);
-    if (pending(tool) > 0 || __atomic_load_n(&h->stop, __ATOMIC_SEQ_CST)) {
+    if (still_pending(tool) > 0 || __atomic_load_n(&h->stop, __ATOMIC_SEQ_CST)) {
         if (__atomic_exchange_n(&h->idle, 0, __ATOMIC_SEQ_CST))
             return; /* nobody posted */
     }
@@ -50,16 +50,16 @@ static void *harvest_main(void *data)
     unsigned quiet_polls = 0;
 
     while (!__atomic_load_n(&h->stop, __ATOMIC_ACQUIRE)) {
-        uint64_t before = pending(tool);
+        uint64_t before = still_pending(tool);
 
         rp_harvest_observed(tool);
         rp_signal_pool_reserve(&tool->quiet_signals, SPARE_SIGNALS);
         rp_trace_prepare(&tool->trace);
-        if (before != pending(tool))
+        if (before != still_pending(tool))
             quiet_polls = 0;
         else
             quiet_polls++;
-        if (quiet_polls > POLLS_BEFORE_IDLE && pending(tool) == 0) {
+        if (quiet_polls > POLLS_BEFORE_IDLE && still_pending(tool) == 0) {
             sleep_until_work(tool);
             quiet_polls = 0;
         } else {
@@ -117,7 +117,7 @@ void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms)
         uint64_t left;
 
         rp_harvest_observed(tool);
-        left = pending(tool);
+        left = still_pending(tool);
         if (left == 0)
             return;
         if (left != last) {
@@ -130,7 +130,7 @@ void rp_harvest_drain(struct rp_tool *tool, unsigned patience_ms)
     }
 }
 
-static bool line_empty(struct rp_tool *tool, struct rp_line *line)
+static bool line_empty(struct rp_tool *tool, struct rp_pending_list *line)
 {
     bool empty;
 
@@ -141,7 +141,7 @@ static bool line_empty(struct rp_tool *tool, struct rp_line *line)
     return empty;
 }
 
-void rp_harvest_drain_line(struct rp_tool *tool, struct rp_line *line, unsigned patience_ms)
+void rp_harvest_drain_line(struct rp_tool *tool, struct rp_pending_list *line, unsigned patience_ms)
 {
     uint64_t begin = now_ms();
 

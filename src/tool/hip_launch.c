@@ -6,8 +6,8 @@
 #include "tool/hip_abi.h"
 #include "tool/tool.h"
 
-enum place { ARGS, CONFIG, LIST };
-enum function { HOST, MODULE, NONE };
+enum place { PLACE_ARGS, PLACE_CONFIG, PLACE_LIST };
+enum function { FUNCTION_HOST, FUNCTION_MODULE, FUNCTION_NONE };
 
 struct launch {
     const char *name;
@@ -18,8 +18,8 @@ struct launch {
 static const struct launch launches[] = {
 #define RP_HIP_LAUNCH(n, p, f, at, grid, lds, bytes)                                               \
     {.name = #n,                                                                                   \
-     .place = (p),                                                                                 \
-     .function = (f),                                                                              \
+     .place = PLACE_##p,                                                                           \
+     .function = FUNCTION_##f,                                                                     \
      .function_at = (at),                                                                          \
      .grid_at = (grid),                                                                            \
      .lds_at = (lds),                                                                              \
@@ -71,14 +71,14 @@ static const uint8_t *pointed(const struct rp_hip_trace_data *data)
 static const char *kernel_of(const struct rp_hip_launch_calls *calls, const struct launch *launch,
                              const struct rp_hip_trace_data *data)
 {
-    const uint8_t *from = launch->place == LIST ? pointed(data) : data->args;
+    const uint8_t *from = launch->place == PLACE_LIST ? pointed(data) : data->args;
     void *function = NULL;
 
-    if (from && launch->function != NONE)
+    if (from && launch->function != FUNCTION_NONE)
         memcpy(&function, from + launch->function_at, sizeof(function));
     if (!function)
         return NULL;
-    if (launch->function == HOST)
+    if (launch->function == FUNCTION_HOST)
         return calls->host_kernel ? calls->host_kernel(function, NULL) : NULL;
     return calls->module_kernel ? calls->module_kernel(function) : NULL;
 }
@@ -86,7 +86,7 @@ static const char *kernel_of(const struct rp_hip_launch_calls *calls, const stru
 static void put_geometry(const struct launch *launch, const struct rp_hip_trace_data *data,
                          struct rp_rec_failed_launch *ret)
 {
-    const uint8_t *from = launch->place == ARGS ? data->args : pointed(data);
+    const uint8_t *from = launch->place == PLACE_ARGS ? data->args : pointed(data);
 
     if (!from || launch->lds_bytes == 0)
         return;

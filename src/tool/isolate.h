@@ -29,7 +29,7 @@ struct rp_wanted_kernel;
 struct rp_wanted_code;
 
 struct rp_isolate {
-    struct rp_gate gate;
+    struct rp_pause gate;
     uint32_t on;     /**< atomic: dispatches are wanted, and have not all been captured */
     uint32_t survey; /**< atomic: they are only counted */
     struct rp_select select;

@@ -8,14 +8,14 @@
 
 #include "tool/harvest.h"
 
-int rp_line_init(struct rp_line *line)
+int rp_line_init(struct rp_pending_list *line)
 {
     memset(line, 0, sizeof(*line));
     line->tail = line->head = calloc(1, sizeof(*line->head));
     return line->head ? 0 : -1;
 }
 
-void rp_line_free(struct rp_line *line)
+void rp_line_free(struct rp_pending_list *line)
 {
     while (line->head) {
         struct rp_line_chunk *next = line->head->next;
@@ -28,7 +28,7 @@ void rp_line_free(struct rp_line *line)
 }
 
 /* In steady state the consumer's emptied chunks come back here and nothing is allocated. */
-static struct rp_line_chunk *another_chunk(struct rp_line *line)
+static struct rp_line_chunk *another_chunk(struct rp_pending_list *line)
 {
     struct rp_line_chunk *chunk = __atomic_exchange_n(&line->spare, NULL, __ATOMIC_ACQUIRE);
 
@@ -41,7 +41,7 @@ static struct rp_line_chunk *another_chunk(struct rp_line *line)
     return chunk;
 }
 
-struct rp_pending *rp_line_next(struct rp_line *line)
+struct rp_pending *rp_line_next(struct rp_pending_list *line)
 {
     struct rp_line_chunk *chunk = line->tail;
     uint32_t filled;

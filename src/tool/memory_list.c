@@ -9,7 +9,7 @@
 #include "tool/memory.h"
 #include "tool/tool.h"
 
-enum { PAGE = 4096 };
+enum { PAGE_BYTES = 4096 };
 
 struct list {
     struct rp_memory_entry *entries;
@@ -107,9 +107,9 @@ static size_t first_behind(const struct readable *r, uint64_t page)
 static void append_pieces(struct list *list, const struct readable *r,
                           const struct rp_memory_entry *entry)
 {
-    uint64_t page = entry->region.base & ~(uint64_t)(PAGE - 1);
+    uint64_t page = entry->region.base & ~(uint64_t)(PAGE_BYTES - 1);
     const uint64_t end =
-        (entry->region.base + entry->region.bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+        (entry->region.base + entry->region.bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
     struct rp_memory_entry gone = *entry;
 
     gone.gone = true;
@@ -221,7 +221,7 @@ struct access {
     rp_hsa_agent gpu; /* the owner, if it is one of them */
 };
 
-static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
+static rp_hsa_status note_access(rp_hsa_agent agent, void *data)
 {
     enum { MAY_READ = 1 }; /* of hsa_access_permission_t: read only 1, write only 2, both 3 */
     struct access *access = data;
@@ -251,7 +251,7 @@ static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entr
 
     if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
         return;
-    tool->hsa.hsa_iterate_agents(visit_agent, &access);
+    tool->hsa.hsa_iterate_agents(note_access, &access);
     if (!access.asked)
         return;
     entry->reader = host && access.by_host ? 0 : access.gpu;

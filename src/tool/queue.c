@@ -30,7 +30,7 @@ struct rp_queue {
     struct rp_hsa_queue *handle;
     rp_hsa_agent agent;
     uint32_t index;
-    struct rp_line line;
+    struct rp_pending_list line;
     struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
     uint64_t buffer_packets;
     uint64_t submitted;                 /* packets handed over */
@@ -48,11 +48,6 @@ struct rp_queue *rp_queue_next(const struct rp_queue *queue)
     return queue->next;
 }
 
-struct rp_line *rp_queue_line(struct rp_queue *queue)
-{
-    return &queue->line;
-}
-
 /* --- packets ------------------------------------------------------------------------------- */
 
 static bool is_dispatch(const struct rp_hsa_packet *packet)
@@ -60,8 +55,8 @@ static bool is_dispatch(const struct rp_hsa_packet *packet)
     return (packet->header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH;
 }
 
-static void describe(struct rp_queue *queue, const struct rp_hsa_packet *packet,
-                     struct rp_rec_dispatch *d)
+static void describe_dispatch(struct rp_queue *queue, const struct rp_hsa_packet *packet,
+                              struct rp_rec_dispatch *d)
 {
     struct rp_tool *tool = &rp_the_tool;
 
@@ -163,7 +158,7 @@ static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_
     if (program)
         rp_producers_set(&tool->producers, program, order, entry->way == RP_PENDING_WATCH);
     entry->rec.dispatch = (struct rp_rec_dispatch){0};
-    describe(queue, packet, &entry->rec.dispatch);
+    describe_dispatch(queue, packet, &entry->rec.dispatch);
     entry->rec.dispatch.order = order;
     rp_threads_submit(tool, entry, packet);
 }
@@ -247,7 +242,7 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
 static void wait_for_slots(struct rp_queue *queue, uint64_t count)
 {
     const struct timespec pause = {.tv_nsec = FULL_SLEEP_NS};
-    const struct rp_line *line = &queue->line;
+    const struct rp_pending_list *line = &queue->line;
     uint64_t slots = queue->handle->size_packets;
     unsigned looks = 0;
 
@@ -340,7 +335,7 @@ static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
 static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
                        rp_hsa_packet_writer writer)
 {
-    struct rp_gate *gate = &rp_the_tool.isolate.gate;
+    struct rp_pause *gate = &rp_the_tool.isolate.gate;
     const struct rp_hsa_packet *in = packets;
     struct rp_queue *queue = data;
     struct rp_isolate_place place = {
@@ -427,6 +422,7 @@ static void adopt(struct rp_tool *tool, struct rp_queue *queue)
     queue->index = tool->queue_count++;
     queue->next = tool->queues;
     tool->queues = queue;
+    rp_harvest_add_line(&tool->harvest, &queue->line);
     record_queue(tool, queue, RP_REC_QUEUE);
     rp_harvest_start(tool);
     pthread_mutex_unlock(&tool->harvest.lock);
@@ -572,6 +568,7 @@ static void unlink_queue(struct rp_tool *tool, struct rp_queue *queue)
         ;
     if (*at)
         *at = queue->next;
+    rp_harvest_remove_line(&tool->harvest, &queue->line);
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 

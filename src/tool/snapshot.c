@@ -9,9 +9,10 @@
 
 #include "tool/tool.h"
 
+enum { PAGE_BYTES = 4096 };
+
 enum {
-    PAGE = 4096,
-    MESSAGE_BYTES = RP_SNAPSHOT_MOST_PAGES * PAGE,
+    MESSAGE_BYTES = RP_SNAPSHOT_MOST_PAGES * PAGE_BYTES,
     STAGE_BYTES = 8 * MESSAGE_BYTES,
     NS_PER_MS = 1000000,
 };
@@ -43,7 +44,7 @@ static rp_hsa_status visit_pool(rp_hsa_pool pool, void *data)
     return RP_HSA_SUCCESS;
 }
 
-static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
+static rp_hsa_status find_host_pool(rp_hsa_agent agent, void *data)
 {
     struct host_pool *host = data;
     uint32_t type = 1;
@@ -82,7 +83,7 @@ static bool make_stages(struct rp_snapshot *s)
     if (!hsa->hsa_amd_memory_pool_allocate || !hsa->hsa_amd_memory_pool_free ||
         !hsa->hsa_amd_agents_allow_access)
         return false;
-    hsa->hsa_iterate_agents(visit_agent, &host);
+    hsa->hsa_iterate_agents(find_host_pool, &host);
     hsa->hsa_iterate_agents(visit_gpu, &gpus);
     s->cpu = host.cpu;
     for (size_t i = 0; i < RP_SNAPSHOT_STAGES && host.found; i++) {
@@ -178,23 +179,24 @@ static bool is_zero(const uint8_t *page)
     uint64_t word;
 
     memcpy(&word, page, sizeof(word));
-    return word == 0 && memcmp(page, page + sizeof(word), PAGE - sizeof(word)) == 0;
+    return word == 0 && memcmp(page, page + sizeof(word), PAGE_BYTES - sizeof(word)) == 0;
 }
 
 /* Sends the pages of a stage that are not zero. */
 static bool send_pages(struct rp_snapshot *s, uint8_t *bytes, size_t size, uint64_t first_page)
 {
-    const size_t pages = (size + PAGE - 1) / PAGE;
+    const size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
 
-    memset(bytes + size, 0, pages * PAGE - size);
+    memset(bytes + size, 0, pages * PAGE_BYTES - size);
     for (size_t page = 0; page < pages;) {
         size_t end = page;
         uint64_t number = first_page + page;
 
-        while (end < pages && end - page < RP_SNAPSHOT_MOST_PAGES && !is_zero(bytes + end * PAGE))
+        while (end < pages && end - page < RP_SNAPSHOT_MOST_PAGES &&
+               !is_zero(bytes + end * PAGE_BYTES))
             end++;
         if (end > page && !rp_snapshot_send(s->link, RP_SNAPSHOT_PAGES, &number, sizeof(number),
-                                            bytes + page * PAGE, (end - page) * PAGE))
+                                            bytes + page * PAGE_BYTES, (end - page) * PAGE_BYTES))
             return false;
         page = end + (end == page);
     }
@@ -225,7 +227,7 @@ static bool take_host(struct rp_snapshot *s, const struct rp_memory_entry *entry
             s->why = "memory of the program went away while it was read";
             return false;
         }
-        if (!send_pages(s, s->stage[0], bytes, offset / PAGE))
+        if (!send_pages(s, s->stage[0], bytes, offset / PAGE_BYTES))
             return false;
     }
     return true;
@@ -243,7 +245,7 @@ static bool take_device(struct rp_snapshot *s, const struct rp_memory_entry *ent
         good = end_copy(s, stage);
         if (good && next < entry->region.bytes)
             good = start_copy(s, !stage, entry, next, piece(entry, next));
-        if (good && !send_pages(s, s->stage[stage], piece(entry, offset), offset / PAGE)) {
+        if (good && !send_pages(s, s->stage[stage], piece(entry, offset), offset / PAGE_BYTES)) {
             if (next < entry->region.bytes)
                 end_copy(s, !stage);
             return false;
@@ -295,8 +297,8 @@ static bool refuse(struct rp_snapshot *s, const struct rp_snapshot_region *regio
  */
 static bool refuse_pageable(struct rp_snapshot *s)
 {
-    static const struct rp_snapshot_region all = {.base = PAGE,
-                                                  .bytes = (1ull << 47) - PAGE,
+    static const struct rp_snapshot_region all = {.base = PAGE_BYTES,
+                                                  .bytes = (1ull << 47) - PAGE_BYTES,
                                                   .memory_class = RP_MEMORY_PAGEABLE,
                                                   .flags = RP_MEMORY_HOST,
                                                   .node = UINT32_MAX};

@@ -28,8 +28,9 @@
 
 #define RP_EXPORT __attribute__((visibility("default")))
 
+enum { CLOCK_NS_PER_S = 1000000000 };
+
 enum {
-    NS_PER_S = 1000000000,
     DRAIN_PATIENCE_MS =
         2000, /* an ending program waits so long for kernels that make no progress */
 };
@@ -48,9 +49,9 @@ const uint32_t HSA_AMD_TOOL_PRIORITY = 100;
 
 uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
 {
-    if (hz == NS_PER_S)
+    if (hz == CLOCK_NS_PER_S)
         return ticks;
-    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
+    return ticks / hz * CLOCK_NS_PER_S + ticks % hz * CLOCK_NS_PER_S / hz;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -58,10 +59,10 @@ static uint64_t clock_ns(clockid_t clock)
     struct timespec now = {0};
 
     clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t hsa_now_ns(const struct rp_tool *tool)
+uint64_t rp_tool_runtime_ns(const struct rp_tool *tool)
 {
     uint64_t now = 0;
 
@@ -70,18 +71,18 @@ static uint64_t hsa_now_ns(const struct rp_tool *tool)
 }
 
 /* A kernel clock that agrees with the runtime's is read without a call into the runtime. */
-static void find_clock(struct rp_tool *tool)
+void rp_tool_find_clock(struct rp_tool *tool)
 {
     static const clockid_t candidates[] = {CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW};
 
     tool->timestamp_hz = 0;
     tool->hsa.hsa_system_get_info(RP_HSA_SYSTEM_TIMESTAMP_FREQUENCY, &tool->timestamp_hz);
     if (tool->timestamp_hz == 0)
-        tool->timestamp_hz = NS_PER_S;
+        tool->timestamp_hz = CLOCK_NS_PER_S;
     tool->clock_known = false;
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
         uint64_t before = clock_ns(candidates[i]);
-        uint64_t runtime = hsa_now_ns(tool);
+        uint64_t runtime = rp_tool_runtime_ns(tool);
 
         if (before <= runtime && runtime <= clock_ns(candidates[i])) {
             tool->clock = candidates[i];
@@ -93,7 +94,7 @@ static void find_clock(struct rp_tool *tool)
 
 uint64_t rp_tool_now_ns(struct rp_tool *tool)
 {
-    return tool->clock_known ? clock_ns(tool->clock) : hsa_now_ns(tool);
+    return tool->clock_known ? clock_ns(tool->clock) : rp_tool_runtime_ns(tool);
 }
 
 uint32_t rp_tool_tid(void)
@@ -174,7 +175,7 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
         .version = RP_TRACE_VERSION,
         .header_bytes = sizeof(struct rp_trace_header),
         .record_bytes = sizeof(struct rp_record),
-        .init_ns = hsa_now_ns(tool),
+        .init_ns = rp_tool_runtime_ns(tool),
         .pid = (uint32_t)getpid(),
         .ppid = (uint32_t)getppid(),
         .hsa_runtime_version = (uint32_t)runtime_version,
@@ -317,7 +318,7 @@ static bool start(struct rp_tool *tool, const struct rp_hsa_tables *tables,
     reset(tool);
     if (rp_line_init(&tool->harvest.copies) < 0)
         return false;
-    find_clock(tool);
+    rp_tool_find_clock(tool);
     if (open_trace(tool, folder, runtime_version) < 0) {
         rp_line_free(&tool->harvest.copies);
         return false;

@@ -94,6 +94,10 @@ static inline bool rp_tool_active(const struct rp_tool *tool)
 
 /* tool.c */
 
+/** Which of the kernel's clocks agrees with the runtime's. */
+void rp_tool_find_clock(struct rp_tool *tool);
+/** The runtime's own clock. */
+uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
 /** Host time in the domain of the dispatch times. */
 uint64_t rp_tool_now_ns(struct rp_tool *tool);
 /** Ticks of a counter to nanoseconds. */
@@ -120,7 +124,6 @@ enum rp_hsa_slot {
 /* queue.c */
 struct rp_queue;
 struct rp_queue *rp_queue_next(const struct rp_queue *queue);
-struct rp_line *rp_queue_line(struct rp_queue *queue);
 /** Signals that it keeps for packets to come; it may be in use. */
 void rp_queue_give_back(struct rp_queue *queue);
 /** The runtime ends: what is still pending on any queue is lost. */

@@ -97,7 +97,7 @@ static size_t rank(struct ranked *ranked, size_t count, uint16_t *codes)
 }
 
 /** Takes the codes. One that is the same for all values is no feature. */
-static int add(struct rp_space_features *features, struct rp_feature feature, struct rp_err *err)
+static int add(struct rp_space_features *features, struct rp_config_feature feature, struct rp_err *err)
 {
     if (!feature.codes)
         return out_of_memory(err);
@@ -161,7 +161,7 @@ static int add_ranked(struct rp_space_features *features, enum rp_feature_kind k
         codes = NULL;
     }
     return add(features,
-               (struct rp_feature){.kind = kind,
+               (struct rp_config_feature){.kind = kind,
                                    .a = (uint16_t)a,
                                    .b = (uint16_t)b,
                                    .levels = (uint16_t)levels,
@@ -181,7 +181,7 @@ static int add_yes_or_no(struct rp_space_features *features, enum rp_feature_kin
     for (size_t i = 0; codes && i < count; i++)
         codes[i] = kind == RP_FEATURE_PRESENT || i == which;
     return add(features,
-               (struct rp_feature){.kind = kind,
+               (struct rp_config_feature){.kind = kind,
                                    .a = (uint16_t)parameter,
                                    .b = (uint16_t)which,
                                    .levels = 2,
@@ -198,7 +198,7 @@ static int add_order(struct rp_space_features *features, size_t parameter, struc
     for (size_t i = 0; codes && i < count; i++)
         codes[i] = (uint16_t)(i + 1);
     return add(features,
-               (struct rp_feature){.kind = RP_FEATURE_VALUE,
+               (struct rp_config_feature){.kind = RP_FEATURE_VALUE,
                                    .a = (uint16_t)parameter,
                                    .levels = (uint16_t)(count + 1),
                                    .codes = codes},
@@ -255,7 +255,7 @@ static int add_all_twos(struct rp_space_features *features, struct rp_err *err)
         return 0;
     codes = calloc(1, sizeof *codes); /* not used: the code is the sum itself */
     return add(features,
-               (struct rp_feature){
+               (struct rp_config_feature){
                    .kind = RP_FEATURE_ALL_TWOS, .levels = (uint16_t)(64 * sizes), .codes = codes},
                err);
 }
@@ -305,7 +305,7 @@ void rp_features_of(const struct rp_space_features *features, size_t config, uin
     unsigned twos = 0;
 
     for (size_t i = 0; i < features->count; i++) {
-        const struct rp_feature *feature = &features->feature[i];
+        const struct rp_config_feature *feature = &features->feature[i];
         size_t at = place(space, row, feature->a);
 
         switch (feature->kind) {

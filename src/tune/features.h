@@ -32,7 +32,7 @@ enum {
     RP_MOST_FEATURES = 512, /**< products and quotients beyond it are left out */
 };
 
-struct rp_feature {
+struct rp_config_feature {
     enum rp_feature_kind kind;
     uint16_t a, b;   /**< parameters, b only of pairs (a value's number for TEXT) */
     uint16_t levels; /**< codes are below it, at least 2 */
@@ -42,7 +42,7 @@ struct rp_feature {
 /** Owned; release with rp_features_free. */
 struct rp_space_features {
     const struct rp_space *space; /**< has to live as long */
-    struct rp_feature *feature;
+    struct rp_config_feature *feature;
     size_t count;
 };
 

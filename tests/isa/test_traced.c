@@ -41,7 +41,7 @@ struct office {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct job *jobs;
-    struct rp_traced traced;
+    struct rp_trace_requests traced;
     uint64_t kernel_va;
     struct bytes expected[WISHES];
     struct job *current; /* of the thread that executes */

@@ -302,7 +302,7 @@ static void judge(struct candidate *list, size_t count, double alpha, double mar
     }
 }
 
-static size_t most_runs(const struct rp_versus_side *side)
+static size_t max_runs(const struct rp_versus_side *side)
 {
     size_t most = side->runs.count;
 
@@ -373,8 +373,8 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
               const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err)
 {
     const size_t most = before->kernel_count + after->kernel_count;
-    rp_autofree double *a = calloc(most_runs(before) + 1, sizeof *a);
-    rp_autofree double *b = calloc(most_runs(after) + 1, sizeof *b);
+    rp_autofree double *a = calloc(max_runs(before) + 1, sizeof *a);
+    rp_autofree double *b = calloc(max_runs(after) + 1, sizeof *b);
     rp_autofree struct candidate *candidates = calloc(most + 1, sizeof *candidates);
     struct rp_versus_found c = {.before = before, .after = after};
     int rc = refuse(before, after, err);

@@ -82,9 +82,9 @@ double rp_student_t(double alpha, double degrees)
 
 /* --- series -------------------------------------------------------------------------------- */
 
-struct rp_line rp_line_of(const double *ms, size_t count)
+struct rp_trend rp_line_of(const double *ms, size_t count)
 {
-    struct rp_line ret = {0};
+    struct rp_trend ret = {0};
     double spread = 0, last = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -118,7 +118,7 @@ struct rp_line rp_line_of(const double *ms, size_t count)
 
 /* How much of a run's deviation the next one has. What few runs show of it is too little, by about
  * what is added. */
-double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, double count)
+double rp_line_dependence(const struct rp_trend *a, const struct rp_trend *b, double count)
 {
     const double squares = a->squares + b->squares;
     const double seen = squares > 0 ? (a->neighbours + b->neighbours) / squares : 0;
@@ -136,7 +136,7 @@ struct slow {
     double count;   /* of those */
 };
 
-static struct slow slow_of(const double *ms, size_t count, const struct rp_line *line)
+static struct slow slow_of(const double *ms, size_t count, const struct rp_trend *line)
 {
     struct slow ret = {0};
 
@@ -160,7 +160,7 @@ static struct slow slow_of(const double *ms, size_t count, const struct rp_line 
 /* What the variance of a mean is times that of runs that do not depend on each other. By
  * neighbours; and by what is slow where that says more, which few waves tell with little
  * certainty. @param degrees  of freedom: as Welch's, made fewer */
-static double inflation(const struct rp_line *a, const struct rp_line *b, const struct slow *slow_a,
+static double inflation(const struct rp_trend *a, const struct rp_trend *b, const struct slow *slow_a,
                         const struct slow *slow_b, double *degrees)
 {
     const double count = (double)a->count + (double)b->count, squares = a->squares + b->squares;
@@ -180,8 +180,8 @@ static double inflation(const struct rp_line *a, const struct rp_line *b, const 
 struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                           const double *after_ms, size_t after_count)
 {
-    const struct rp_line before = rp_line_of(before_ms, before_count);
-    const struct rp_line after = rp_line_of(after_ms, after_count);
+    const struct rp_trend before = rp_line_of(before_ms, before_count);
+    const struct rp_trend after = rp_line_of(after_ms, after_count);
     const struct slow slow_before = slow_of(before_ms, before_count, &before);
     const struct slow slow_after = slow_of(after_ms, after_count, &after);
     const double n = (double)before.count, m = (double)after.count;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-struct rp_line {
+struct rp_trend {
     size_t count;  /**< of times */
     double middle; /**< of the places of the times in the order of runs */
     double mean, slope;
@@ -18,9 +18,9 @@ struct rp_line {
 };
 
 /** Of at least two times. @param count  of runs */
-struct rp_line rp_line_of(const double *ms, size_t count);
+struct rp_trend rp_line_of(const double *ms, size_t count);
 /** How much of a time's deviation the next one has, of both series. @param count  of the times
  * that hide some of it */
-double rp_line_dependence(const struct rp_line *a, const struct rp_line *b, double count);
+double rp_line_dependence(const struct rp_trend *a, const struct rp_trend *b, double count);
 
 #endif

@@ -123,12 +123,12 @@ static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
 
 /* The points that unpinned ones come before, and these themselves: all that an event's delay
  * moves. */
-struct near {
+struct unpinned_points {
     uint32_t *points;
     size_t count, room;
 };
 
-static bool add_near(struct near *near, uint32_t p)
+static bool add_unpinned(struct unpinned_points *near, uint32_t p)
 {
     if (near->count == near->room) {
         size_t room = near->room ? near->room * 2 : 1024;
@@ -167,11 +167,11 @@ static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shor
 }
 
 /* Both in one pass: the trace may have tens of millions of points. */
-static int survey(const struct rp_dag *dag, struct shortest *least, struct near *ret,
+static int scan_points(const struct rp_dag *dag, struct shortest *least, struct unpinned_points *ret,
                   struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
-    struct near near = {0};
+    struct unpinned_points near = {0};
 
     *least = (struct shortest){INT64_MAX, INT64_MAX, INT64_MAX, false};
     for (uint32_t p = 0, e = 0; p < g->point_count; p++) {
@@ -180,7 +180,7 @@ static int survey(const struct rp_dag *dag, struct shortest *least, struct near 
             is_near |= !(dag->flags[g->from[e]] & RP_DAG_PINNED);
             learn(dag, e, p, least);
         }
-        if (is_near && !add_near(&near, p)) {
+        if (is_near && !add_unpinned(&near, p)) {
             free(near.points);
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         }
@@ -191,7 +191,7 @@ static int survey(const struct rp_dag *dag, struct shortest *least, struct near 
 
 /* Places the markers as early as they can be. Returns whether all of them are early enough for
  * what follows them; if not, and that is all that is asked, at the first that is not. */
-static bool place_markers(struct rp_dag *dag, const struct near *near, bool only_ask)
+static bool place_markers(struct rp_dag *dag, const struct unpinned_points *near, bool only_ask)
 {
     struct rp_dag_graph *g = &dag->graph;
     bool early = true;
@@ -221,7 +221,7 @@ static bool place_markers(struct rp_dag *dag, const struct near *near, bool only
 }
 
 /* The longest delay with no point later than recorded; none if all are short enough. */
-static int64_t longest_event_ns(struct rp_dag *dag, const struct near *near)
+static int64_t longest_event_ns(struct rp_dag *dag, const struct unpinned_points *near)
 {
     int64_t low = 0, high = LONGEST_EVENT_NS;
 
@@ -236,10 +236,10 @@ static int64_t longest_event_ns(struct rp_dag *dag, const struct near *near)
 }
 
 /* All but what blocking calls show. The points are returned for settle_ends. */
-static int learn_delays(struct rp_dag *dag, struct near *ret, struct rp_err *err)
+static int learn_delays(struct rp_dag *dag, struct unpinned_points *ret, struct rp_err *err)
 {
     struct shortest least;
-    int rc = survey(dag, &least, ret, err);
+    int rc = scan_points(dag, &least, ret, err);
 
     if (rc < 0)
         return rc;
@@ -479,7 +479,7 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
 /* Once it is known when operations end of which the trace does not say it, markers can be behind
  * them. */
 static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
-                       const struct near *near, struct rp_err *err)
+                       const struct unpinned_points *near, struct rp_err *err)
 {
     int rc = rp_dag_find_ends(dag, trace, count, err);
 
@@ -490,7 +490,7 @@ static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, siz
 
 int rp_dag_settle(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err)
 {
-    struct near near = {0};
+    struct unpinned_points near = {0};
     size_t lost;
     int rc;
 

@@ -75,7 +75,7 @@ static void fill_table(const struct rp_dag_lane *lanes, size_t count, struct tab
 #endif
 
 /* time: per slot. */
-CPU_LEVELS static void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+static CPU_LEVELS void sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                              const struct table *table, const struct rp_dag_marked *marked,
                              size_t marked_count, vector *time, vector *ret_end)
 {

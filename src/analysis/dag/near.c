@@ -151,13 +151,13 @@ static int find_candidates(const struct taken *taken, const int64_t *slack_ns,
 }
 
 /* An operation. */
-struct least {
+struct min_slack_op {
     uint32_t start;
     int64_t slack_ns, end_ns;
 };
 
 static void compare(const struct taken *taken, const struct rp_dag_trace *trace,
-                    const int64_t *slack_ns, uint32_t p, struct least *least)
+                    const int64_t *slack_ns, uint32_t p, struct min_slack_op *least)
 {
     const struct rp_dag *dag = taken->dag;
     int64_t this_ns;
@@ -169,7 +169,7 @@ static void compare(const struct taken *taken, const struct rp_dag_trace *trace,
         (this_ns > least->slack_ns || (this_ns == least->slack_ns &&
                                        rp_dag_op_of(trace, dag->owner[p])->end_ns < least->end_ns)))
         return;
-    *least = (struct least){p, this_ns, rp_dag_op_of(trace, dag->owner[p])->end_ns};
+    *least = (struct min_slack_op){p, this_ns, rp_dag_op_of(trace, dag->owner[p])->end_ns};
 }
 
 /* Of the operations that are on no path yet, one with the least slack; of those the last. Its start
@@ -178,7 +178,7 @@ static uint32_t least_slack(const struct taken *taken, const struct rp_dag_trace
                             const int64_t *slack_ns, const struct candidates *candidates,
                             int64_t *ret_ns)
 {
-    struct least least = {.start = RP_DAG_NONE};
+    struct min_slack_op least = {.start = RP_DAG_NONE};
 
     for (size_t i = 0; i < candidates->count; i++)
         compare(taken, trace, slack_ns, candidates->starts[i], &least);

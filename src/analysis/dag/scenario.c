@@ -112,14 +112,14 @@ sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_
         s[k].end_ns = end[k / WORDS][k % WORDS];
 }
 
-CPU_LEVELS static void sweep_few(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+static CPU_LEVELS void sweep_few(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                  struct rp_dag_scenario *s, size_t count,
                                  const struct range *touched, vector *time)
 {
     sweep(dag, trace, s, count, touched, time, FEW);
 }
 
-CPU_LEVELS static void sweep_many(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+static CPU_LEVELS void sweep_many(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                   struct rp_dag_scenario *s, size_t count,
                                   const struct range *touched, vector *time)
 {

@@ -219,7 +219,7 @@ static bool put_facts(const struct gpus *gpus, struct rp_dag_process *p,
     return any;
 }
 
-static int mend(struct rp_dag_trace *trace, size_t process, struct rp_dag_process_fact *fact,
+static int fix_clock(struct rp_dag_trace *trace, size_t process, struct rp_dag_process_fact *fact,
                 struct rp_err *err)
 {
     struct rp_dag_process *p = &trace->processes[process];
@@ -244,6 +244,6 @@ int rp_dag_mend_skew(struct rp_dag_trace *trace, struct rp_dag_result *ret, stru
     int rc = 0;
 
     for (size_t i = 0; i < trace->process_count && rc == 0; i++)
-        rc = mend(trace, i, &ret->processes[i], err);
+        rc = fix_clock(trace, i, &ret->processes[i], err);
     return rc;
 }

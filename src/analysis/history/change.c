@@ -116,7 +116,7 @@ static struct parted part(const struct rp_history_point *points, size_t before, 
     double ms[MOST_BEFORE + MOST_AFTER] = {0};
     const double n = (double)before, m = (double)after, degrees = n - 2 + m - 1;
     struct parted ret = {.shift = {.degrees = degrees}};
-    struct rp_line old, new;
+    struct rp_trend old, new;
     double squares = 0, spread, of_new, step, r;
 
     for (size_t i = 0; i < before + after; i++)

@@ -96,7 +96,7 @@ const char *rp_convention_name(enum rp_convention convention)
     return names[convention];
 }
 
-static bool is_called(const char *text, const char *name, bool sum)
+static bool is_counter_called(const char *text, const char *name, bool sum)
 {
     size_t len = strlen(name);
 
@@ -109,7 +109,7 @@ int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter co
 
     for (size_t n = 0; n < 2; n++)
         for (size_t i = 0; i < counters->name_count; i++)
-            if (is_called(counters->names[i], names[n], sum))
+            if (is_counter_called(counters->names[i], names[n], sum))
                 return (int64_t)i;
     return -1;
 }

@@ -25,8 +25,8 @@
 
 struct rp_mem_lanes;
 struct rp_tally;
-struct rp_log;
-struct rp_record;
+struct rp_atomic_log;
+struct rp_wave_record;
 struct rp_timing_stats;
 struct rp_cache_result;
 struct rp_thread_watch;
@@ -50,11 +50,11 @@ enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = RP_E
  * the widest operand, so that no encodable register index can leave the reservation; only the rows
  * a kernel uses are ever touched.
  */
-struct rp_slot {
+struct rp_resident_group {
     struct rp_group group; /**< first member: a group's slot is a cast away */
     uint32_t (*rows)[RP_LANES];
     uint8_t *scratch;
-    struct rp_slot *next; /**< list of free ones */
+    struct rp_resident_group *next; /**< list of free ones */
     uint32_t wave_capacity, lds_capacity_bytes;
     size_t scratch_capacity_bytes;
     size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
@@ -82,7 +82,7 @@ struct rp_lane {
     struct rp_lane *next;        /**< all lanes, in the order of their next slices */
     struct rp_lane *next_issued; /**< issued and not retired, in order */
 
-    RP_OWN_LINE struct rp_slot *slot; /**< workgroup in execution, or NULL */
+    RP_OWN_LINE struct rp_resident_group *slot; /**< workgroup in execution, or NULL */
     uint64_t chunk_next, chunk_end;   /**< workgroups it has been given and has not started */
     unsigned visits;                  /**< slices of the workgroup in execution before this one */
     struct rp_totals known;           /**< when its previous slice retired */
@@ -95,7 +95,7 @@ struct rp_lane {
     struct rp_fault fault;
     struct rp_counts counts;
     struct rp_totals done; /**< in this slice; wave_insts is in counts */
-    struct rp_log *log;    /**< atomics not yet applied, or NULL */
+    struct rp_atomic_log *log;    /**< atomics not yet applied, or NULL */
 };
 
 /** What one thread needs to execute slices. */
@@ -109,10 +109,10 @@ struct rp_hand {
     uint64_t order;          /**< of the present slice */
     uint32_t spent;          /**< instructions not yet taken off the dispatch's budget */
     int64_t share_left;      /**< first hand: what is left of one thread's part of the budget */
-    struct rp_log *log;      /**< of the present slice, or NULL */
+    struct rp_atomic_log *log;      /**< of the present slice, or NULL */
     bool logging;            /**< the present instruction's atomics go there */
     bool ordered;            /**< an ordered operation has been executed in this turn */
-    struct rp_slot *spare;   /**< the workgroup memory it used last */
+    struct rp_resident_group *spare;   /**< the workgroup memory it used last */
     /* Decoded code in use, direct-mapped by page number; each holds a reference. */
     struct rp_code_page *code[RP_CODE_WAYS];
     /* What it has executed, if that is counted: all, and in the same order of ways. */
@@ -141,7 +141,7 @@ struct rp_dispatch {
     bool started;
     bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
     bool tallies;                         /**< executions of instructions are counted (tally.h) */
-    struct rp_record *record;             /**< of sampled workgroups (recording.h), or NULL */
+    struct rp_wave_record *record;             /**< of sampled workgroups (recording.h), or NULL */
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */
@@ -177,7 +177,7 @@ struct rp_dispatch {
     struct rp_lane *free_lanes;
     struct rp_lane **lane_blocks; /**< all lanes, for release */
     size_t lane_block_count;
-    struct rp_log *free_logs;
+    struct rp_atomic_log *free_logs;
     bool retiring;  /**< a hand applies the oldest slice's log */
     bool no_memory; /**< for another lane */
 

@@ -43,7 +43,7 @@ struct rp_exec_host {
     int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta);
     /** Where the memory at gpu_va is, the same for all of a range. NULL: all is local. */
-    enum rp_place (*place)(void *ctx, uint64_t gpu_va);
+    enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
     /**
      * NULL or: whether range() may answer with memory of the program that can vanish without
      * notice, so that accesses have to be guarded (guard.h). translate() never does.

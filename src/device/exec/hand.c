@@ -62,7 +62,7 @@ void rp_hand_free(struct rp_hand *h)
         rp_code_page_put(h->code[i]);
     rp_tally_release(h);
     rp_trail_release(&h->trail);
-    rp_slot_give(h->spare);
+    rp_resident_group_give(h->spare);
     free(h);
 }
 

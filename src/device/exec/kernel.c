@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct descriptor) == RP_KERNEL_DESCRIPTOR_BYTES, "kernel 
 /* A kernel compiled with kernarg preloading begins with 256 bytes for firmware without it. */
 enum { PRELOAD_PROLOGUE_BYTES = 256, MAX_USER_SGPRS = 16 };
 
-static uint32_t bits(uint32_t word, unsigned low, unsigned count)
+static uint32_t field_bits(uint32_t word, unsigned low, unsigned count)
 {
     return word >> low & ((1u << count) - 1);
 }
@@ -52,8 +52,8 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct rp_fault *f, cons
 
 static void resolve_mode(const struct descriptor *kd, struct rp_kernel *k)
 {
-    uint32_t float_mode = bits(kd->rsrc1, 12, 8), dx10_clamp = bits(kd->rsrc1, 21, 1),
-             ieee = bits(kd->rsrc1, 23, 1), fp16_overflow = bits(kd->rsrc1, 26, 1);
+    uint32_t float_mode = field_bits(kd->rsrc1, 12, 8), dx10_clamp = field_bits(kd->rsrc1, 21, 1),
+             ieee = field_bits(kd->rsrc1, 23, 1), fp16_overflow = field_bits(kd->rsrc1, 26, 1);
 
     k->mode = float_mode | dx10_clamp << 8 | ieee << 9 | fp16_overflow << 23;
 }
@@ -96,15 +96,15 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
         return refuse(f, "kernel descriptor asks for a private segment buffer, which this "
                          "architecture (flat scratch) does not set up");
     /* gfx90a and later: granules of 8 registers, both kinds together; ACC begins at 4 * (n + 1). */
-    k->vgpr_rows = (bits(kd->rsrc1, 0, 6) + 1) * 8;
-    k->accum_offset = (bits(kd->rsrc3, 0, 6) + 1) * 4;
+    k->vgpr_rows = (field_bits(kd->rsrc1, 0, 6) + 1) * 8;
+    k->accum_offset = (field_bits(kd->rsrc3, 0, 6) + 1) * 4;
     if (k->vgpr_rows > arch->vgprs_per_simd)
         return refuse(f, "kernel needs %u vector registers, the limit is %u", k->vgpr_rows,
                       arch->vgprs_per_simd);
     for (unsigned d = 0; d < 3; d++)
-        k->workgroup_id[d] = bits(kd->rsrc2, 7 + d, 1);
-    k->workgroup_info = bits(kd->rsrc2, 10, 1);
-    k->scratch_wave_offset = bits(kd->rsrc2, 0, 1) && !arch->architected_flat_scratch;
+        k->workgroup_id[d] = field_bits(kd->rsrc2, 7 + d, 1);
+    k->workgroup_info = field_bits(kd->rsrc2, 10, 1);
+    k->scratch_wave_offset = field_bits(kd->rsrc2, 0, 1) && !arch->architected_flat_scratch;
     return 0;
 }
 
@@ -170,7 +170,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
         k->sgpr[k->user_sgpr_count++] = k->scratch_lane_bytes;
 
     uint32_t preload = kd->kernarg_preload & 0x7f, offset = kd->kernarg_preload >> 7;
-    uint32_t declared = bits(kd->rsrc2, 1, 5);
+    uint32_t declared = field_bits(kd->rsrc2, 1, 5);
     if (k->user_sgpr_count + preload > MAX_USER_SGPRS || declared > MAX_USER_SGPRS)
         return refuse(f, "kernel descriptor asks for %u user SGPRs, the limit is %d",
                       k->user_sgpr_count + preload, MAX_USER_SGPRS);
@@ -205,7 +205,7 @@ static int resolve_residency(const struct rp_arch *arch, const struct descriptor
 {
     const uint32_t by_vgpr = arch->vgprs_per_simd / round_up(k->vgpr_rows, arch->vgpr_granule);
     const uint32_t sgprs =
-        (bits(kd->rsrc1, 6, 4) / 2 + 1) * 16; /* gfx9: granule 16, field counts 8s */
+        (field_bits(kd->rsrc1, 6, 4) / 2 + 1) * 16; /* gfx9: granule 16, field counts 8s */
     const uint32_t waves = k->waves_per_group, simds = arch->simds_per_cu;
     uint32_t groups = UINT32_MAX;
 

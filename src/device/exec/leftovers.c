@@ -40,7 +40,7 @@ static void fill(uint32_t seed, uint32_t *words, size_t count)
     }
 }
 
-void rp_leftovers_in_group(uint32_t seed, struct rp_slot *slot)
+void rp_leftovers_in_group(uint32_t seed, struct rp_resident_group *slot)
 {
     struct rp_group *g = &slot->group;
     fill(seed, (uint32_t *)(void *)g->lds, g->lds_bytes / sizeof(uint32_t));

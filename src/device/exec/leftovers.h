@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rp_slot;
+struct rp_resident_group;
 struct rp_wave;
 
 #define RP_LEFTOVERS_VARIABLE "ROCM_PERF_DEVICE_LEFTOVERS"
@@ -24,7 +24,7 @@ uint32_t rp_leftovers(void);
 bool rp_leftovers_parse(const char *text, uint32_t *ret);
 
 /** LDS and scratch, which are zero. */
-void rp_leftovers_in_group(uint32_t seed, struct rp_slot *slot);
+void rp_leftovers_in_group(uint32_t seed, struct rp_resident_group *slot);
 /**
  * Registers of a wave that is ready to start: but the first row, which holds work-item ids.
  * @param first_sgpr  behind those that the launch sets

@@ -15,7 +15,7 @@ void rp_mem_forget(struct rp_mem *m, uint64_t generation)
     m->generation = generation;
 }
 
-static enum rp_place place_of(const struct rp_mem *m, uint64_t va)
+static enum rp_memory_location place_of(const struct rp_mem *m, uint64_t va)
 {
     return m->host->place ? m->host->place(m->host->ctx, va) : RP_PLACE_LOCAL;
 }
@@ -55,7 +55,7 @@ void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsign
     const struct rp_mem_range *r = rp_mem_entry(m, va, write);
     if (!at || !m->counts)
         return at;
-    enum rp_place place = va - r->begin < r->span_bytes ? r->place : place_of(m, va);
+    enum rp_memory_location place = va - r->begin < r->span_bytes ? r->place : place_of(m, va);
     if (place != RP_PLACE_LOCAL)
         m->counts->link_bytes[place][write] +=
             link_bytes(bytes, (uint64_t)__builtin_popcountll(exec));
@@ -72,7 +72,7 @@ void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, uns
         uint64_t at = va[__builtin_ctzll(left)];
         rp_mem_find(m, at, 1, write); /* so that its range is cached, if it is in any */
         const struct rp_mem_range *r = rp_mem_entry(m, at, write);
-        enum rp_place place = at - r->begin < r->span_bytes ? r->place : place_of(m, at);
+        enum rp_memory_location place = at - r->begin < r->span_bytes ? r->place : place_of(m, at);
         if (!spans[place].lanes || at < spans[place].low)
             spans[place].low = at;
         if (at > spans[place].high)

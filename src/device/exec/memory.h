@@ -21,7 +21,7 @@ struct rp_mem_range {
     uint64_t begin;
     uint64_t span_bytes;
     uint64_t delta;
-    enum rp_place place;
+    enum rp_memory_location place;
 };
 
 struct rp_mem {

@@ -10,7 +10,7 @@
 
 enum { PAGE_SHIFT = 12, PAGE_BITS = RP_LOG_PAGE_WORDS * 64 };
 
-void rp_log_clear(struct rp_log *log)
+void rp_log_clear(struct rp_atomic_log *log)
 {
     log->count = log->applied = 0;
     log->low = UINT64_MAX;
@@ -18,7 +18,7 @@ void rp_log_clear(struct rp_log *log)
     memset(log->pages, 0, sizeof log->pages);
 }
 
-void rp_log_apply(struct rp_log *log, struct rp_mem *mem)
+void rp_log_apply(struct rp_atomic_log *log, struct rp_mem *mem)
 {
     bool changed;
     while (log->applied < log->count) {
@@ -32,7 +32,7 @@ void rp_log_apply(struct rp_log *log, struct rp_mem *mem)
 }
 
 struct application {
-    struct rp_log *log;
+    struct rp_atomic_log *log;
     struct rp_mem *mem;
 };
 
@@ -42,7 +42,7 @@ static void apply_body(void *ctx)
     rp_log_apply(a->log, a->mem);
 }
 
-void rp_log_retire(struct rp_log *log, struct rp_mem *mem)
+void rp_log_retire(struct rp_atomic_log *log, struct rp_mem *mem)
 {
     struct application application = {log, mem};
     struct rp_trap trap;
@@ -65,7 +65,7 @@ static unsigned page_bit(uint64_t page)
 
 void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes, uint64_t data)
 {
-    struct rp_log *log = w->group->hand->log;
+    struct rp_atomic_log *log = w->group->hand->log;
     log->entry[log->count++] =
         (struct rp_log_entry){.fn = fn, .va = va, .bytes = bytes, .data = data};
     if (va < log->low)
@@ -111,7 +111,7 @@ static int note_gate(struct rp_wave *w, const struct rp_insn *in)
 }
 
 /* Whether [from, to) and the pages of the log may have bytes in common. */
-static bool log_has(const struct rp_log *log, uint64_t from, uint64_t to)
+static bool log_has(const struct rp_atomic_log *log, uint64_t from, uint64_t to)
 {
     if (to <= log->low || from >= log->high)
         return false;
@@ -128,7 +128,7 @@ static bool log_has(const struct rp_log *log, uint64_t from, uint64_t to)
 
 enum { WIDEST_ACCESS = 64 }; /* bytes: s_load_dwordx16 */
 
-static bool flat_touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_log *log)
+static bool flat_touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_atomic_log *log)
 {
     const struct rp_mem_lanes *lanes = w->group->dispatch->lanes;
     const uint32_t(*v)[RP_LANES] = (const uint32_t(*)[RP_LANES])w->vgpr + in->src[0].index;
@@ -154,7 +154,7 @@ static bool is_private(const struct rp_wave *w, const struct rp_insn *in)
            rp_buffer_is_private(&w->sgpr[in->src[2].index]);
 }
 
-static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_log *log)
+static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_atomic_log *log)
 {
     if (in->fmt == RP_FMT_FLAT)
         return flat_touches(w, in, log);

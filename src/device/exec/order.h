@@ -33,8 +33,8 @@ struct rp_log_entry {
 enum { RP_LOG_ENTRIES = 8192, RP_LOG_PAGE_WORDS = 16 };
 
 /** Atomics of a slice that are still to be applied, in program order. */
-struct rp_log {
-    struct rp_log *next; /**< list of free ones */
+struct rp_atomic_log {
+    struct rp_atomic_log *next; /**< list of free ones */
     uint32_t count, applied;
     uint64_t low, high;                /**< GPU addresses: all lie in [low, high) */
     uint64_t pages[RP_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
@@ -61,12 +61,12 @@ static inline bool rp_order_logging(const struct rp_wave *w)
 void rp_order_note(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes, uint64_t data);
 
 /** Applies and empties a log. Memory that has been unmapped meanwhile is left out. */
-void rp_log_apply(struct rp_log *log, struct rp_mem *mem);
+void rp_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
 
 /** rp_log_apply outside of a wave's turn, where nothing else guards the accesses. */
-void rp_log_retire(struct rp_log *log, struct rp_mem *mem);
+void rp_log_retire(struct rp_atomic_log *log, struct rp_mem *mem);
 
 /** Forgets what a log holds. */
-void rp_log_clear(struct rp_log *log);
+void rp_log_clear(struct rp_atomic_log *log);
 
 #endif

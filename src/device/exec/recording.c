@@ -12,7 +12,7 @@
 #include "resolve.h"
 #include "threads.h"
 
-struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
+struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
 {
     const struct rp_rec_shape shape = {
         .waves_per_group = k->waves_per_group,
@@ -23,7 +23,7 @@ struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_k
     };
     const struct rp_rec_plan plan =
         rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
-    struct rp_record *r = rp_record_new(&plan, &shape);
+    struct rp_wave_record *r = rp_record_new(&plan, &shape);
     if (r) {
         r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
         r->keeps_accesses = rp_code_observes();
@@ -35,7 +35,7 @@ struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_k
  * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
 enum { BYTES_PER_STEP = 12 };
 
-void rp_recording_begin(struct rp_record *r, struct rp_group *g)
+void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g)
 {
     const int64_t index = rp_rec_index(&r->plan, g->linear_id);
     if (index < 0)
@@ -117,7 +117,7 @@ static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *w
 
 int rp_recording_resolve(struct rp_dispatch *d)
 {
-    struct rp_record *r = d->record;
+    struct rp_wave_record *r = d->record;
     struct rp_resolver m;
     struct ways ways = {.count = 0};
     const uint64_t groups = r->plan.count + r->plan.probes;
@@ -157,7 +157,7 @@ int rp_dispatch_replay(struct rp_dispatch *d, const struct rp_arch *arch,
 
 /* What comes to the caches, in the order in which the modelled machine issues it. */
 struct counting {
-    const struct rp_record *record;
+    const struct rp_wave_record *record;
     struct rp_caches *caches;
     uint32_t cus_per_die;
     uint32_t *next; /* access of each wave */
@@ -197,7 +197,7 @@ static int replay_counting(struct rp_dispatch *d, const struct rp_arch *arch,
                            struct rp_timing_stats *ret)
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(arch);
-    const struct rp_record *r = d->record;
+    const struct rp_wave_record *r = d->record;
     struct counting c = {
         .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
     const struct rp_engine_watch watch = {.ctx = &c, .issued = issued, .wave_ends = wave_ended};

@@ -9,10 +9,10 @@
 #include "dispatch.h"
 
 /** What a dispatch's record will be, or NULL when the host is out of memory. */
-struct rp_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k);
+struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k);
 
 /** A workgroup starts: if it is one of the sampled, its waves get their records. */
-void rp_recording_begin(struct rp_record *r, struct rp_group *g);
+void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g);
 
 /**
  * Replaces what the steps of a finished dispatch's record hold, distances from the kernel's entry,

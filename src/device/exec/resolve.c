@@ -44,7 +44,7 @@ static int grow(struct rp_resolver *m)
     return 0;
 }
 
-int rp_resolver_init(struct rp_resolver *m, struct rp_record *record, uint64_t entry_va)
+int rp_resolver_init(struct rp_resolver *m, struct rp_wave_record *record, uint64_t entry_va)
 {
     *m = (struct rp_resolver){.record = record, .entry_va = entry_va, .size = FIRST_SIZE};
     return grow(m);

@@ -13,7 +13,7 @@
 #include "memory.h"
 
 struct rp_resolver {
-    struct rp_record *record; /**< whose table grows */
+    struct rp_wave_record *record; /**< whose table grows */
     uint64_t entry_va;
     uint32_t *slot;            /**< open addressing, 0 = free, else index + 1 */
     uint32_t size;             /**< a power of two */
@@ -26,7 +26,7 @@ struct rp_resolver {
 };
 
 /** 0 or -ENOMEM. Released in either case. */
-int rp_resolver_init(struct rp_resolver *m, struct rp_record *record, uint64_t entry_va);
+int rp_resolver_init(struct rp_resolver *m, struct rp_wave_record *record, uint64_t entry_va);
 void rp_resolver_release(struct rp_resolver *m);
 
 /**

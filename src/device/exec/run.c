@@ -587,10 +587,10 @@ static bool must_stop(const struct rp_hand *h)
 
 static bool begin_group(struct rp_hand *h, struct rp_lane *lane)
 {
-    struct rp_slot *slot = h->spare;
+    struct rp_resident_group *slot = h->spare;
     h->spare = NULL;
     if (!slot)
-        slot = rp_slot_take(h->dispatch);
+        slot = rp_resident_group_take(h->dispatch);
     if (!slot) {
         lane->fault = (struct rp_fault){.kind = RP_FAULT_NO_MEMORY,
                                         .pc = h->dispatch->kernel.entry_va,
@@ -598,7 +598,7 @@ static bool begin_group(struct rp_hand *h, struct rp_lane *lane)
                                         .text = "out of host memory for the state of a workgroup"};
         return false;
     }
-    rp_slot_start_group(h->dispatch, slot, lane->chunk_next++, lane->known.cycles + h->done.cycles);
+    rp_resident_group_start(h->dispatch, slot, lane->chunk_next++, lane->known.cycles + h->done.cycles);
     lane->slot = slot;
     return true;
 }
@@ -607,7 +607,7 @@ static void end_group(struct rp_hand *h, struct rp_lane *lane)
 {
     h->done.groups++;
     rp_group_clock_end(&lane->slot->group);
-    rp_slot_give(h->spare);
+    rp_resident_group_give(h->spare);
     h->spare = lane->slot;
     lane->slot = NULL;
 }

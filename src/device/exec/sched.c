@@ -321,7 +321,7 @@ static void retire(struct rp_dispatch *d, struct rp_hand *h)
     struct rp_lane *lane;
     while (!d->retiring && d->state == RP_RUN_MORE && (lane = d->issued_head) &&
            lane->state == RP_LANE_EXECUTED) {
-        struct rp_log *log = lane->log;
+        struct rp_atomic_log *log = lane->log;
         lane->log = NULL;
         if (log) {
             d->retiring = true;
@@ -472,10 +472,10 @@ void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h)
     _mm_setcsr(host_modes);
 }
 
-struct rp_log *rp_sched_log(struct rp_dispatch *d)
+struct rp_atomic_log *rp_sched_log(struct rp_dispatch *d)
 {
     pthread_mutex_lock(&d->lock);
-    struct rp_log *log = d->free_logs;
+    struct rp_atomic_log *log = d->free_logs;
     if (log)
         d->free_logs = log->next;
     pthread_mutex_unlock(&d->lock);
@@ -491,7 +491,7 @@ void rp_sched_release(struct rp_dispatch *d)
 {
     for (size_t b = 0; b < d->lane_block_count; b++) {
         for (unsigned i = 0; i < LANE_BLOCK; i++) {
-            rp_slot_give(d->lane_blocks[b][i].slot);
+            rp_resident_group_give(d->lane_blocks[b][i].slot);
             free(d->lane_blocks[b][i].log);
         }
         free(d->lane_blocks[b]);
@@ -499,7 +499,7 @@ void rp_sched_release(struct rp_dispatch *d)
     free(d->lane_blocks);
     free(d->returned);
     while (d->free_logs) {
-        struct rp_log *log = d->free_logs;
+        struct rp_atomic_log *log = d->free_logs;
         d->free_logs = log->next;
         free(log);
     }

@@ -30,6 +30,6 @@ void rp_sched_release(struct rp_dispatch *d);
 void rp_sched_work(struct rp_dispatch *d, struct rp_hand *h);
 
 /** An empty log, or NULL when the host is out of memory. */
-struct rp_log *rp_sched_log(struct rp_dispatch *d);
+struct rp_atomic_log *rp_sched_log(struct rp_dispatch *d);
 
 #endif

@@ -27,7 +27,7 @@ enum { CLEARED_BYTES = 1 << 20 };
 /* The one context of this file: slots nobody uses. */
 static struct {
     pthread_mutex_t lock;
-    struct rp_slot *head;
+    struct rp_resident_group *head;
     unsigned count;
     size_t touched_bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -70,7 +70,7 @@ static void *map_zeroed(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static void slot_free(struct rp_slot *slot)
+static void slot_free(struct rp_resident_group *slot)
 {
     if (slot->rows)
         munmap(slot->rows, rows_bytes(slot->wave_capacity));
@@ -81,9 +81,9 @@ static void slot_free(struct rp_slot *slot)
     free(slot);
 }
 
-static struct rp_slot *slot_new(const struct rp_kernel *k)
+static struct rp_resident_group *slot_new(const struct rp_kernel *k)
 {
-    struct rp_slot *slot = calloc(1, sizeof *slot);
+    struct rp_resident_group *slot = calloc(1, sizeof *slot);
     if (!slot)
         return NULL;
     slot->wave_capacity = k->waves_per_group;
@@ -103,12 +103,12 @@ static struct rp_slot *slot_new(const struct rp_kernel *k)
 }
 
 /* One that is large enough, taken off the list, or NULL. */
-static struct rp_slot *take_kept(const struct rp_kernel *k)
+static struct rp_resident_group *take_kept(const struct rp_kernel *k)
 {
-    struct rp_slot *slot = NULL;
+    struct rp_resident_group *slot = NULL;
     unsigned searched = 0;
     lock_kept();
-    for (struct rp_slot **link = &kept.head; *link && searched < SEARCHED_SLOTS;
+    for (struct rp_resident_group **link = &kept.head; *link && searched < SEARCHED_SLOTS;
          link = &(*link)->next, searched++) {
         if ((*link)->wave_capacity >= k->waves_per_group &&
             (*link)->lds_capacity_bytes >= k->lds_bytes &&
@@ -124,10 +124,10 @@ static struct rp_slot *take_kept(const struct rp_kernel *k)
     return slot;
 }
 
-struct rp_slot *rp_slot_take(struct rp_dispatch *d)
+struct rp_resident_group *rp_resident_group_take(struct rp_dispatch *d)
 {
     const struct rp_kernel *k = &d->kernel;
-    struct rp_slot *slot = take_kept(k);
+    struct rp_resident_group *slot = take_kept(k);
     if (!slot)
         slot = slot_new(k);
     if (!slot)
@@ -151,7 +151,7 @@ struct rp_slot *rp_slot_take(struct rp_dispatch *d)
 }
 
 /* Scratch as zero as it was in the beginning: the next dispatch's waves divide it differently. */
-static void clear_scratch(struct rp_slot *slot)
+static void clear_scratch(struct rp_resident_group *slot)
 {
     size_t dirty_bytes = 0;
     for (uint32_t i = 0; i < slot->wave_capacity; i++)
@@ -166,7 +166,7 @@ static void clear_scratch(struct rp_slot *slot)
     }
 }
 
-void rp_slot_give(struct rp_slot *slot)
+void rp_resident_group_give(struct rp_resident_group *slot)
 {
     if (!slot)
         return;
@@ -187,7 +187,7 @@ void rp_slot_give(struct rp_slot *slot)
         slot_free(slot);
 }
 
-void rp_slot_start_group(struct rp_dispatch *d, struct rp_slot *slot, uint64_t linear_id,
+void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot, uint64_t linear_id,
                          uint64_t past_cycles)
 {
     const struct rp_kernel *k = &d->kernel;

@@ -118,7 +118,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The kernel, and what else has been entered: a function is entered at its first instruction. */
-static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_record *record)
+static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_wave_record *record)
 {
     uint64_t *pcs = malloc((record->code_count + 1ull) * sizeof *pcs);
     if (!pcs)
@@ -143,7 +143,7 @@ static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_recor
 /* Rows and waits name instructions by their place in the listing. */
 static int renumber(struct rp_threads *t, const struct listing *l)
 {
-    const struct rp_record *record = t->record;
+    const struct rp_wave_record *record = t->record;
     uint32_t *line = malloc((record->code_count + 1ull) * sizeof *line);
     if (!line)
         return -ENOMEM;

@@ -66,7 +66,7 @@ struct rp_counts {
     uint64_t lds_bytes;
     uint64_t fast_clock_waves; /**< that read a clock which detailed timing has not told */
     /** Of read and write_bytes: to or from other GPUs and the host, by vector instructions; indexed
-     *  by enum rp_place (local ones are not counted) and 0 = read, 1 = written. */
+     *  by enum rp_memory_location (local ones are not counted) and 0 = read, 1 = written. */
     uint64_t link_bytes[RP_PLACES][2];
 };
 

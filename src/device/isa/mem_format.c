@@ -39,7 +39,7 @@ const char *rp_format_check(unsigned bits, unsigned num_format)
     return NULL;
 }
 
-static int32_t sign_extend(uint32_t raw, unsigned bits)
+static int32_t sign_extend_raw(uint32_t raw, unsigned bits)
 {
     return (int32_t)(raw << (32 - bits)) >> (32 - bits);
 }
@@ -57,13 +57,13 @@ static float value_of(uint32_t raw, unsigned bits, unsigned num_format)
     case RP_NUM_UNORM:
         return (float)raw / (float)((1u << bits) - 1);
     case RP_NUM_SNORM: { /* the smallest two mean -1 */
-        float value = (float)sign_extend(raw, bits) / biggest;
+        float value = (float)sign_extend_raw(raw, bits) / biggest;
         return value < -1 ? -1 : value;
     }
     case RP_NUM_USCALED:
         return (float)raw;
     default:
-        return (float)sign_extend(raw, bits);
+        return (float)sign_extend_raw(raw, bits);
     }
 }
 
@@ -102,7 +102,7 @@ const char *rp_format_load(uint32_t raw, unsigned bits, unsigned num_format, boo
         *ret_value = raw & mask;
         return NULL;
     case RP_NUM_SINT:
-        *ret_value = (uint32_t)sign_extend(raw, bits) & mask;
+        *ret_value = (uint32_t)sign_extend_raw(raw, bits) & mask;
         return NULL;
     case RP_NUM_FLOAT:
         return load_float(raw, bits, d16, ret_value);

@@ -80,7 +80,7 @@ static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
     rp_x86_load(e, true, RP_RCX, rp_at(HAND, offsetof(struct rp_hand, log)));
     rp_x86_test(e, true, RP_RCX, RP_RCX);
     const size_t none = rp_x86_jcc(e, RP_CC_E);
-    rp_x86_alu_imm(e, false, RP_CMP, rp_at(RP_RCX, offsetof(struct rp_log, count)), 0);
+    rp_x86_alu_imm(e, false, RP_CMP, rp_at(RP_RCX, offsetof(struct rp_atomic_log, count)), 0);
     detour_if(t, RP_CC_NE);
     rp_x86_land(e, none, e->bytes);
 }

@@ -80,7 +80,7 @@ static void store_nonzero(struct rp_x86 *e, bool wide, const struct rp_opnd *dst
     set_scc(e, RP_CC_NE);
 }
 
-static void select(struct rp_x86 *e, const struct rp_insn *in, bool wide)
+static void emit_select(struct rp_x86 *e, const struct rp_insn *in, bool wide)
 {
     load(e, wide, RP_RAX, &in->src[0]);
     load(e, wide, RP_RCX, &in->src[1]);
@@ -165,7 +165,7 @@ static void choose(struct rp_x86 *e, const struct rp_insn *in, const struct row 
     rp_x86_store(e, false, scc(), RP_RDX);
 }
 
-static void write(struct rp_x86 *e, const struct rp_insn *in, const struct row *r)
+static void emit_write(struct rp_x86 *e, const struct rp_insn *in, const struct row *r)
 {
     switch (r->kind) {
     case MOVE:
@@ -180,7 +180,7 @@ static void write(struct rp_x86 *e, const struct rp_insn *in, const struct row *
         store(e, r->wide, &in->dst, RP_RAX);
         break;
     case SELECT:
-        select(e, in, r->wide);
+        emit_select(e, in, r->wide);
         break;
     case LOGIC:
     case LOGIC_NOT:
@@ -247,7 +247,7 @@ bool rp_jit_salu(struct rp_jit_translation *t, const struct rp_insn *in)
     const struct row *r = find(in);
     if (!r || !operands_known(in, r))
         return false;
-    write(&t->x86, in, r);
+    emit_write(&t->x86, in, r);
     return true;
 }
 

@@ -165,7 +165,7 @@ static uint64_t clock_ticks(void *ctx)
     return rp_clock_now(&((struct rp_gpu *)ctx)->device->clock);
 }
 
-static enum rp_place place(void *ctx, uint64_t va)
+static enum rp_memory_location place(void *ctx, uint64_t va)
 {
     struct rp_gpu *gpu = ctx;
     return rp_memory_place(&gpu->device->memory, gpu->index, va);

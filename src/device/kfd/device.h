@@ -53,7 +53,7 @@ struct rp_device {
     struct rp_callbacks *callbacks; /**< callbacks.h; NULL: there was none yet */
     void (*settle)(bool all);       /**< rp_callbacks_settle, or NULL: nothing is put off */
     struct rp_counted counted;
-    struct rp_traced traced;
+    struct rp_trace_requests traced;
     unsigned gpu_count;
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };

@@ -22,7 +22,7 @@
 struct rp_drm_bo {
     uint64_t magic;
     unsigned gpu; /**< which it was imported to */
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     void *cpu; /**< CPU mapping, or NULL */
 };
 
@@ -138,7 +138,7 @@ RP_EXPORT int amdgpu_bo_import(void *handle, int type, uint32_t shared,
     struct rp_device *device = rp_device_get();
     if (!ours(handle) || !device)
         FORWARD(-EINVAL, amdgpu_bo_import, handle, type, shared, result);
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     if (type != RP_DRM_HANDLE_DMABUF)
         return -ENOTSUP;
     int rc = rp_memory_buffer_from_fd(&device->memory, (int)shared, &buffer);

@@ -149,7 +149,7 @@ static int do_info(struct rp_device *device, unsigned gpu, struct rp_drm_info *a
 int rp_drm_gem_mmap(struct rp_device *device, uint64_t *id_and_offset)
 {
     uint32_t id;
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     memcpy(&id, id_and_offset, sizeof id);
     int rc = rp_memory_buffer_from_id(&device->memory, id, &buffer);
     if (rc < 0)

@@ -200,7 +200,7 @@ static int do_import_dmabuf(struct rp_device *device, struct rp_kfd_import_dmabu
 
 static int do_get_dmabuf_info(struct rp_device *device, struct rp_kfd_dmabuf_info *args)
 {
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     int rc = rp_memory_buffer_from_fd(&device->memory, (int)args->dmabuf_fd, &buffer);
     if (rc < 0)
         return rc;

@@ -36,7 +36,7 @@ int rp_memory_grow(void **array, size_t *capacity, size_t element_bytes)
 
 /* ---- buffers ------------------------------------------------------------------------------ */
 
-static void account(struct rp_memory *memory, const struct rp_buffer *buffer, int sign)
+static void account(struct rp_memory *memory, const struct rp_buffer_object *buffer, int sign)
 {
     uint64_t bytes = sign < 0 ? 0 - buffer->bytes : buffer->bytes;
     if (buffer->imported)
@@ -47,7 +47,7 @@ static void account(struct rp_memory *memory, const struct rp_buffer *buffer, in
         memory->gtt_used_bytes += bytes;
 }
 
-static bool fits(const struct rp_memory *memory, const struct rp_buffer *buffer)
+static bool fits(const struct rp_memory *memory, const struct rp_buffer_object *buffer)
 {
     if (buffer->flags & RP_KFD_MEM_VRAM)
         return buffer->bytes <= memory->vram_limit_bytes - memory->vram_used_bytes[buffer->gpu];
@@ -57,7 +57,7 @@ static bool fits(const struct rp_memory *memory, const struct rp_buffer *buffer)
 }
 
 /** Finds the storage for a new buffer. */
-static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t user_address)
+static int back(struct rp_memory *memory, struct rp_buffer_object *buffer, uint64_t user_address)
 {
     switch (buffer->flags & RP_KFD_MEM_KINDS) {
     case RP_KFD_MEM_VRAM:
@@ -90,7 +90,7 @@ static int back(struct rp_memory *memory, struct rp_buffer *buffer, uint64_t use
     return 0;
 }
 
-int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffer)
+int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer_object **ret_buffer)
 {
     size_t slot = 0;
     while (slot < memory->buffer_capacity && memory->buffers[slot])
@@ -99,24 +99,24 @@ int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer **ret_buffe
         rp_memory_grow((void **)&memory->buffers, &memory->buffer_capacity,
                        sizeof *memory->buffers) < 0)
         return -ENOMEM;
-    struct rp_buffer *buffer = malloc(sizeof *buffer);
+    struct rp_buffer_object *buffer = malloc(sizeof *buffer);
     if (!buffer)
         return -ENOMEM;
-    *buffer = (struct rp_buffer){.id = (uint32_t)slot + 1, .refs = 1};
+    *buffer = (struct rp_buffer_object){.id = (uint32_t)slot + 1, .refs = 1};
     *ret_buffer = buffer;
     return 0;
 }
 
-void rp_memory_buffer_put(struct rp_memory *memory, struct rp_buffer *buffer)
+void rp_memory_buffer_put(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     account(memory, buffer, +1);
     memory->buffers[buffer->id - 1] = buffer;
 }
 
 static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kfd_alloc *args,
-                      struct rp_buffer **ret_buffer)
+                      struct rp_buffer_object **ret_buffer)
 {
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     int rc = rp_memory_buffer_slot(memory, &buffer);
     if (rc < 0)
         return rc;
@@ -133,7 +133,7 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
     return 0;
 }
 
-void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer *buffer)
+void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     if (--buffer->refs > 0)
         return;
@@ -146,7 +146,7 @@ void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer *buffer)
     free(buffer);
 }
 
-void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer)
+void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     pthread_mutex_lock(&memory->lock);
     rp_memory_buffer_drop(memory, buffer);
@@ -182,7 +182,7 @@ struct rp_memory_handle *rp_memory_lookup(struct rp_memory *memory, uint64_t han
     return &memory->handles[slot];
 }
 
-int rp_memory_handle_new(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+int rp_memory_handle_new(struct rp_memory *memory, unsigned gpu, struct rp_buffer_object *buffer,
                          uint64_t va, uint64_t *ret_handle)
 {
     size_t slot = 0;
@@ -214,7 +214,7 @@ static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handl
 
 static int alloc_locked(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args)
 {
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     rp_memory_reap_dmabufs(memory);
     int rc = buffer_new(memory, gpu, args, &buffer);
     if (rc < 0)
@@ -293,7 +293,7 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle,
 {
     if (handle->va == 0)
         return -EINVAL; /* physical memory only: it is mapped through libdrm */
-    const struct rp_buffer *buffer = handle->buffer;
+    const struct rp_buffer_object *buffer = handle->buffer;
     struct rp_vm_range range = {
         .begin = handle->va,
         .end = handle->va + buffer->bytes,
@@ -348,7 +348,7 @@ uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
     return bytes;
 }
 
-int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer_object *buffer,
                          uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace)
 {
     if (bytes == 0 || offset > buffer->bytes || bytes > buffer->bytes - offset)

@@ -34,7 +34,7 @@ enum {
     RP_MEMORY_RESERVED_BYTES = 2 << 20,
 };
 
-struct rp_buffer {
+struct rp_buffer_object {
     uint32_t id, refs;
     uint32_t flags; /**< RP_KFD_MEM_* */
     uint32_t gpu;   /**< whose memory it takes, if it is VRAM */
@@ -50,7 +50,7 @@ struct rp_buffer {
 };
 
 struct rp_memory_handle {
-    struct rp_buffer *buffer; /**< NULL = free slot */
+    struct rp_buffer_object *buffer; /**< NULL = free slot */
     uint64_t va;
     uint32_t mapped; /**< mask of the GPUs that see it at va */
 };
@@ -59,7 +59,7 @@ struct rp_dmabuf {
     int read_end; /**< we keep it: hung up when the last descriptor given out is closed */
     dev_t dev;
     ino_t ino;
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
 };
 
 struct rp_memory {
@@ -70,7 +70,7 @@ struct rp_memory {
     uint64_t vram_limit_bytes; /**< of each GPU */
     uint64_t vram_used_bytes[RP_GPU_LIMIT];
     uint64_t gtt_limit_bytes, gtt_used_bytes;
-    struct rp_buffer **buffers; /**< index = id - 1 */
+    struct rp_buffer_object **buffers; /**< index = id - 1 */
     size_t buffer_capacity;
     struct rp_memory_handle *handles; /**< index = low half of the handle - 1 */
     size_t handle_capacity;
@@ -101,22 +101,22 @@ uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu);
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
 
 /** A new reference to the buffer behind a dmabuf descriptor of this or another process. */
-int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer);
-int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer);
-void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer *buffer);
+int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer);
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer_object **ret_buffer);
+void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *buffer);
 
 /** IMPORT_DMABUF: a second handle on the same buffer. */
 int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
                      uint64_t *ret_handle);
 
 /** The file that holds a buffer at its offset: the store's, or the exporter's. */
-int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer);
+int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer_object *buffer);
 
 /**
  * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
  * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
  */
-uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer);
+uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer);
 
 #define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
 
@@ -125,7 +125,7 @@ int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, 
                             int flags, uint64_t offset, void **ret_at);
 
 /** Maps part of a buffer at @p va (libdrm's view); @p replace drops what was there. */
-int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer *buffer,
+int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer_object *buffer,
                          uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace);
 int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
@@ -155,7 +155,7 @@ bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write);
 
 /** Where the memory at @p va is, seen from the GPU; unmapped counts as local, with XNACK
  *  as the host's. */
-enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
+enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
 
 void rp_memory_close(struct rp_memory *memory);
 

@@ -30,14 +30,14 @@ void rp_memory_reap_dmabufs(struct rp_memory *memory)
     }
 }
 
-int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer *buffer)
+int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer_object *buffer)
 {
     return buffer->imported ? buffer->file_fd : memory->store.fd;
 }
 
 enum { IMPORT_SHIFT = 40 }; /* bytes per import in the space of offsets: more than any buffer has */
 
-uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer)
+uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
 {
     return buffer->imported ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << IMPORT_SHIFT)
                             : buffer->offset;
@@ -46,7 +46,7 @@ uint64_t rp_memory_mmap_offset(const struct rp_buffer *buffer)
 int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
                             int flags, uint64_t offset, void **ret_at)
 {
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     uint64_t id = (offset - RP_MEMORY_IMPORT_OFFSET) >> IMPORT_SHIFT;
     uint64_t inside = offset & ((1ull << IMPORT_SHIFT) - 1);
     int rc = id <= UINT32_MAX ? rp_memory_buffer_from_id(memory, (uint32_t)id, &buffer) : -EINVAL;
@@ -67,7 +67,7 @@ int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, 
 }
 
 /** For other processes; the program's own pages are in no file, so they get no record. */
-static int describe(struct rp_memory *memory, const struct rp_buffer *buffer, int write_end)
+static int describe(struct rp_memory *memory, const struct rp_buffer_object *buffer, int write_end)
 {
     struct rp_dmabuf_record record = {.offset = buffer->offset,
                                       .bytes = buffer->bytes,
@@ -79,7 +79,7 @@ static int describe(struct rp_memory *memory, const struct rp_buffer *buffer, in
     return rp_dmabuf_describe(write_end, rp_memory_buffer_file(memory, buffer), &record);
 }
 
-static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int fd_flags,
+static int export_buffer(struct rp_memory *memory, struct rp_buffer_object *buffer, int fd_flags,
                          int *ret_fd)
 {
     if (memory->dmabuf_count == memory->dmabuf_capacity &&
@@ -106,7 +106,7 @@ static int export_buffer(struct rp_memory *memory, struct rp_buffer *buffer, int
     return 0;
 }
 
-static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
+static struct rp_buffer_object *find_dmabuf(struct rp_memory *memory, int fd)
 {
     struct stat st;
     if (rp_backing_stat(fd, &st) < 0)
@@ -115,7 +115,7 @@ static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
         if (memory->dmabufs[i].ino == st.st_ino && memory->dmabufs[i].dev == st.st_dev)
             return memory->dmabufs[i].buffer;
     for (size_t i = 0; i < memory->buffer_capacity; i++) {
-        struct rp_buffer *buffer = memory->buffers[i];
+        struct rp_buffer_object *buffer = memory->buffers[i];
         if (buffer && buffer->imported && buffer->ino == st.st_ino && buffer->dev == st.st_dev)
             return buffer;
     }
@@ -123,7 +123,7 @@ static struct rp_buffer *find_dmabuf(struct rp_memory *memory, int fd)
 }
 
 /** Maps what a record describes; the buffer takes @p file_fd over on success. */
-static int map_import(struct rp_buffer *buffer, const struct rp_dmabuf_record *record, int fd,
+static int map_import(struct rp_buffer_object *buffer, const struct rp_dmabuf_record *record, int fd,
                       int file_fd)
 {
     struct stat st;
@@ -149,10 +149,10 @@ static int map_import(struct rp_buffer *buffer, const struct rp_dmabuf_record *r
     return 0;
 }
 
-static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer)
 {
     struct rp_dmabuf_record record;
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     int file_fd;
     int rc = rp_dmabuf_resolve(fd, &record, &file_fd);
     if (rc < 0)
@@ -178,9 +178,9 @@ static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer **r
 }
 
 /** A new reference to the buffer behind a descriptor of this or another process. */
-static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer)
 {
-    struct rp_buffer *buffer = find_dmabuf(memory, fd);
+    struct rp_buffer_object *buffer = find_dmabuf(memory, fd);
     if (!buffer)
         return import_foreign(memory, fd, ret_buffer);
     buffer->refs++;
@@ -198,7 +198,7 @@ int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, in
     return rc;
 }
 
-int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer **ret_buffer)
+int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer)
 {
     pthread_mutex_lock(&memory->lock);
     int rc = ref_dmabuf(memory, fd, ret_buffer);
@@ -206,10 +206,10 @@ int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer 
     return rc;
 }
 
-int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer **ret_buffer)
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer_object **ret_buffer)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer =
+    struct rp_buffer_object *buffer =
         id > 0 && id <= memory->buffer_capacity ? memory->buffers[id - 1] : NULL;
     if (buffer) {
         buffer->refs++;
@@ -223,7 +223,7 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
                      uint64_t *ret_handle)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     int rc = ref_dmabuf(memory, fd, &buffer);
     if (rc == 0) {
         rc = rp_memory_handle_new(memory, gpu, buffer, va, ret_handle);
@@ -234,7 +234,7 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
     return rc;
 }
 
-void rp_memory_drop_import(struct rp_buffer *buffer)
+void rp_memory_drop_import(struct rp_buffer_object *buffer)
 {
     syscall(SYS_munmap, buffer->host, buffer->bytes); /* munmap() is hooked and takes our lock */
     close(buffer->file_fd);

@@ -208,7 +208,7 @@ static unsigned home_of_pages(const struct rp_memory *memory, uint64_t va)
     return gpu < memory->gpu_count ? gpu + 1 : 0;
 }
 
-enum rp_place rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
+enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
 {
     pthread_mutex_lock(&memory->lock);
     const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);

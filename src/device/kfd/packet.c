@@ -57,7 +57,7 @@ static union rp_aql_packet *current(const struct rp_cp_queue *queue)
 }
 
 /** Gives the slot back, then tells the packet's signal. */
-static enum rp_cp_step retire(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress retire(const struct rp_cp *cp, struct rp_cp_queue *queue,
                               uint64_t start_ticks, uint64_t end_ticks)
 {
     union rp_aql_packet *packet = current(queue);
@@ -81,7 +81,7 @@ static uint64_t earliest(const struct rp_cp_queue *queue)
 
 /* ---- kernel dispatch ---------------------------------------------------------------------- */
 
-static enum rp_cp_step launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
                               const union rp_aql_packet *packet)
 {
     uint64_t slot = queue->read_index & (queue->ring_packets - 1);
@@ -141,7 +141,7 @@ static void watch_running(const struct rp_cp *cp, struct rp_cp_queue *queue)
     }
 }
 
-static enum rp_cp_step run(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
+static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
 {
     enum rp_run_state state = rp_dispatch_run(queue->dispatch, budget);
     if (state == RP_RUN_MORE) {
@@ -196,13 +196,13 @@ static int read_signal(const struct rp_cp *cp, uint64_t va, int64_t *ret_value, 
     return 0;
 }
 
-static enum rp_cp_step bad_dependency(const struct rp_cp *cp, struct rp_cp_queue *queue)
+static enum rp_cp_progress bad_dependency(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
     rp_fault_packet(cp, queue, RP_QUEUE_ERR_PACKET, "barrier on a signal that is not GPU memory");
     return RP_CP_PROGRESS;
 }
 
-static enum rp_cp_step barrier(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress barrier(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                const union rp_aql_packet *packet, bool all)
 {
     uint64_t ticks = earliest(queue);
@@ -239,7 +239,7 @@ static bool holds(uint32_t condition, int64_t value, int64_t reference)
     }
 }
 
-static enum rp_cp_step barrier_value(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress barrier_value(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                      const union rp_aql_packet *packet)
 {
     uint64_t ticks = earliest(queue);
@@ -271,7 +271,7 @@ static int walk_pm4(const uint32_t *dwords, uint32_t count, uint32_t *ret_opcode
     return 0;
 }
 
-static enum rp_cp_step pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
                            const union rp_aql_packet *packet)
 {
     const uint32_t *jump = packet->pm4.jump;
@@ -293,7 +293,7 @@ static enum rp_cp_step pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
 
 /* ---- the loop's body ---------------------------------------------------------------------- */
 
-static enum rp_cp_step refuse(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
+static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
                               const char *what, unsigned number)
 {
     char why[80];
@@ -302,7 +302,7 @@ static enum rp_cp_step refuse(const struct rp_cp *cp, struct rp_cp_queue *queue,
     return RP_CP_PROGRESS;
 }
 
-static enum rp_cp_step vendor(const struct rp_cp *cp, struct rp_cp_queue *queue,
+static enum rp_cp_progress vendor(const struct rp_cp *cp, struct rp_cp_queue *queue,
                               const union rp_aql_packet *packet)
 {
     switch (packet->pm4.format) {
@@ -323,7 +323,7 @@ bool rp_cp_queue_idle(const struct rp_cp_queue *queue)
                __atomic_load_n(&queue->shared->write_dispatch_id, __ATOMIC_ACQUIRE);
 }
 
-enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
+enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
 {
     if (rp_cp_queue_idle(queue))
         return RP_CP_IDLE;

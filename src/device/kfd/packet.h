@@ -20,7 +20,7 @@
 #include "event.h"
 
 struct rp_counted;
-struct rp_traced;
+struct rp_trace_requests;
 struct rp_store_times;
 
 /** What the packet processors work with; one per GPU. */
@@ -38,7 +38,7 @@ struct rp_cp {
     struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
     struct rp_causal *causal;      /**< when the host submits; NULL: when the device sees it */
     struct rp_counted *counted;    /**< hardware counters (counted.h); NULL: none */
-    struct rp_traced *traced;      /**< thread traces (traced.h); NULL: none */
+    struct rp_trace_requests *traced;      /**< thread traces (traced.h); NULL: none */
 };
 
 struct rp_cp_queue {
@@ -66,7 +66,7 @@ struct rp_cp_queue {
     uint64_t busy_told;     /**< the kernel whose long run was reported last */
 };
 
-enum rp_cp_step {
+enum rp_cp_progress {
     RP_CP_IDLE,     /**< nothing to do: empty, disabled or faulted */
     RP_CP_PROGRESS, /**< consumed a packet or executed instructions */
     RP_CP_WAITING,  /**< a barrier packet waits for its signals */
@@ -80,7 +80,7 @@ int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
                      uint32_t ring_bytes, uint64_t read_pointer_va, uint64_t write_pointer_va);
 
 /** Does a bounded piece of work: at most @p budget wave instructions. */
-enum rp_cp_step rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget);
+enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget);
 
 /** Empty, disabled or faulted: rp_cp_step would find nothing to do. */
 bool rp_cp_queue_idle(const struct rp_cp_queue *queue);

@@ -74,7 +74,7 @@ static void tell_of_dma_fault(struct rp_queues *queues, const struct rp_sdma_que
     }
 }
 
-static enum rp_cp_step serve(struct rp_queues *queues, const struct rp_queue_slot *slot,
+static enum rp_cp_progress serve(struct rp_queues *queues, const struct rp_queue_slot *slot,
                              uint64_t budget_wave_insts)
 {
     if (slot->compute)
@@ -82,7 +82,7 @@ static enum rp_cp_step serve(struct rp_queues *queues, const struct rp_queue_slo
     if (!slot->dma)
         return RP_CP_IDLE;
     bool faulted = slot->dma->faulted;
-    enum rp_cp_step step = rp_sdma_step(slot->dma->cp, slot->dma, SLICE_COPY_BYTES);
+    enum rp_cp_progress step = rp_sdma_step(slot->dma->cp, slot->dma, SLICE_COPY_BYTES);
     if (slot->dma->faulted && !faulted)
         tell_of_dma_fault(queues, slot->dma);
     return step;

@@ -363,7 +363,7 @@ static bool submission_known(const struct rp_cp *cp, struct rp_sdma_queue *queue
 }
 
 /** Works on the packet at the read pointer. */
-static enum rp_cp_step run_packet(struct rp_sdma_turn *turn)
+static enum rp_cp_progress run_packet(struct rp_sdma_turn *turn)
 {
     struct rp_sdma_queue *queue = turn->queue;
     uint64_t written = __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
@@ -399,17 +399,17 @@ static enum rp_cp_step run_packet(struct rp_sdma_turn *turn)
     return RP_CP_PROGRESS;
 }
 
-enum rp_cp_step rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
+enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
                              uint64_t budget_bytes)
 {
     enum { PACKETS_PER_TURN = 256 };
     struct rp_sdma_turn turn = {.cp = cp, .queue = queue, .budget_bytes = budget_bytes};
-    enum rp_cp_step first = RP_CP_IDLE;
+    enum rp_cp_progress first = RP_CP_IDLE;
     for (int i = 0; i < PACKETS_PER_TURN && turn.budget_bytes > 0; i++) {
         if (rp_sdma_queue_idle(queue))
             break;
         rp_exec_dma_begin();
-        enum rp_cp_step step = run_packet(&turn);
+        enum rp_cp_progress step = run_packet(&turn);
         rp_exec_dma_end();
         if (step == RP_CP_PROGRESS)
             first = RP_CP_PROGRESS;

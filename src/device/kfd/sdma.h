@@ -42,7 +42,7 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
  * Does a bounded piece of work: at most about @p budget_bytes moved. After a packet that cannot
  * be done, one line is on cp->report_fd and queue->faulted is set.
  */
-enum rp_cp_step rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
+enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
                              uint64_t budget_bytes);
 
 /** Undoes rp_sdma_queue_init, also one that failed. */

@@ -68,7 +68,7 @@ static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t
     return false;
 }
 
-static enum rp_place place_of(const struct rp_cp *cp, uint64_t va)
+static enum rp_memory_location place_of(const struct rp_cp *cp, uint64_t va)
 {
     return cp->host->place ? cp->host->place(cp->host->ctx, va) : RP_PLACE_LOCAL;
 }
@@ -78,7 +78,7 @@ static enum rp_sdma_result moved(struct rp_sdma_turn *turn, uint64_t bytes, uint
                                  uint64_t destination_va, bool reads)
 {
     const struct rp_cp *cp = turn->cp;
-    enum rp_place source = reads ? place_of(cp, source_va) : RP_PLACE_LOCAL;
+    enum rp_memory_location source = reads ? place_of(cp, source_va) : RP_PLACE_LOCAL;
     if (rp_timing_mode() == RP_TIMING_OFF) {
         turn->ticks++;
         return RP_SDMA_DONE;

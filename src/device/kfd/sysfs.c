@@ -31,29 +31,29 @@ static unsigned bus_of(unsigned gpu)
 
 /* ---- what the files of a GPU say ------------------------------------------------------------ */
 
-typedef struct rp_driver_text text;
+typedef struct rp_driver_text vfs_text;
 
-static void vendor(text *t)
+static void vendor(vfs_text *t)
 {
     rp_driver_text_add(t, "0x%04x\n", t->arch->pci_vendor_id);
 }
 
-static void device(text *t)
+static void device(vfs_text *t)
 {
     rp_driver_text_add(t, "0x%04x\n", t->arch->pci_device_id);
 }
 
-static void revision(text *t)
+static void revision(vfs_text *t)
 {
     rp_driver_text_add(t, "0x00\n");
 }
 
-static void class_code(text *t)
+static void class_code(vfs_text *t)
 {
     rp_driver_text_add(t, "0x%06x\n", t->arch->pci_class);
 }
 
-static void modalias_words(text *t)
+static void modalias_words(vfs_text *t)
 {
     const struct rp_arch *a = t->arch;
     rp_driver_text_add(t, "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", a->pci_vendor_id,
@@ -61,7 +61,7 @@ static void modalias_words(text *t)
                        a->pci_class >> 8 & 0xff, a->pci_class & 0xff);
 }
 
-static void pci_uevent(text *t)
+static void pci_uevent(vfs_text *t)
 {
     const struct rp_arch *a = t->arch;
     rp_driver_text_add(t,
@@ -73,19 +73,19 @@ static void pci_uevent(text *t)
 }
 
 /** The host is one node of the topology. */
-static void numa_node(text *t)
+static void numa_node(vfs_text *t)
 {
     rp_driver_text_add(t, "0\n");
 }
 
-static void cpu_list(text *t)
+static void cpu_list(vfs_text *t)
 {
     uint32_t last = t->topology->host.cores - 1;
     rp_driver_text_add(t, last ? "0-%u\n" : "0\n", last);
 }
 
 /** A mask of bits, 32 a word, the highest word first. */
-static void cpu_mask(text *t)
+static void cpu_mask(vfs_text *t)
 {
     uint32_t cores = t->topology->host.cores;
     for (uint32_t word = (cores + 31) / 32; word-- > 0;) {
@@ -95,85 +95,85 @@ static void cpu_mask(text *t)
     }
 }
 
-static void link_speed(text *t)
+static void link_speed(vfs_text *t)
 {
     uint32_t speed = t->arch->pcie_mtransfers_s;
     rp_driver_text_add(t, "%u.%u GT/s PCIe\n", speed / 1000, speed % 1000 / 100);
 }
 
-static void link_width(text *t)
+static void link_width(vfs_text *t)
 {
     rp_driver_text_add(t, "%u\n", t->arch->pcie_lanes);
 }
 
-static void one(text *t)
+static void one(vfs_text *t)
 {
     rp_driver_text_add(t, "1\n");
 }
 
-static void power_state(text *t)
+static void power_state(vfs_text *t)
 {
     rp_driver_text_add(t, "D0\n");
 }
 
-static void runtime_status(text *t)
+static void runtime_status(vfs_text *t)
 {
     rp_driver_text_add(t, "active\n");
 }
 
-static void runtime_enabled(text *t)
+static void runtime_enabled(vfs_text *t)
 {
     rp_driver_text_add(t, "forbidden\n");
 }
 
-static void runtime_control(text *t)
+static void runtime_control(vfs_text *t)
 {
     rp_driver_text_add(t, "on\n");
 }
 
-static void product_name(text *t)
+static void product_name(vfs_text *t)
 {
     rp_driver_text_add(t, "%s\n", t->arch->product);
 }
 
-static void unique_id(text *t)
+static void unique_id(vfs_text *t)
 {
     rp_driver_text_add(t, "%016" PRIx64 "\n", rp_topology_unique_id(t->gpu));
 }
 
-static void memory_total(text *t)
+static void memory_total(vfs_text *t)
 {
     rp_driver_text_add(t, "%" PRIu64 "\n", t->arch->memory_bytes);
 }
 
-static void memory_used(text *t)
+static void memory_used(vfs_text *t)
 {
     rp_driver_text_add(t, "%" PRIu64 "\n", t->topology->memory_used_bytes[t->gpu]);
 }
 
-static void gtt_total(text *t)
+static void gtt_total(vfs_text *t)
 {
     rp_driver_text_add(t, "%" PRIu64 "\n", rp_topology_gtt_bytes(t->topology));
 }
 
 /** The driver's word where the firmware does not tell. */
-static void memory_vendor(text *t)
+static void memory_vendor(vfs_text *t)
 {
     rp_driver_text_add(t, "unknown\n");
 }
 
 /** A table of the one clock that the model runs at, which is in use. */
-static void engine_clocks(text *t)
+static void engine_clocks(vfs_text *t)
 {
     rp_driver_text_add(t, "0: %uMhz *\n", t->arch->engine_clock_mhz);
 }
 
-static void memory_clocks(text *t)
+static void memory_clocks(vfs_text *t)
 {
     rp_driver_text_add(t, "0: %uMhz *\n", t->arch->memory_clock_mhz);
 }
 
-static void pcie_clocks(text *t)
+static void pcie_clocks(vfs_text *t)
 {
     uint32_t speed = t->arch->pcie_mtransfers_s;
     rp_driver_text_add(t, "0: %u.%uGT/s, x%u *\n", speed / 1000, speed % 1000 / 100,
@@ -181,79 +181,79 @@ static void pcie_clocks(text *t)
 }
 
 /** One device of all dies is what is modelled, and cannot be changed. */
-static void compute_partition(text *t)
+static void compute_partition(vfs_text *t)
 {
     rp_driver_text_add(t, "SPX\n");
 }
 
-static void memory_partition(text *t)
+static void memory_partition(vfs_text *t)
 {
     rp_driver_text_add(t, "NPS1\n");
 }
 
-static void mec_firmware(text *t)
+static void mec_firmware(vfs_text *t)
 {
     rp_driver_text_add(t, "0x%08x\n", t->arch->mec_firmware);
 }
 
-static void sdma_firmware(text *t)
+static void sdma_firmware(vfs_text *t)
 {
     rp_driver_text_add(t, "0x%08x\n", t->arch->sdma_firmware);
 }
 
-static void monitor_name(text *t)
+static void monitor_name(vfs_text *t)
 {
     rp_driver_text_add(t, "amdgpu\n");
 }
 
-static void engine_clock_hz(text *t)
+static void engine_clock_hz(vfs_text *t)
 {
     rp_driver_text_add(t, "%" PRIu64 "\n", (uint64_t)t->arch->engine_clock_mhz * 1000000);
 }
 
-static void engine_clock_label(text *t)
+static void engine_clock_label(vfs_text *t)
 {
     rp_driver_text_add(t, "sclk\n");
 }
 
-static void memory_clock_hz(text *t)
+static void memory_clock_hz(vfs_text *t)
 {
     rp_driver_text_add(t, "%" PRIu64 "\n", (uint64_t)t->arch->memory_clock_mhz * 1000000);
 }
 
-static void memory_clock_label(text *t)
+static void memory_clock_label(vfs_text *t)
 {
     rp_driver_text_add(t, "mclk\n");
 }
 
-static void drm_version(text *t)
+static void drm_version(vfs_text *t)
 {
     rp_driver_text_add(t, "drm 1.1.0 20060810\n"); /* the same since 2006 */
 }
 
-static void drm_uevent_words(text *t, const char *name, unsigned number, unsigned minor)
+static void drm_uevent_words(vfs_text *t, const char *name, unsigned number, unsigned minor)
 {
     rp_driver_text_add(t, "MAJOR=%u\nMINOR=%u\nDEVNAME=dri/%s%u\nDEVTYPE=drm_minor\n", DRM_MAJOR,
                        minor, name, number);
 }
 
-static void card_uevent(text *t)
+static void card_uevent(vfs_text *t)
 {
     drm_uevent_words(t, "card", t->gpu, t->gpu);
 }
 
-static void render_uevent(text *t)
+static void render_uevent(vfs_text *t)
 {
     unsigned minor = RP_TOPOLOGY_RENDER_MINOR + t->gpu;
     drm_uevent_words(t, "renderD", minor, minor);
 }
 
-static void card_dev(text *t)
+static void card_dev(vfs_text *t)
 {
     rp_driver_text_add(t, "%u:%u\n", DRM_MAJOR, t->gpu);
 }
 
-static void render_dev(text *t)
+static void render_dev(vfs_text *t)
 {
     rp_driver_text_add(t, "%u:%u\n", DRM_MAJOR, RP_TOPOLOGY_RENDER_MINOR + t->gpu);
 }
@@ -277,7 +277,7 @@ static bool knows_memory_clock(const struct rp_arch *arch)
 
 struct device_file {
     const char *name; /**< below the folder of the device */
-    void (*write)(text *t);
+    void (*write)(vfs_text *t);
     const char *target; /**< where a link leads: an absolute path; "": the folder of the device */
     bool (*has)(const struct rp_arch *arch); /**< NULL: every GPU */
 };

@@ -22,13 +22,13 @@ struct rp_traced_entry {
     size_t count;
 };
 
-void rp_traced_init(struct rp_traced *traced)
+void rp_traced_init(struct rp_trace_requests *traced)
 {
-    *traced = (struct rp_traced){.last = &traced->first};
+    *traced = (struct rp_trace_requests){.last = &traced->first};
     pthread_mutex_init(&traced->lock, NULL);
 }
 
-void rp_traced_release(struct rp_traced *traced)
+void rp_traced_release(struct rp_trace_requests *traced)
 {
     while (traced->first) {
         struct rp_traced_entry *entry = traced->first;
@@ -38,7 +38,7 @@ void rp_traced_release(struct rp_traced *traced)
     }
 }
 
-static bool add(struct rp_traced *traced, const struct rp_traced_entry *what)
+static bool add(struct rp_trace_requests *traced, const struct rp_traced_entry *what)
 {
     struct rp_traced_entry *entry = malloc(sizeof *entry);
     if (!entry)
@@ -60,7 +60,7 @@ static bool add(struct rp_traced *traced, const struct rp_traced_entry *what)
 }
 
 /* Under the lock. */
-static struct rp_traced_entry *take_out(struct rp_traced *traced, struct rp_traced_entry **at)
+static struct rp_traced_entry *take_out(struct rp_trace_requests *traced, struct rp_traced_entry **at)
 {
     struct rp_traced_entry *entry = *at;
     if (entry) {
@@ -73,7 +73,7 @@ static struct rp_traced_entry *take_out(struct rp_traced *traced, struct rp_trac
     return entry;
 }
 
-bool rp_traced_want(struct rp_traced *traced, uint64_t signal_va, uint64_t kernel_object_va,
+bool rp_traced_want(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
                     const struct rp_threads_wish *wish)
 {
     return add(traced, &(struct rp_traced_entry){.signal_va = signal_va,
@@ -81,7 +81,7 @@ bool rp_traced_want(struct rp_traced *traced, uint64_t signal_va, uint64_t kerne
                                                  .wish = *wish});
 }
 
-bool rp_traced_is_wanted(struct rp_traced *traced, uint64_t signal_va, uint64_t kernel_object_va,
+bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
                          struct rp_threads_wish *ret_wish)
 {
     if (!__atomic_load_n(&traced->pending, __ATOMIC_ACQUIRE))
@@ -115,7 +115,7 @@ void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
     rp_dispatch_watch_threads(dispatch, arch, wish, tell);
 }
 
-void rp_traced_note(struct rp_traced *traced, const struct rp_arch *arch,
+void rp_traced_note(struct rp_trace_requests *traced, const struct rp_arch *arch,
                     struct rp_dispatch *dispatch, const struct rp_threads_wish *wish,
                     uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks)
 {
@@ -131,7 +131,7 @@ void rp_traced_note(struct rp_traced *traced, const struct rp_arch *arch,
     }
 }
 
-bool rp_traced_take(struct rp_traced *traced, uint64_t signal_va, uint64_t start_ticks,
+bool rp_traced_take(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t start_ticks,
                     uint64_t end_ticks, void **ret_bytes, size_t *ret_count)
 {
     pthread_mutex_lock(&traced->lock);

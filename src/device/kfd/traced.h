@@ -20,22 +20,22 @@ struct rp_arch;
 struct rp_dispatch;
 struct rp_traced_entry;
 
-struct rp_traced {
+struct rp_trace_requests {
     uint32_t pending; /**< entries; atomic: 0 is looked at without the lock */
     pthread_mutex_t lock;
     struct rp_traced_entry *first, **last; /**< last: where the next one goes */
     size_t bytes;                          /**< of traces that nobody has taken */
 };
 
-void rp_traced_init(struct rp_traced *traced);
-void rp_traced_release(struct rp_traced *traced);
+void rp_traced_init(struct rp_trace_requests *traced);
+void rp_traced_release(struct rp_trace_requests *traced);
 
 /** As rp_device_table.trace_threads. */
-bool rp_traced_want(struct rp_traced *traced, uint64_t signal_va, uint64_t kernel_object_va,
+bool rp_traced_want(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
                     const struct rp_threads_wish *wish);
 
 /** A dispatch begins: whether its trace is wanted, and of which waves. */
-bool rp_traced_is_wanted(struct rp_traced *traced, uint64_t signal_va, uint64_t kernel_object_va,
+bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
                          struct rp_threads_wish *ret_wish);
 
 /** Before the time of a wanted dispatch is modelled: that replay is to be traced. One that takes
@@ -44,12 +44,12 @@ void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
                      const struct rp_threads_wish *wish);
 
 /** A dispatch that was wanted is done; before its signal is told. */
-void rp_traced_note(struct rp_traced *traced, const struct rp_arch *arch,
+void rp_traced_note(struct rp_trace_requests *traced, const struct rp_arch *arch,
                     struct rp_dispatch *dispatch, const struct rp_threads_wish *wish,
                     uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks);
 
 /** As rp_device_table.take_threads. */
-bool rp_traced_take(struct rp_traced *traced, uint64_t signal_va, uint64_t start_ticks,
+bool rp_traced_take(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t start_ticks,
                     uint64_t end_ticks, void **ret_bytes, size_t *ret_count);
 
 #endif

@@ -309,7 +309,7 @@ struct seat {
 };
 
 struct turns {
-    const struct rp_record *record;
+    const struct rp_wave_record *record;
     struct seat *seat;
     uint64_t seats;
     uint64_t *waiting; /* per die: index of the next group to look at */
@@ -407,7 +407,7 @@ static int run(struct turns *t, struct rp_caches *c)
     return rc;
 }
 
-int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_record *record,
+int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_wave_record *record,
                  struct rp_cache_result *ret)
 {
     struct rp_caches *c = rp_caches_new(shape);

@@ -84,7 +84,7 @@ void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret);
  * Replays the main workgroups of a record.
  * @return 0, or -ENOMEM
  */
-int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_record *record,
+int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_wave_record *record,
                  struct rp_cache_result *ret);
 
 #endif

@@ -11,7 +11,7 @@
 #include "arch/arch.h"
 
 /** Where memory is, seen from the GPU whose engine copies. */
-enum rp_place {
+enum rp_memory_location {
     RP_PLACE_LOCAL = 0, /**< its own HBM */
     RP_PLACE_PEER,      /**< another GPU's HBM */
     RP_PLACE_HOST,      /**< behind the host link */
@@ -19,7 +19,7 @@ enum rp_place {
 };
 
 /** Payload over the link to such memory, one direction; 0 = no link is crossed, or not known. */
-static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_place place)
+static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
 {
     if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
         return 0; /* an APU's processor has the same memory */
@@ -34,7 +34,7 @@ static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_pla
  * @param follows the engine was already copying: the first access's latency is hidden
  * @return ticks of the device clock, at least 1
  */
-uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes, enum rp_place source,
-                              enum rp_place destination, bool reads, bool follows);
+uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes, enum rp_memory_location source,
+                              enum rp_memory_location destination, bool reads, bool follows);
 
 #endif

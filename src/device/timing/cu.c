@@ -77,7 +77,7 @@ static uint32_t pick_simd(const struct rp_cu *cu)
     return best;
 }
 
-static void start_wave(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *g,
+static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g,
                        uint32_t in_group, uint64_t clock)
 {
     const uint32_t slot = (uint32_t)__builtin_ctz(~cu->used), simd = pick_simd(cu);
@@ -119,7 +119,7 @@ void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wa
         .number = number, .die = die, .wave = wave, .turns = {.far_first = UINT64_MAX}};
 }
 
-uint64_t rp_cu_start(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock)
+uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock)
 {
     const uint32_t waves = r->rec->group[g->index].wave_count;
     clock = later(clock, cu->now);
@@ -130,7 +130,7 @@ uint64_t rp_cu_start(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *
     return clock;
 }
 
-static void end_wave(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w, uint64_t clock)
+static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w, uint64_t clock)
 {
     const uint32_t simd = w->place.simd;
     r->end = later(r->end, clock);
@@ -149,7 +149,7 @@ static void end_wave(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w
 }
 
 /* All that the barrier is for are there? */
-static void open_barrier(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *g,
+static void open_barrier(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g,
                          uint64_t clock)
 {
     if (!g->at_barrier || g->at_barrier < g->waves_recorded)
@@ -210,7 +210,7 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
  * Its record is over. What it did after that is taken to have gone as the second half of it;
  * barriers are for the others, whose records end somewhere near.
  */
-static struct turn beyond_record(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                                  uint64_t clock)
 {
     const struct rp_rec_wave *rec = w->rec;
@@ -239,7 +239,7 @@ static struct turn beyond_record(struct rp_replay *r, struct rp_cu *cu, struct r
 
 /* When the instruction's line is at the wave: it may have to come from the L2. False: the caches,
  * which others share, have to be asked when the machine is there. */
-static bool fetch(struct rp_replay *r, const struct rp_cu *cu, struct rp_cu_wave *w, uint32_t line,
+static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct rp_cu_wave *w, uint32_t line,
                   uint64_t clock, uint64_t *ret_when)
 {
     const struct rp_arch_timing *t = r->m.arch->timing;
@@ -271,7 +271,7 @@ static bool overlap(struct rp_rec_regs a, struct rp_rec_regs b)
 }
 
 /* When matrix results that the instruction needs, or replaces, are there. */
-static uint64_t when_registers(const struct rp_replay *r, const struct rp_cu_wave *w,
+static uint64_t when_registers(const struct rp_timing_simulation *r, const struct rp_cu_wave *w,
                                const struct rp_rec_code *c, uint64_t clock)
 {
     const uint32_t rest = SLOT_CLOCKS * r->m.arch->timing->mfma_result_slots;
@@ -295,7 +295,7 @@ static uint64_t when_registers(const struct rp_replay *r, const struct rp_cu_wav
 }
 
 /* Takes the port of the instruction's unit; returns when it is issued. */
-static inline uint64_t issue(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu_wave *w,
+static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu, const struct rp_cu_wave *w,
                              const struct rp_program_code *c, uint64_t clock)
 {
     uint64_t *port = cu->port_free[w->simd];
@@ -310,7 +310,7 @@ static inline uint64_t issue(struct rp_replay *r, struct rp_cu *cu, const struct
     return at;
 }
 
-static uint64_t note_mfma(const struct rp_replay *r, struct rp_cu_wave *w,
+static uint64_t note_mfma(const struct rp_timing_simulation *r, struct rp_cu_wave *w,
                           const struct rp_rec_code *c, uint64_t over)
 {
     const uint64_t done = over + SLOT_CLOCKS * r->m.arch->timing->mfma_result_slots;
@@ -340,7 +340,7 @@ static uint64_t lds_begin(const struct rp_cu *cu, const struct rp_cu_wave *w, ui
     return later(clock, later(cu->lds_free, cu->lds_port_free[w->simd / 2]));
 }
 
-static uint64_t share(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu_wave *w,
+static uint64_t share(struct rp_timing_simulation *r, struct rp_cu *cu, const struct rp_cu_wave *w,
                       const struct rp_rec_access *a, uint64_t clock)
 {
     if (!a->lds_clocks)
@@ -355,7 +355,7 @@ static uint64_t share(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu_
 }
 
 /* Lines go through the CU's address unit and L1, at its bytes per clock or a look-up per clock. */
-static uint32_t address_clocks(const struct rp_replay *r, const struct rp_rec_access *a)
+static uint32_t address_clocks(const struct rp_timing_simulation *r, const struct rp_rec_access *a)
 {
     const uint32_t width = r->m.arch->timing->l1_bytes_per_clock;
     const uint32_t clocks = ((uint32_t)a->lanes * a->lane_bytes + width - 1) / width;
@@ -363,7 +363,7 @@ static uint32_t address_clocks(const struct rp_replay *r, const struct rp_rec_ac
 }
 
 /* A place in front of the address unit, in the order of arrival; returns when it is its turn. */
-static uint64_t queue_up(const struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static uint64_t queue_up(const struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                          const struct rp_rec_access *a, uint64_t clock)
 {
     if (!a->line_count)
@@ -378,7 +378,7 @@ static uint64_t queue_up(const struct rp_replay *r, struct rp_cu *cu, struct rp_
     return w->queued_until;
 }
 
-static uint64_t vector(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static uint64_t vector(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                        const struct rp_rec_access *a, uint64_t clock)
 {
     uint64_t done = share(r, cu, w, a, clock);
@@ -395,7 +395,7 @@ static uint64_t vector(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave 
     return done;
 }
 
-static uint64_t scalar(struct rp_replay *r, struct rp_cu *cu, const struct rp_cu_wave *w,
+static uint64_t scalar(struct rp_timing_simulation *r, struct rp_cu *cu, const struct rp_cu_wave *w,
                        const struct rp_rec_access *a, uint64_t clock)
 {
     /* Without lines: s_memtime and the like, assumed to take as long as a hit. */
@@ -419,7 +419,7 @@ static const struct rp_rec_access *access_of(struct rp_cu_wave *w)
 }
 
 /* Whether others may notice: not if the L1, or the LDS, has everything. */
-static bool goes_beyond(const struct rp_replay *r, const struct rp_cu *cu,
+static bool goes_beyond(const struct rp_timing_simulation *r, const struct rp_cu *cu,
                         const struct rp_cu_wave *w, const struct rp_rec_access *a)
 {
     if (!a->line_count)
@@ -448,7 +448,7 @@ static uint64_t when_counted(struct rp_cu_wave *w, const struct rp_program_code 
 }
 
 /* When the instruction's unit takes it: the queues in front of memory units are short. */
-static uint64_t when_taken(const struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                            const struct rp_program_code *c, const struct rp_rec_access *a,
                            uint64_t clock)
 {
@@ -461,7 +461,7 @@ static uint64_t when_taken(const struct rp_replay *r, struct rp_cu *cu, struct r
 }
 
 /* A memory instruction that is issued; returns when its result is there. */
-static uint64_t access_memory(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                               const struct rp_program_code *c, const struct rp_rec_access *a,
                               uint64_t clock)
 {
@@ -485,7 +485,7 @@ static uint64_t access_memory(struct rp_replay *r, struct rp_cu *cu, struct rp_c
 /* ---- instructions that no unit executes ---------------------------------------------------- */
 
 /* s_waitcnt: when the wave goes on. */
-static uint64_t wait_for(struct rp_replay *r, struct rp_cu_wave *w, const struct rp_program_code *c,
+static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w, const struct rp_program_code *c,
                          uint64_t clock)
 {
     const uint64_t vm = rp_flight_left(&w->vm, c->vm), lgkm = rp_flight_left(&w->lgkm, c->lgkm);
@@ -499,7 +499,7 @@ static uint64_t wait_for(struct rp_replay *r, struct rp_cu_wave *w, const struct
 }
 
 /* When the wave goes on; NEVER: at a barrier. */
-static uint64_t miscellaneous(struct rp_replay *r, struct rp_cu_wave *w,
+static uint64_t miscellaneous(struct rp_timing_simulation *r, struct rp_cu_wave *w,
                               const struct rp_program_code *c, uint64_t clock)
 {
     struct rp_cu_group *g = w->group;
@@ -509,7 +509,7 @@ static uint64_t miscellaneous(struct rp_replay *r, struct rp_cu_wave *w,
     case RP_REC_NOP:
     case RP_REC_SLEEP:
         return clock + (c->value > SLOT_CLOCKS ? c->value : SLOT_CLOCKS);
-    case RP_REC_BARRIER:
+    case RP_REC_WAVE_BARRIER:
         g->at_barrier++;
         g->barrier_since += clock;
         w->waits = true;
@@ -522,7 +522,7 @@ static uint64_t miscellaneous(struct rp_replay *r, struct rp_cu_wave *w,
 /* ---- a turn -------------------------------------------------------------------------------- */
 
 /* When the wave's next instruction may be issued, after this one. */
-static inline uint64_t after(const struct rp_replay *r, const struct rp_cu_wave *w,
+static inline uint64_t after(const struct rp_timing_simulation *r, const struct rp_cu_wave *w,
                              const struct rp_program_code *c, uint64_t issued)
 {
     if (c->unit != RP_REC_BRANCH)
@@ -533,7 +533,7 @@ static inline uint64_t after(const struct rp_replay *r, const struct rp_cu_wave 
     return issued + (goes_on ? c->clocks : r->m.arch->timing->taken_branch_clocks);
 }
 
-static void tell(const struct rp_replay *r, struct rp_cu_wave *w, uint64_t ready, uint64_t issued,
+static void tell(const struct rp_timing_simulation *r, struct rp_cu_wave *w, uint64_t ready, uint64_t issued,
                  uint64_t next, uint64_t done)
 {
     const struct rp_issue_times times = {.arrived = w->arrived,
@@ -548,7 +548,7 @@ static void tell(const struct rp_replay *r, struct rp_cu_wave *w, uint64_t ready
 }
 
 /* The instruction is there, and so are its registers: it is executed, or waits for its unit. */
-static struct turn execute(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                            uint32_t index, uint64_t clock)
 {
     const struct rp_program_code *c = &r->program.code[index];
@@ -593,7 +593,7 @@ static struct turn execute(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_w
     return (struct turn){.next = c->misc == RP_REC_END ? clock : next};
 }
 
-static inline struct turn turn_of(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_wave *w,
+static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                                   uint64_t clock)
 {
     if (w->step == w->end)
@@ -626,7 +626,7 @@ void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock)
     put(&cu->turns, slot, later(clock, cu->now));
 }
 
-enum rp_cu_pause rp_cu_run(struct rp_replay *r, struct rp_cu *cu)
+enum rp_cu_pause rp_cu_run(struct rp_timing_simulation *r, struct rp_cu *cu)
 {
     while (first(&cu->turns) != NEVER) {
         uint64_t clock;

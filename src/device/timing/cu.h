@@ -88,9 +88,9 @@ struct rp_cu {
 };
 
 /** What compute units share. */
-struct rp_replay {
+struct rp_timing_simulation {
     struct rp_machine m;
-    const struct rp_record *rec;
+    const struct rp_wave_record *rec;
     const struct rp_engine_watch *watch;
     struct rp_timing_stats *stats;
     struct rp_hierarchy memory;
@@ -117,12 +117,12 @@ void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wa
  * Puts a workgroup's waves into free slots; they begin at @p clock, or where the unit has run to.
  * Returns which.
  */
-uint64_t rp_cu_start(struct rp_replay *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock);
+uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock);
 
 /** A starved wave goes on, at rp_cu.now or after. */
 void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock);
 
 /** Runs ahead as far as it can, the machine being at rp_replay.clock. */
-enum rp_cu_pause rp_cu_run(struct rp_replay *r, struct rp_cu *cu);
+enum rp_cu_pause rp_cu_run(struct rp_timing_simulation *r, struct rp_cu *cu);
 
 #endif

@@ -49,7 +49,7 @@ static void describe_misc(struct rp_rec_code *c, const struct rp_insn *in)
         describe_wait(c, simm16);
         break;
     case RP_OP_s_barrier:
-        c->misc = RP_REC_BARRIER;
+        c->misc = RP_REC_WAVE_BARRIER;
         break;
     case RP_OP_s_sleep: /* CDNA3 ISA guide: about 64 * SIMM16[6:0] clocks */
         c->misc = RP_REC_SLEEP;

@@ -14,7 +14,7 @@
 #include "extrapolate.h"
 
 struct engine {
-    struct rp_replay r;
+    struct rp_timing_simulation r;
     struct rp_agenda agenda;
     struct rp_cu *cu;
     struct rp_cu_wave *wave;   /* RP_CU_SLOTS for each CU */
@@ -131,7 +131,7 @@ static void count_insts(const struct engine *e, struct rp_timing_stats *s)
 }
 
 /* 0 or -ENOMEM. */
-static int machine_of(const struct rp_arch *arch, const struct rp_record *rec,
+static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *rec,
                       struct rp_machine *ret)
 {
     struct rp_machine m = {.arch = arch};
@@ -150,7 +150,7 @@ static int machine_of(const struct rp_arch *arch, const struct rp_record *rec,
     return status;
 }
 
-static int allocate_replay(struct rp_replay *r)
+static int allocate_replay(struct rp_timing_simulation *r)
 {
     const struct rp_arch_timing *t = r->m.arch->timing;
     const uint32_t caches = r->m.dies * t->sqcs_per_xcc;
@@ -200,7 +200,7 @@ static void release(struct engine *e)
     free(e->done.clock);
 }
 
-int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
+int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
                   const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
     struct rp_timing_stats stats = {.group_count = record->plan.group_count,

@@ -97,7 +97,7 @@ struct rp_engine_watch {
  * @param watch  NULL or whom to tell
  * @return 0, or -ENOMEM
  */
-int rp_engine_run(const struct rp_arch *arch, const struct rp_record *record,
+int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
                   const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
 
 #endif

@@ -7,7 +7,7 @@
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /* Instructions of a wave on average: of all that are not replayed, over those that are. */
-static double longer(const struct rp_record *r)
+static double longer(const struct rp_wave_record *r)
 {
     double insts = 0, waves = 0;
     for (uint64_t g = 0; g < r->plan.count; g++) {
@@ -22,7 +22,7 @@ static double longer(const struct rp_record *r)
     return other_insts / other_waves / (insts / waves);
 }
 
-double rp_extrapolate(const struct rp_record *r, const struct rp_completions *done, uint64_t end,
+double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done, uint64_t end,
                       uint64_t resident, double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
@@ -152,7 +152,7 @@ static struct rp_sharing compare(const struct set *mains, const struct set *prob
     };
 }
 
-int rp_sharing_of(const struct rp_record *r, uint64_t resident, struct rp_sharing *ret)
+int rp_sharing_of(const struct rp_wave_record *r, uint64_t resident, struct rp_sharing *ret)
 {
     struct set mains = {0}, probes = {0};
     *ret = (struct rp_sharing){0};

@@ -28,7 +28,7 @@ static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
  * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
  *                   how far waves of other dies are longer or shorter
  */
-double rp_extrapolate(const struct rp_record *record, const struct rp_completions *done,
+double rp_extrapolate(const struct rp_wave_record *record, const struct rp_completions *done,
                       uint64_t end, uint64_t resident, double *ret_error);
 
 /** How the dies of which only one is replayed share memory. */
@@ -39,6 +39,6 @@ struct rp_sharing {
 };
 
 /** From what main workgroups and probes touch; all 0 without probes. 0 or -ENOMEM. */
-int rp_sharing_of(const struct rp_record *record, uint64_t resident, struct rp_sharing *ret);
+int rp_sharing_of(const struct rp_wave_record *record, uint64_t resident, struct rp_sharing *ret);
 
 #endif

@@ -8,10 +8,10 @@
 #include "place.h"
 
 struct rp_live {
-    struct rp_replay r;
+    struct rp_timing_simulation r;
     struct rp_timing_stats stats;
     struct rp_engine_watch watch;
-    struct rp_record rec; /* of the group; its waves' are what has not been replayed */
+    struct rp_wave_record rec; /* of the group; its waves' are what has not been replayed */
     struct rp_rec_group group;
     struct rp_cu cu;
     struct rp_cu_group cu_group;
@@ -48,7 +48,7 @@ static struct rp_machine machine_of(const struct rp_arch *arch)
 
 static int allocate(struct rp_live *live, uint32_t waves)
 {
-    struct rp_replay *r = &live->r;
+    struct rp_timing_simulation *r = &live->r;
     const struct rp_arch_timing *t = r->m.arch->timing;
     r->code_slots = t->inst_l1_bytes / RP_REC_LINE_BYTES;
     if (!r->code_slots)
@@ -112,7 +112,7 @@ void rp_live_free(struct rp_live *live)
     free(live);
 }
 
-struct rp_record *rp_live_record(struct rp_live *live)
+struct rp_wave_record *rp_live_record(struct rp_live *live)
 {
     return &live->rec;
 }

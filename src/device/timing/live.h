@@ -22,7 +22,7 @@ struct rp_live *rp_live_new(const struct rp_arch *arch, uint32_t waves, uint64_t
 void rp_live_free(struct rp_live *live);
 
 /** Whose table of instructions the steps below are indices of; whoever adds them fills it. */
-struct rp_record *rp_live_record(struct rp_live *live);
+struct rp_wave_record *rp_live_record(struct rp_live *live);
 
 /**
  * Hands over what a wave did, after what was handed over before.

@@ -27,7 +27,7 @@ static double larger(double a, double b)
 
 /* Both directions at once, each at the link's rate. All peers count as one. */
 static double link_seconds(const struct rp_arch *arch, const struct rp_counts *c,
-                           enum rp_place place)
+                           enum rp_memory_location place)
 {
     double gbps = rp_timing_link_gbps(arch, place);
     double bytes = larger((double)c->link_bytes[place][0], (double)c->link_bytes[place][1]);

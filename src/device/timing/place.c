@@ -52,7 +52,7 @@ void rp_rec_pages_release(struct rp_rec_pages *p)
     *p = (struct rp_rec_pages){0};
 }
 
-int rp_record_place(struct rp_record *r)
+int rp_record_place(struct rp_wave_record *r)
 {
     struct rp_rec_pages pages = {0};
     const uint64_t groups = r->plan.count + r->plan.probes;

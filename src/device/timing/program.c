@@ -11,7 +11,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void find_lines(struct rp_program *p, const struct rp_record *r)
+static void find_lines(struct rp_program *p, const struct rp_wave_record *r)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->code_count; i++)
@@ -52,7 +52,7 @@ static struct rp_program_code code_of(const struct rp_rec_code *c, uint16_t line
     return code;
 }
 
-int rp_program_init(struct rp_program *p, const struct rp_record *r)
+int rp_program_init(struct rp_program *p, const struct rp_wave_record *r)
 {
     const uint32_t count = r->code_count ? r->code_count : 1;
     *p = (struct rp_program){.code = calloc(count, sizeof *p->code),

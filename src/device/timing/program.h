@@ -38,7 +38,7 @@ struct rp_program {
 };
 
 /** 0 or -ENOMEM: *p holds nothing. */
-int rp_program_init(struct rp_program *p, const struct rp_record *record);
+int rp_program_init(struct rp_program *p, const struct rp_wave_record *record);
 void rp_program_release(struct rp_program *p);
 
 /** An instruction of a program that grows: one whose code is not known before it is executed. */

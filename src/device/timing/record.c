@@ -100,9 +100,9 @@ uint64_t rp_rec_linear_id(const struct rp_rec_plan *p, uint64_t index)
     return index < p->count ? p->first + index * p->stride : probe_id(p, index - p->count);
 }
 
-struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape)
+struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape)
 {
-    struct rp_record *r = calloc(1, sizeof *r);
+    struct rp_wave_record *r = calloc(1, sizeof *r);
     const uint64_t groups = plan->count + plan->probes;
     if (!r)
         return NULL;
@@ -129,7 +129,7 @@ static void free_group(struct rp_rec_group *g)
     free(g->wave);
 }
 
-void rp_record_free(struct rp_record *r)
+void rp_record_free(struct rp_wave_record *r)
 {
     if (!r)
         return;
@@ -140,7 +140,7 @@ void rp_record_free(struct rp_record *r)
     free(r);
 }
 
-int rp_record_status(const struct rp_record *r)
+int rp_record_status(const struct rp_wave_record *r)
 {
     for (uint64_t i = 0; i < r->plan.count + r->plan.probes; i++) {
         const struct rp_rec_group *g = &r->group[i];

@@ -39,7 +39,7 @@ enum rp_rec_misc {
     RP_REC_OTHER = 0,
     RP_REC_NOP,     /**< value: clocks it takes */
     RP_REC_WAITCNT, /**< vm, exp, lgkm: how many may still be under way */
-    RP_REC_BARRIER,
+    RP_REC_WAVE_BARRIER,
     RP_REC_SLEEP, /**< value: clocks it takes */
     RP_REC_END,
 };
@@ -183,7 +183,7 @@ struct rp_rec_shape {
 };
 
 /** All that was recorded of a dispatch. */
-struct rp_record {
+struct rp_wave_record {
     struct rp_rec_plan plan;
     struct rp_rec_shape shape;
     struct rp_rec_group *group; /**< main ones by linear id, then the probes, without steps */
@@ -210,13 +210,13 @@ int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
 
 /** NULL when the host is out of memory. */
-struct rp_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape);
+struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape);
 
 /** Accepts NULL. */
-void rp_record_free(struct rp_record *r);
+void rp_record_free(struct rp_wave_record *r);
 
 /** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
-int rp_record_status(const struct rp_record *r);
+int rp_record_status(const struct rp_wave_record *r);
 
 /** Makes a group's waves, all empty; after as many instructions they are closed, and full. False,
  * and the group is lost: no memory. */
@@ -234,7 +234,7 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
  * Nothing happens when it is called again.
  * @return 0, or -ENOMEM: some are as they were
  */
-int rp_record_place(struct rp_record *r);
+int rp_record_place(struct rp_wave_record *r);
 
 /** Of what has been kept, only so many instructions, with their accesses. */
 void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);

@@ -13,7 +13,7 @@ struct rp_threads_open;
 /** Zero-initialise, rp_threads_begin, a replay with rp_threads_watch, rp_threads_end. */
 struct rp_threads {
     const struct rp_arch *arch;
-    const struct rp_record *record;
+    const struct rp_wave_record *record;
     struct rp_threads_wish wish;
     uint32_t cus_per_die, engines_per_die;
     struct rp_threads_open **open; /**< by wave slot of the machine: of traced waves */
@@ -32,7 +32,7 @@ struct rp_threads {
 
 /** @return 0, or -ENOMEM */
 int rp_threads_begin(struct rp_threads *t, const struct rp_arch *arch,
-                     const struct rp_record *record, const struct rp_threads_wish *wish);
+                     const struct rp_wave_record *record, const struct rp_threads_wish *wish);
 
 /** For rp_engine_run; @p t must stay where it is. */
 struct rp_engine_watch rp_threads_watch(struct rp_threads *t);

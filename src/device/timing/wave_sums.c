@@ -5,7 +5,7 @@
 
 #include "arch/arch.h"
 
-static bool code_fits(const struct rp_arch *arch, const struct rp_record *r)
+static bool code_fits(const struct rp_arch *arch, const struct rp_wave_record *r)
 {
     uint64_t bytes = 0;
 
@@ -14,7 +14,7 @@ static bool code_fits(const struct rp_arch *arch, const struct rp_record *r)
     return bytes <= arch->timing->inst_l1_bytes;
 }
 
-int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_record *r, uint32_t cus)
+int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_wave_record *r, uint32_t cus)
 {
     const uint64_t waves = r->plan.count * r->shape.waves_per_group;
 
@@ -28,7 +28,7 @@ int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_record *r, uint3
 }
 
 struct rp_wave_sums rp_wave_meter_end(struct rp_wave_meter *m, const struct rp_arch *arch,
-                                      const struct rp_record *record)
+                                      const struct rp_wave_record *record)
 {
     m->sums.code_fits = code_fits(arch, record);
     return m->sums;

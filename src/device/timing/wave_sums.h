@@ -31,11 +31,11 @@ struct rp_wave_meter {
 };
 
 /** 0 or -ENOMEM. @p cus over all dies */
-int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_record *record, uint32_t cus);
+int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_wave_record *record, uint32_t cus);
 
 /** All sums, when the replay is over. */
 struct rp_wave_sums rp_wave_meter_end(struct rp_wave_meter *m, const struct rp_arch *arch,
-                                      const struct rp_record *record);
+                                      const struct rp_wave_record *record);
 
 /** Accepts one that could not be made. */
 void rp_wave_meter_release(struct rp_wave_meter *m);

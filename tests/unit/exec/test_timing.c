@@ -71,7 +71,7 @@ static void links_take_bandwidth(void **state)
 {
     (void)state;
     const struct {
-        enum rp_place place;
+        enum rp_memory_location place;
         uint64_t read, written;
         double gbps;
     } cases[] = {{RP_PLACE_HOST, 576000000, 0, 57.6},

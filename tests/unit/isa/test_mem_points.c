@@ -463,7 +463,7 @@ static void accesses_may_cross_mappings(void **state)
     assert_same_state(&w.s, &want, "buffer_store_dword");
 }
 
-static enum rp_place behind_the_link(void *ctx, uint64_t va)
+static enum rp_memory_location behind_the_link(void *ctx, uint64_t va)
 {
     (void)ctx, (void)va;
     return RP_PLACE_HOST;

@@ -179,7 +179,7 @@ struct value {
     bool minus; /* sign, also of zero */
 };
 
-static struct value read(char c, uint64_t bits)
+static struct value read_value(char c, uint64_t bits)
 {
     switch (c) {
     case 'i':
@@ -232,7 +232,7 @@ static struct value multiply_add(char src, const struct value s[3], int round)
     uint64_t p = rounded(src, (struct value){t[0].v * t[1].v, t[0].minus ^ t[1].minus}, round);
     if (is_denormal(fmt_of(src), p))
         p = zero_like(fmt_of(src), p);
-    return fused(read(src, p), (struct value){1, false}, t[2], round);
+    return fused(read_value(src, p), (struct value){1, false}, t[2], round);
 }
 
 /* Before rounding; the kinds not here have their own rules. */
@@ -304,7 +304,7 @@ static uint64_t after(const struct mode *m, char c, int omod, bool clamp, bool p
     static const int powers[4] = {0, 1, 2, -1};
     const struct fmt t = fmt_of(c);
     if (omod && !packed && !m->ieee && !keeps(m, c, true)) {
-        bits = rounded(c, scaled(read(c, bits), powers[omod]), round_of(m, c));
+        bits = rounded(c, scaled(read_value(c, bits), powers[omod]), round_of(m, c));
         bits = flush(m, c, true, bits);
         if (bits == zero_like(t, ~0ull))
             bits = 0;
@@ -324,7 +324,7 @@ static bool expected(const struct row *r, const struct mode *m, const uint64_t r
     bool finite = true;
     const bool packed = strncmp(r->mnemonic, "v_pk", 4) == 0 || r->kind == MIX;
     for (int i = 0; i < 3; i++) {
-        s[i] = read(r->src, flush(m, r->src, false, raw[i]));
+        s[i] = read_value(r->src, flush(m, r->src, false, raw[i]));
         const int used = r->kind == CONVERT || (r->kind >= TRUNC && r->kind <= RNDNE) ||
                                  r->kind == FRACT || r->kind == LDEXP
                              ? 1
@@ -349,7 +349,7 @@ static bool expected(const struct row *r, const struct mode *m, const uint64_t r
     if (r->kind == MIX) {
         bits = flush(m, 'S', true, bits);
         if (r->dst == 'H')
-            bits = rounded('H', read('S', bits), round_of(m, 'H'));
+            bits = rounded('H', read_value('S', bits), round_of(m, 'H'));
     }
     bits = flush(m, r->dst, true, limit(m, r->dst, finite, bits));
     *ret = after(m, r->dst, omod, clamp, packed, bits);

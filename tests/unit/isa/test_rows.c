@@ -74,7 +74,7 @@ struct operand {
 };
 
 /* Values 240..248, as f16, f32 and f64. */
-static uint64_t inline_float(unsigned i, unsigned type)
+static uint64_t inline_constant(unsigned i, unsigned type)
 {
     static const double value[8] = {0.5, -0.5, 1, -1, 2, -2, 4, -4};
     const double d = i < 8 ? value[i] : 0;
@@ -115,7 +115,7 @@ static struct operand random_operand(unsigned type, unsigned reg, unsigned sgpr)
         o.constant[0] = (uint64_t)(int64_t)v;
     } else {
         o.encoding = 240 + below(9);
-        o.constant[0] = inline_float(o.encoding - 240, type);
+        o.constant[0] = inline_constant(o.encoding - 240, type);
     }
     if (dwords == 1)
         o.constant[0] &= 0xffffffff;

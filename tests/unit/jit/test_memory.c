@@ -16,7 +16,7 @@ enum { MOST_INSNS = 40, ROUNDS = RP_EFFORT(500), DWORD_BYTES = 4 };
 
 static struct world w __attribute__((aligned(64))), start __attribute__((aligned(64))),
     wanted __attribute__((aligned(64)));
-static struct rp_log logs[2];
+static struct rp_atomic_log logs[2];
 static struct rp_code_page *page;
 static uint32_t words[2 * MOST_INSNS + 1];
 static unsigned word_count;
@@ -28,7 +28,7 @@ static unsigned below(unsigned n)
     return (random32() >> 4) % n;
 }
 
-static enum rp_place world_place(void *ctx, uint64_t va)
+static enum rp_memory_location world_place(void *ctx, uint64_t va)
 {
     (void)ctx;
     (void)va;
@@ -36,7 +36,7 @@ static enum rp_place world_place(void *ctx, uint64_t va)
 }
 
 /* The pointers that a world has into itself. */
-static void attach(struct world *x, struct rp_log *log)
+static void attach(struct world *x, struct rp_atomic_log *log)
 {
     x->host.ctx = x;
     x->host.place = world_place;

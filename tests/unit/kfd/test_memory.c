@@ -122,7 +122,7 @@ static void user_pages_and_read_only(void **state)
 static void descriptors_keep_buffers_alive(void **state)
 {
     struct rp_memory *memory = *state;
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     int fd;
     struct rp_kfd_alloc args = alloc(memory, 0, 2 * MIB, vram); /* physical memory only */
     assert_int_equal(rp_memory_map(memory, args.handle, 1), -EINVAL);
@@ -169,7 +169,7 @@ static void other_processes_import(void **state)
     struct rp_memory *memory = *state, other;
     assert_int_equal(rp_memory_open(&other, 2, 64 * MIB, 32 * MIB), 0);
     for (int gtt = 0; gtt < 2; gtt++) { /* two memories have in common what two processes have */
-        struct rp_buffer *buffer, *again;
+        struct rp_buffer_object *buffer, *again;
         uint64_t handle, available = rp_memory_available_vram(&other, 0);
         int fd;
         struct rp_kfd_alloc args =
@@ -215,7 +215,7 @@ static void other_processes_import(void **state)
 static void strange_descriptors_are_refused(void **state)
 {
     struct rp_memory *memory = *state;
-    struct rp_buffer *buffer;
+    struct rp_buffer_object *buffer;
     char junk[4096];
     int ends[2];
     memset(junk, 0x5a, sizeof junk);

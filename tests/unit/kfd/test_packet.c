@@ -107,15 +107,15 @@ static void submit_barrier(struct bench *b, enum rp_aql_type type, struct rp_amd
     p->header = (uint16_t)type;
 }
 
-static enum rp_cp_step step(struct bench *b)
+static enum rp_cp_progress step(struct bench *b)
 {
     return rp_cp_step(&b->cp, &b->queue, 1000);
 }
 
 /* Steps until there is no progress; returns the last step. */
-static enum rp_cp_step drain(struct bench *b)
+static enum rp_cp_progress drain(struct bench *b)
 {
-    enum rp_cp_step last;
+    enum rp_cp_progress last;
     for (int i = 0; i < 1000; i++)
         if ((last = step(b)) != RP_CP_PROGRESS)
             return last;

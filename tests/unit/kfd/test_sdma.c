@@ -56,7 +56,7 @@ static int range(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uin
     return 1;
 }
 
-static enum rp_place place(void *ctx, uint64_t gpu_va)
+static enum rp_memory_location place(void *ctx, uint64_t gpu_va)
 {
     const struct bench *b = ctx;
     bool target = gpu_va >= va(b->target) && gpu_va < va(b->target) + sizeof b->target;
@@ -114,9 +114,9 @@ static void submit(struct bench *b, const uint32_t *dwords, size_t count)
     } while (0)
 #define ADDRESS(p) (uint32_t) va(p), (uint32_t)(va(p) >> 32)
 
-static enum rp_cp_step drain(struct bench *b, uint64_t budget)
+static enum rp_cp_progress drain(struct bench *b, uint64_t budget)
 {
-    enum rp_cp_step last;
+    enum rp_cp_progress last;
     for (int i = 0; i < 100000; i++)
         if ((last = rp_sdma_step(&b->cp, &b->queue, budget)) != RP_CP_PROGRESS)
             return last;

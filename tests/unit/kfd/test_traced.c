@@ -11,7 +11,7 @@ static const struct rp_threads_wish third = {.cu = 3, .engines = 1, .simds = 0xf
 
 static void a_wish_is_met_once(void **state)
 {
-    struct rp_traced traced;
+    struct rp_trace_requests traced;
     struct rp_threads_wish wish = {0};
 
     (void)state;
@@ -29,7 +29,7 @@ static void a_wish_is_met_once(void **state)
 
 static void wishes_for_one_signal_are_met_in_order(void **state)
 {
-    struct rp_traced traced;
+    struct rp_trace_requests traced;
     struct rp_threads_wish first = third, wish;
 
     (void)state;
@@ -47,7 +47,7 @@ static void wishes_for_one_signal_are_met_in_order(void **state)
 /* The stand-in's trace: when the dispatch began, and of which compute unit it is. */
 static void a_trace_is_taken_by_signal_and_times(void **state)
 {
-    struct rp_traced traced;
+    struct rp_trace_requests traced;
     struct rp_threads_wish wish;
     uint64_t *words;
     void *bytes;

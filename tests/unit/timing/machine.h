@@ -18,7 +18,7 @@
 enum { MADE_CODES = 64 };
 
 struct made {
-    struct rp_record *record;
+    struct rp_wave_record *record;
     struct rp_rec_code code[MADE_CODES];
     uint32_t codes;
 };

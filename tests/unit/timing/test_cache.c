@@ -27,13 +27,13 @@ static const struct rp_cache_shape shape = {
 };
 
 /* Groups of one wave, which accesses LINES lines one after the other, so many times over. */
-static struct rp_record *record_of(uint64_t groups, uint32_t lines, unsigned times, uint8_t flags,
+static struct rp_wave_record *record_of(uint64_t groups, uint32_t lines, unsigned times, uint8_t flags,
                                    unsigned sectors)
 {
     const struct rp_rec_plan plan = {
         .group_count = groups, .stride = 1, .count = groups, .steps_limit = 1 << 20};
     const struct rp_rec_shape room = {.waves_per_group = 1, .groups_per_cu = 1};
-    struct rp_record *r = rp_record_new(&plan, &room);
+    struct rp_wave_record *r = rp_record_new(&plan, &room);
     assert_non_null(r);
     for (uint64_t g = 0; g < groups; g++) {
         assert_true(rp_rec_begin(&r->group[g], 1, UINT32_MAX));
@@ -52,7 +52,7 @@ static struct rp_record *record_of(uint64_t groups, uint32_t lines, unsigned tim
     return r;
 }
 
-static struct rp_cache_result run(struct rp_record *r)
+static struct rp_cache_result run(struct rp_wave_record *r)
 {
     struct rp_cache_result result;
     assert_int_equal(rp_cache_run(&shape, r, &result), 0);

@@ -353,7 +353,7 @@ static void a_barrier_waits_for_the_last(void **state)
     uint64_t clocks[2];
     for (unsigned k = 0; k < 2; k++) {
         struct made *m = made_new(1, 4);
-        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_BARRIER, 0);
+        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_WAVE_BARRIER, 0);
         for (uint32_t w = 0; w < 4; w++) { /* wave 3 is late before it, all work after it */
             for (uint32_t i = 0; i < (w == 3 ? 100 * (k + 1) : 10); i++)
                 made_step(made_wave(m, 0, w), v);
@@ -441,7 +441,7 @@ static void the_same_record_takes_the_same_time(void **state)
     (void)state;
     struct made *m = made_new(700, 4);
     const uint32_t c = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15), v = made_valu(m, 4),
-                   barrier = made_misc(m, RP_REC_BARRIER, 0);
+                   barrier = made_misc(m, RP_REC_WAVE_BARRIER, 0);
     const struct rp_rec_access a = {.flags = RP_REC_READS, .lane_bytes = 4};
     uint32_t random = 1;
     for (uint32_t g = 0; g < 700; g++)

@@ -83,7 +83,7 @@ static void what_is_taken_back_is_gone(void **state)
     (void)state;
     struct rp_rec_plan p = {.group_count = 1, .count = 1, .stride = 1};
     struct rp_rec_shape shape = {.waves_per_group = 1, .groups_per_cu = 1};
-    struct rp_record *r = rp_record_new(&p, &shape);
+    struct rp_wave_record *r = rp_record_new(&p, &shape);
     assert_non_null(r);
     assert_true(rp_rec_begin(&r->group[0], 1, 4096));
     struct rp_rec_wave *w = &r->group[0].wave[0];

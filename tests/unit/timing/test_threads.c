@@ -162,7 +162,7 @@ static void barriers_end_with_the_last(void **state)
 {
     (void)state;
     struct made *m = made_new(1, 2);
-    const uint32_t valu = made_valu(m, 4), barrier = made_misc(m, RP_REC_BARRIER, 0),
+    const uint32_t valu = made_valu(m, 4), barrier = made_misc(m, RP_REC_WAVE_BARRIER, 0),
                    end = end_of_program(m);
     for (uint32_t i = 0; i < 2; i++) {
         struct rp_rec_wave *w = made_wave(m, 0, i);

@@ -135,7 +135,7 @@ static void truncated_waves_do_not_wait_for_each_other(void **state)
     uint64_t clocks[2];
     for (unsigned k = 0; k < 2; k++) {
         struct made *m = made_new(1, 16);
-        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_BARRIER, 0);
+        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_WAVE_BARRIER, 0);
         for (uint32_t w = 0; w < 16; w++) {
             for (unsigned i = 0; i < 400 - (k ? w : 0); i++)
                 made_step(made_wave(m, 0, w), i % 8 ? v : barrier);

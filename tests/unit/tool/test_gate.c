@@ -9,7 +9,7 @@
 
 enum { THREADS = 4, WITHIN_NS = 20000, PATIENCE_MS = 10000 };
 
-static struct rp_gate gate;
+static struct rp_pause gate;
 static unsigned within, stop;
 
 static int64_t now_ns(void)
