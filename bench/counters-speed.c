@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/timing/mode.h"
 #include "kernels.h"
 

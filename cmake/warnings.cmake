@@ -33,10 +33,13 @@ else()
   set(RP_FAST -O3)
 endif()
 
-# rp_room(<name> SOURCES ... [LIBS ...]): static library rp_<name> that sees only the public
-# headers and src/; which rooms it may include is checked by tools/check-layers.
+# rp_room(<name> [SOURCES ...] [LIBS ...]): static library rp_<name> of all .c files of the folder, or of SOURCES, that
+# sees only the public headers and src/; which rooms it may include is checked by tools/check-layers.
 function(rp_room name)
   cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT A_SOURCES)
+    file(GLOB A_SOURCES CONFIGURE_DEPENDS *.c)
+  endif()
   add_library(rp_${name} STATIC ${A_SOURCES})
   target_include_directories(rp_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(rp_${name} PUBLIC ${A_LIBS})

@@ -6,7 +6,7 @@
 #ifndef ROCM_PERF_CHANGES_H
 #define ROCM_PERF_CHANGES_H
 
-#include "rocm-perf/history.h"
+#include "trace/history_db.h"
 
 struct rp_err;
 struct rp_versus_side;

@@ -1,5 +1,5 @@
 /**
- * @file thread_trace.h
+ * @file records.h
  * @brief Decoded thread traces (ATT) of rocprofv3: what the waves of a compute unit did,
  * instruction by instruction. Rules: docs/format/thread-trace.md.
  *

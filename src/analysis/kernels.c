@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

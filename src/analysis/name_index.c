@@ -1,6 +1,6 @@
 #include "analysis/name_index.h"
 
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What the times of traces are from. */
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>

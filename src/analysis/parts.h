@@ -6,7 +6,7 @@
 #define RP_ANALYSIS_PARTS_H
 
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 /** Strings of one profile. */
 struct rp_profile_memory {

@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "store/losses.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +160,7 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
                       struct loaded *loaded, struct rp_err *err)
 {
     struct rp_losses losses = {0};
-    const struct rp_store_end *ends;
+    const struct rp_corrected_end *ends;
     size_t end_count;
 
     for (size_t i = 0; i < count; i++) {
@@ -172,7 +172,7 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
             return rc;
         build->profile->overlapped.dispatches += loaded[i].overlapped.dispatches;
         build->profile->overlapped.ns += loaded[i].overlapped.ns;
-        if (rp_store_ends(stores[i], &ends, &end_count))
+        if (rp_store_corrected_ends(stores[i], &ends, &end_count))
             build->profile->clipped_ends += end_count;
         rp_losses_add(&losses, stores[i]);
     }

@@ -5,11 +5,11 @@
 bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
                              uint64_t *ret_ns)
 {
-    const struct rp_store_end *end;
+    const struct rp_corrected_end *end;
 
     if (row->start_ns <= 0 || row->end_ns < row->start_ns)
         return false;
-    end = rp_store_end_of(store, row->guid_index, row->id);
+    end = rp_store_find_corrected_end(store, row->guid_index, row->id);
     *ret_ns = (uint64_t)(end ? end->took_ns : row->end_ns - row->start_ns);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "rocm-perf/dag.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 /* The graph forgets queues and streams while it is built, because of traces with tens of millions
  * of operations; a page shows fewer, and asks the stores again. */

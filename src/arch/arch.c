@@ -1,7 +1,10 @@
-#include "arch/archs.h"
+#include "arch/arch.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct rp_arch *const table[] = {
 #define RP_ARCH(id) &rp_arch_##id,
@@ -62,4 +65,128 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
             return &arch->products[i];
     }
     return NULL;
+}
+
+/* One product of an architecture, by the words that a user types. */
+
+/* "AMD Instinct MI300A" is called mi300a, "AMD Instinct MI300X VF" mi300x-vf. */
+static void short_name(const struct rp_arch_product *product, char *out, size_t room)
+{
+    static const char *const makers[] = {"AMD Instinct ", "AMD "};
+    const char *name = product->name;
+
+    for (size_t i = 0; i < RP_COUNT(makers); i++) {
+        if (strncmp(name, makers[i], strlen(makers[i])) == 0) {
+            name += strlen(makers[i]);
+            break;
+        }
+    }
+    snprintf(out, room, "%s", name);
+    for (char *p = out; *p; p++)
+        *p = *p == ' ' ? '-' : *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+}
+
+static bool is_complete(const struct rp_arch_product *p)
+{
+    return p->compute_units && p->xcc_count && p->shader_engines && p->engine_clock_mhz &&
+           p->memory_clock_mhz && p->memory_width_bits && p->memory_bytes;
+}
+
+static void take_product(struct rp_arch *arch, const struct rp_arch_product *p)
+{
+    arch->product = p->name;
+    arch->pci_device_id = p->pci_device_id;
+    arch->compute_units = p->compute_units;
+    arch->xcc_count = p->xcc_count;
+    arch->shader_engines = p->shader_engines;
+    arch->engine_clock_mhz = p->engine_clock_mhz;
+    arch->memory_clock_mhz = p->memory_clock_mhz;
+    arch->memory_width_bits = p->memory_width_bits;
+    arch->memory_bytes = p->memory_bytes;
+    arch->apu = p->apu;
+    arch->hbm_peak_gbps = (double)p->memory_width_bits / 8 * p->memory_clock_mhz *
+                          arch->memory_transfers_per_clock / 1000;
+}
+
+static const struct rp_arch_product *find_product(const struct rp_arch *arch, const char *word)
+{
+    for (uint32_t i = 0; i < arch->product_count; i++) {
+        char name[64];
+
+        short_name(&arch->products[i], name, sizeof name);
+        if (strcasecmp(name, word) == 0)
+            return &arch->products[i];
+    }
+    return NULL;
+}
+
+int rp_arch_select(const char *spec, struct rp_arch *ret)
+{
+    size_t head = strcspn(spec, ":");
+    unsigned count;
+    const struct rp_arch *const *all = rp_arch_all(&count);
+
+    for (unsigned i = 0; i < count; i++) {
+        bool named = strlen(all[i]->name) == head && strncasecmp(all[i]->name, spec, head) == 0;
+        const char *word = !named ? spec : spec[head] ? spec + head + 1 : NULL;
+        const struct rp_arch_product *product =
+            word ? find_product(all[i], word) : &all[i]->products[0];
+
+        if (!product)
+            continue;
+        *ret = *all[i];
+        take_product(ret, product);
+        if (ret->software_refusal)
+            return -ENOTSUP;
+        return is_complete(product) ? 0 : -ENODATA;
+    }
+    return -ENOENT;
+}
+
+int rp_arch_spec(const char *isa, const char *product, char *out, size_t room)
+{
+    const struct rp_arch *arch = rp_arch_find(isa);
+
+    for (uint32_t i = 0; arch && !arch->software_refusal && i < arch->product_count; i++) {
+        const struct rp_arch_product *p = &arch->products[i];
+        char name[64];
+
+        if (strcmp(p->name, product) != 0 || !is_complete(p))
+            continue;
+        short_name(p, name, sizeof name);
+        return snprintf(out, room, "%s:%s", arch->name, name) < (int)room ? 0 : -ENOENT;
+    }
+    return -ENOENT;
+}
+
+static int list_choices(bool timed, char *out, size_t room)
+{
+    size_t used = 0;
+    unsigned count;
+    const struct rp_arch *const *all = rp_arch_all(&count);
+
+    if (room)
+        out[0] = '\0';
+    for (unsigned i = 0; i < count; i++) {
+        for (uint32_t k = 0; !all[i]->software_refusal && k < all[i]->product_count; k++) {
+            char name[64];
+
+            if (!is_complete(&all[i]->products[k]) || (timed && !all[i]->timing))
+                continue;
+            short_name(&all[i]->products[k], name, sizeof name);
+            used += (size_t)snprintf(used < room ? out + used : NULL, used < room ? room - used : 0,
+                                     "%s%s:%s", used ? ", " : "", all[i]->name, name);
+        }
+    }
+    return (int)used;
+}
+
+int rp_arch_choices(char *out, size_t room)
+{
+    return list_choices(false, out, room);
+}
+
+int rp_arch_timed_choices(char *out, size_t room)
+{
+    return list_choices(true, out, room);
 }

@@ -1,11 +1,6 @@
 /**
  * @file arch.h
- * @brief What is known of each GPU architecture: one data file per GPU, each number with its
- * source.
- *
- * All numbers are data; rules that use them (occupancy, roofline) live in analysis, the modelled
- * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
- * where zero is meaningful say so.
+ * @brief Declares the data object of each GPU in archs.def; for the data files and the lookup.
  */
 #ifndef RP_ARCH_ARCH_H
 #define RP_ARCH_ARCH_H
@@ -13,6 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What is known of each GPU architecture: one data file per GPU, each number with its
+ * source.
+ *
+ * All numbers are data; rules that use them (occupancy, roofline) live in analysis, the modelled
+ * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
+ * where zero is meaningful say so.
+ */
 
 /** How the register counts of a code object relate to the allocated vector registers. */
 enum rp_vgpr_file {
@@ -187,5 +190,18 @@ const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
 
 /** All known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);
+
+#define RP_ARCH(id) extern const struct rp_arch rp_arch_##id;
+#include "arch/archs.def"
+#undef RP_ARCH
+
+/* Of a family: hardware_counters.c. */
+extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks_gfx10[];
+
+#define RP_KIB(n) ((uint32_t)(n)*1024u)
+#define RP_MIB(n) ((uint32_t)(n)*1024u * 1024u)
+#define RP_GIB(n) ((uint64_t)(n)*1024u * 1024u * 1024u)
+
+#define RP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

@@ -5,7 +5,7 @@
  * AMDGPU target description; [IDS] libdrm's amdgpu.ids; [Mesa] Mesa's ac_gpu_info; [ISA] RDNA2
  * shader ISA manual.
  */
-#include "arch/archs.h"
+#include "arch/arch.h"
 
 static const struct rp_arch_product products[] = {
     {

@@ -5,7 +5,7 @@
  * of real machines; [WP] AMD CDNA2 white paper;
  * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation.
  */
-#include "arch/archs.h"
+#include "arch/arch.h"
 
 static const struct rp_arch_product products[] = {
     {

@@ -10,7 +10,7 @@
  *   [mt4g] TUM mt4g benchmark report of an MI300X VF at 2100 MHz, 2025-08-08
  *   [BS]   AMD's acceptance floor for BabelStream on MI300X
  */
-#include "arch/archs.h"
+#include "arch/arch.h"
 
 static const struct rp_arch_product products[] = {
     {

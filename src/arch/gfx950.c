@@ -5,7 +5,7 @@
  * machines; [HW] what hipBLASLt printed on a real MI350X (2200 MHz engine, 1900 MHz memory);
  * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation.
  */
-#include "arch/archs.h"
+#include "arch/arch.h"
 
 static const struct rp_arch_product products[] = {
     {

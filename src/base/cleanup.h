@@ -14,17 +14,6 @@
 
 #define rp_cleanup(fn) __attribute__((cleanup(fn)))
 
-static inline void rp_cleanup_free(void *slot)
-{
-    free(*(void **)slot);
-}
-
-static inline void rp_cleanup_close(const int *slot)
-{
-    if (*slot >= 0)
-        close(*slot);
-}
-
 #define rp_autofree  rp_cleanup(rp_cleanup_free)
 #define rp_autoclose rp_cleanup(rp_cleanup_close)
 
@@ -42,5 +31,16 @@ static inline void rp_cleanup_close(const int *slot)
         (ptr) = NULL;                                                                              \
         stolen_;                                                                                   \
     })
+
+static inline void rp_cleanup_free(void *slot)
+{
+    free(*(void **)slot);
+}
+
+static inline void rp_cleanup_close(const int *slot)
+{
+    if (*slot >= 0)
+        close(*slot);
+}
 
 #endif

@@ -2,6 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +17,9 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
+
+/** Behind the name of a journal: a file with the number of its records and the hash of the last. */
+#define RP_JOURNAL_HEAD ".head"
 
 /* A line is {"sha256":"...","record":BODY}: the hash is of the line before's and BODY's bytes, so
  * that a line that is missing, changed or moved is found. */
@@ -392,7 +399,7 @@ const json_t *rp_journal_find(const struct rp_journal *journal, const char *kind
     return NULL;
 }
 
-json_t *rp_journal_text(const char *bytes, size_t count)
+json_t *rp_journal_string(const char *bytes, size_t count)
 {
     rp_autobuf text = {0};
 

@@ -36,9 +36,6 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
 int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
                       struct rp_err *err);
 
-/** Behind the name of a journal: a file with the number of its records and the hash of the last. */
-#define RP_JOURNAL_HEAD ".head"
-
 /**
  * Writes that file: from now on rp_journal_resume notices an end that is missing. Records that come
  * later make it no less true.
@@ -74,6 +71,6 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
                      char ret_last_hash[65], struct rp_err *err);
 
 /** A JSON string of bytes that may be no UTF-8: what is none becomes U+FFFD. */
-json_t *rp_journal_text(const char *bytes, size_t count);
+json_t *rp_journal_string(const char *bytes, size_t count);
 
 #endif

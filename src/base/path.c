@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/mode.h"
+#include "base/file.h"
 
 char *rp_format(const char *fmt, ...)
 {

@@ -6,6 +6,7 @@
 #define RP_BASE_PATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -106,7 +107,7 @@ int rp_write_output(const char *path, const void *data, size_t bytes, struct rp_
 int rp_check_output(const char *path, struct rp_err *err);
 
 /** As rp_write_file, a new file with the permissions of another, as far as results have these
- * (base/mode.h). @param like  NULL, or not there: as new files */
+ * (base/file.h). @param like  NULL, or not there: as new files */
 int rp_write_file_like(const char *path, const char *like, const void *data, size_t bytes,
                        struct rp_err *err);
 /** As rp_write_file, what is to take the place of another file by rename(2): with its mode. */

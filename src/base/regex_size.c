@@ -2,15 +2,23 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 
-enum { TOO_MANY = RP_REGEX_MOST_PARTS + 1 };
+enum {
+    /* With so many and a text of 16 KiB, a search takes some 400 MiB and a second at worst. */
+    RP_REGEX_MAX_PARTS = 4096,
+    RP_REGEX_MAX_BYTES = 1 << 16, /* of an expression, also of one without operators */
+    RP_REGEX_MAX_DEPTH = 250,     /* of groups in groups: regcomp calls itself for each */
+};
+
+enum { TOO_MANY = RP_REGEX_MAX_PARTS + 1 };
 
 struct counting {
-    size_t parts[RP_REGEX_MOST_DEPTH + 1]; /* of each open group, the whole first */
+    size_t parts[RP_REGEX_MAX_DEPTH + 1]; /* of each open group, the whole first */
     size_t depth;
     size_t last; /* parts of what a repetition would repeat */
 };
@@ -85,7 +93,7 @@ static const char *count_one(struct counting *c, const char *at)
     size_t copies;
 
     if (*at == '(') {
-        if (c->depth == RP_REGEX_MOST_DEPTH)
+        if (c->depth == RP_REGEX_MAX_DEPTH)
             return NULL;
         c->parts[++c->depth] = 1;
         c->last = 0;
@@ -125,7 +133,7 @@ size_t rp_regex_parts(const char *text)
 {
     struct counting c = {0};
 
-    if (strnlen(text, RP_REGEX_MOST_BYTES + 1) > RP_REGEX_MOST_BYTES)
+    if (strnlen(text, RP_REGEX_MAX_BYTES + 1) > RP_REGEX_MAX_BYTES)
         return TOO_MANY;
     if (is_anchored_literal(text))
         return 1;
@@ -139,12 +147,12 @@ size_t rp_regex_parts(const char *text)
 
 int rp_regex_check_size(const char *name, const char *text, struct rp_err *err)
 {
-    if (rp_regex_parts(text) <= RP_REGEX_MOST_PARTS)
+    if (rp_regex_parts(text) <= RP_REGEX_MAX_PARTS)
         return 0;
     return rp_fail(err, RP_USAGE,
                    "%s %.80s%s: it is too large for a search in bounded time and "
                    "memory: with its repetitions written out it has more than %d parts, or more "
                    "than %d groups within each other; use smaller counts, or * and +",
-                   name, text, strlen(text) > 80 ? "..." : "", RP_REGEX_MOST_PARTS,
-                   RP_REGEX_MOST_DEPTH);
+                   name, text, strlen(text) > 80 ? "..." : "", RP_REGEX_MAX_PARTS,
+                   RP_REGEX_MAX_DEPTH);
 }

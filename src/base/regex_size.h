@@ -12,17 +12,10 @@
 
 struct rp_err;
 
-enum {
-    /* With so many and a text of 16 KiB, a search takes some 400 MiB and a second at worst. */
-    RP_REGEX_MOST_PARTS = 4096,
-    RP_REGEX_MOST_BYTES = 1 << 16, /* of an expression, also of one without operators */
-    RP_REGEX_MOST_DEPTH = 250,     /* of groups in groups: regcomp calls itself for each */
-};
-
 /**
  * Characters, classes, groups and alternatives of an extended regular expression with each
  * repetition written out. 1: "^", and characters that stand for themselves: whatever their number,
- * they are searched for at one place. More than RP_REGEX_MOST_PARTS: it is too large, however much.
+ * they are searched for at one place. More than RP_REGEX_MAX_PARTS: it is too large, however much.
  */
 size_t rp_regex_parts(const char *text);
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
-#include "base/unit.h"
+#include "base/units.h"
+#include "base/utf8.h"
 #include "cli/progress.h"
 #include "report/page.h"
 #include "tune/search.h"
@@ -51,8 +51,9 @@ void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, str
     if (left && p->left_ms >= 0)
         rp_progress_put_left(p->left_ms / 1e3, to);
     if (p->best) {
-        rp_buf_printf(to, ": %s, the best so far: ",
-                      rp_unit_one(RP_UNIT_TIME, p->best->runtime_ms * 1e6, rp_unit_is_utf8()).text);
+        rp_buf_printf(
+            to, ": %s, the best so far: ",
+            rp_unit_one(RP_UNIT_TIME, p->best->runtime_ms * 1e6, rp_locale_is_utf8()).text);
         rp_search_put_parameters(p->space, p->best->config, to);
         return;
     }
@@ -101,9 +102,9 @@ static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char
     rp_autobuf line = {0};
     struct rp_unit unit;
 
-    rp_unit_see(&span, runtime);
+    rp_unit_span_add(&span, runtime);
     if (high > low)
-        rp_unit_see_both(&span, low, high);
+        rp_unit_span_add_both(&span, low, high);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
 
     rp_buf_printf(&line, "%-7s", title);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/monotonic_clock.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 

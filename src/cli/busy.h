@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/work.h"
+#include "base/work_progress.h"
 #include "cli/progress_line.h"
 #include "library/notes.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/page.h"
 
 struct sums {

@@ -6,8 +6,8 @@
 #define RP_CLI_CAPTURE_TEXT_H
 
 #include "base/buf.h"
-#include "capture/capture_read.h"
 #include "rocm-perf/report.h"
+#include "trace/capture.h"
 
 /** One line: folder, kernel, geometry, memory. */
 void rp_capture_line(const char *folder, const struct rp_capture *capture,

@@ -17,7 +17,7 @@
 /** Prints "rocm-perf: message" and returns err->code. */
 int rp_cli_error(const struct rp_err *err);
 
-/** Prints a remark that changes no result; as all messages, on one line (base/escape.h). */
+/** Prints a remark that changes no result; as all messages, on one line (base/utf8.h). */
 void rp_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** The same below a remark, indented. */
 void rp_cli_item(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -207,8 +207,8 @@ static int make_parts(struct rp_inputs *in, const struct options *options, struc
         .dag = !other || options->folder || options->gated,
         .steps = options->full,
         .roofline = options->roofline,
-        .ranking =
-            request_for(options, options->analysis).print != RP_PRINT_NOTHING || options->folder != NULL,
+        .ranking = request_for(options, options->analysis).print != RP_PRINT_NOTHING ||
+                   options->folder != NULL,
         .roof = &options->roof.roof,
     };
 

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "cli/autotune_options.h"
 #include "cli/autotune_text.h"
 #include "cli/cli.h"

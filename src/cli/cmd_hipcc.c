@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "collect/compiler_cache.h"
 #include "collect/environment.h"

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/escape.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/compare_read.h"
 #include "cli/history_commit.h"

@@ -7,10 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/proc.h"
-#include "base/unit.h"
-#include "capture/capture_checksums.h"
-#include "capture/capture_files.h"
+#include "base/process.h"
+#include "base/units.h"
 #include "cli/capture_text.h"
 #include "cli/cli.h"
 #include "cli/isolate_choice.h"
@@ -23,6 +21,7 @@
 #include "collect/kernel_match.h"
 #include "collect/output_claim.h"
 #include "report/page.h"
+#include "trace/capture.h"
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
@@ -345,7 +344,7 @@ static void print_number(const char *name, uint32_t number)
 static void print_passed(const struct rp_isolation *isolation)
 {
     for (size_t i = 0; i < isolation->passed_count; i++) {
-        const struct rp_snapshot_passed *p = &isolation->passed[i];
+        const struct rp_snapshot_filtered *p = &isolation->passed[i];
 
         fprintf(stderr,
                 "rocm-perf:   grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 "  workgroup %" PRIu32
@@ -357,7 +356,7 @@ static void print_passed(const struct rp_isolation *isolation)
         print_number("gpu", p->gpu);
         fputc('\n', stderr);
     }
-    if (isolation->passed_count == RP_SNAPSHOT_MOST_PASSED)
+    if (isolation->passed_count == RP_SNAPSHOT_MAX_FILTERED)
         fprintf(stderr, "rocm-perf:   ...\n");
 }
 
@@ -388,7 +387,7 @@ static void name_missing(const struct options *o, const struct rp_isolation *iso
 /* Where dispatches of the kernel were, when none was where it should be. */
 static void name_places(const struct options *o, const struct rp_isolation *isolation,
                         enum rp_snapshot_filter filter, const char *option, uint32_t wanted,
-                        uint32_t (*place_of)(const struct rp_snapshot_passed *))
+                        uint32_t (*place_of)(const struct rp_snapshot_filtered *))
 {
     rp_cleanup(rp_buf_free) struct rp_buf text = {0};
     uint32_t last = UINT32_MAX;
@@ -415,21 +414,21 @@ static void name_places(const struct options *o, const struct rp_isolation *isol
     if (count && !text.failed)
         rp_cli_note("--%s %" PRIu32 ": dispatches of such kernels were on %s %s%s", option, wanted,
                     option, rp_buf_text(&text),
-                    isolation->passed_count == RP_SNAPSHOT_MOST_PASSED ? " and perhaps others"
-                                                                       : "");
+                    isolation->passed_count == RP_SNAPSHOT_MAX_FILTERED ? " and perhaps others"
+                                                                        : "");
 }
 
-static uint32_t queue_of(const struct rp_snapshot_passed *passed)
+static uint32_t queue_of(const struct rp_snapshot_filtered *passed)
 {
     return passed->queue;
 }
 
-static uint32_t stream_of(const struct rp_snapshot_passed *passed)
+static uint32_t stream_of(const struct rp_snapshot_filtered *passed)
 {
     return passed->stream;
 }
 
-static uint32_t gpu_of(const struct rp_snapshot_passed *passed)
+static uint32_t gpu_of(const struct rp_snapshot_filtered *passed)
 {
     return passed->gpu;
 }
@@ -572,7 +571,7 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
     rp_cli_note("first run: dispatch %" PRIu64 " of %" PRIu64
                 " is the longest, %s; it is captured in a second run",
                 longest->match, longest->matches,
-                rp_unit_one(RP_UNIT_TIME, (double)longest->duration_ns, rp_unit_is_utf8()).text);
+                rp_unit_one(RP_UNIT_TIME, (double)longest->duration_ns, rp_locale_is_utf8()).text);
     if (rp_isolate_choose_number_of(&o->choice, longest->match, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;

@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "base/monotonic_clock.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/optimize_summary.h"
 #include "cli/progress.h"

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "collect/demangle.h"
 #include "collect/environment.h"

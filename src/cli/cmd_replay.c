@@ -9,15 +9,14 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/memfd.h"
-#include "capture/capture_checksums.h"
-#include "capture/capture_read.h"
-#include "capture/replay_again.h"
 #include "cli/cli.h"
 #include "cli/replay_child.h"
 #include "cli/replay_text.h"
 #include "cli/replay_watch.h"
 #include "collect/environment.h"
 #include "replay/inputs.h"
+#include "replay/replay_protocol.h"
+#include "trace/capture.h"
 
 static const char help[] =
     "usage: rocm-perf replay full-vm --capture-dir DIR [--iterations N] [--warmup N] "
@@ -426,7 +425,7 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
 }
 
 /* How many software GPUs there were, as far as the capture names them: they have the nodes 1, 2 and
- * so on (src/device/kfd). Other ones may have any. */
+ * so on (src/device/driver). Other ones may have any. */
 static unsigned count_gpus(const struct rp_capture *capture)
 {
     const struct rp_capture_facts *facts = rp_capture_get_facts(capture);

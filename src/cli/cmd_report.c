@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/escape.h"
+#include "base/json_read.h"
 #include "base/path.h"
-#include "base/schema_version.h"
+#include "base/utf8.h"
 #include "cli/busy.h"
 #include "cli/cli.h"
 #include "cli/results.h"
@@ -19,7 +19,7 @@
 #include "library/apart.h"
 #include "library/parts.h"
 #include "rocm-perf/timeline.h"
-#include "store/gzip.h"
+#include "trace/gzip.h"
 
 static const char help[] =
     "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH]\n"
@@ -184,7 +184,7 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
                        struct rp_err *err)
 {
     rp_autofree char *name = rp_path_join(paths[0], "profile.json");
-    rp_autofree char *path = name ? rp_plain_find(name) : NULL;
+    rp_autofree char *path = name ? rp_gzip_find(name) : NULL;
     rp_autofree char *text = NULL;
     json_error_t at;
 
@@ -194,7 +194,7 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
         return 0;
     if (rp_check_input(path, err) < 0)
         return -(int)RP_BAD_INPUT;
-    if (rp_plain_text(path, MOST_PROFILE_BYTES, &text, err) < 0)
+    if (rp_gzip_read_text(path, MOST_PROFILE_BYTES, &text, err) < 0)
         return rp_wrap(err, "read %s, the result of profile", path);
     *ret = json_loads(text, JSON_REJECT_DUPLICATES, &at);
     if (!json_is_object(*ret))

@@ -19,8 +19,8 @@
 #include "library/repeats.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"
-#include "rocm-perf/store.h"
-#include "store/gzip.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static int read_text(const char *path, char **ret, struct rp_err *err)
 {
     if (rp_check_input(path, err) < 0)
         return -(int)RP_BAD_INPUT;
-    return rp_plain_text(path, SIZE_MAX / 2, ret, err) < 0 ? rp_wrap(err, "read %s", path) : 0;
+    return rp_gzip_read_text(path, SIZE_MAX / 2, ret, err) < 0 ? rp_wrap(err, "read %s", path) : 0;
 }
 
 static int read_json(const char *path, const char *shown, struct rp_versus_side *ret,
@@ -47,7 +47,7 @@ static int add_beside(const char *folder, struct rp_versus_side *side, struct rp
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]);
-        rp_autofree char *there = path ? rp_plain_find(path) : NULL;
+        rp_autofree char *there = path ? rp_gzip_find(path) : NULL;
         rp_autofree char *text = NULL;
         int rc;
 
@@ -88,7 +88,7 @@ static bool is_json(const char *path)
     unsigned char c = 0;
 
     if (rp_store_is_json(path, false) || rp_store_is_named_json(path) ||
-        rp_plain_open(path, PEEK_BYTES, &fd, NULL) < 0)
+        rp_gzip_open(path, PEEK_BYTES, &fd, NULL) < 0)
         return false;
     while (read(fd, &c, 1) == 1 && isspace(c))
         c = 0;
@@ -188,10 +188,10 @@ static void note_clipped(const struct rp_inputs *in, struct rp_store *const *sto
     size_t clipped = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct rp_store_end *ends;
+        const struct rp_corrected_end *ends;
         size_t of_store = 0;
 
-        if (rp_store_ends(stores[i], &ends, &of_store))
+        if (rp_store_corrected_ends(stores[i], &ends, &of_store))
             clipped += of_store;
     }
     if (clipped)
@@ -251,6 +251,6 @@ int rp_versus_read(char *path, struct rp_versus_side *ret, struct rp_err *err)
     rc = rp_result_settle(path, err);
     if (rc < 0)
         return rc;
-    json = rp_plain_find(name);
+    json = rp_gzip_find(name);
     return json ? read_profile(path, json, ret, err) : read_traces(path, ret, err);
 }

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "rocm-perf/bottleneck.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 bool rp_device_counts(const struct rp_profile_session *session)
 {

@@ -1,5 +1,5 @@
 /**
- * @file device_counters.h
+ * @file hardware_counters.h
  * @brief Hardware counters of the software device: which there are, and asking it for them.
  */
 #ifndef RP_CLI_DEVICE_COUNTERS_H

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 /* First line of what git prints. @return whether it succeeded */
 static bool ask(const char *git, char *const *argv, char *ret, int bytes)

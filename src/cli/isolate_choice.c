@@ -32,9 +32,9 @@ static int add(struct rp_isolate_choice *choice, uint64_t number, struct rp_err 
         at++;
     if (at < choice->count && choice->numbers[at] == number)
         return 0;
-    if (choice->count == RP_SNAPSHOT_MOST_NUMBERS)
+    if (choice->count == RP_SNAPSHOT_MAX_NUMBERS)
         return rp_fail(err, RP_USAGE, "--dispatch: no more than %d in one run",
-                       RP_SNAPSHOT_MOST_NUMBERS);
+                       RP_SNAPSHOT_MAX_NUMBERS);
     memmove(&choice->numbers[at + 1], &choice->numbers[at],
             (choice->count++ - at) * sizeof *choice->numbers);
     choice->numbers[at] = number;
@@ -44,7 +44,7 @@ static int add(struct rp_isolate_choice *choice, uint64_t number, struct rp_err 
 static int make_room(struct rp_isolate_choice *choice, struct rp_err *err)
 {
     if (!choice->numbers)
-        choice->numbers = calloc(RP_SNAPSHOT_MOST_NUMBERS + 1, sizeof *choice->numbers);
+        choice->numbers = calloc(RP_SNAPSHOT_MAX_NUMBERS + 1, sizeof *choice->numbers);
     return choice->numbers ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
@@ -130,9 +130,9 @@ int rp_isolate_choose_most(struct rp_isolate_choice *choice, const char *word, s
     const char *at = word;
     uint64_t number;
 
-    if (!read_number(&at, 1, RP_SNAPSHOT_MOST_NUMBERS, &number) || *at)
+    if (!read_number(&at, 1, RP_SNAPSHOT_MAX_NUMBERS, &number) || *at)
         return rp_fail(err, RP_USAGE, "--most %s: use a whole number from 1 to %d", word,
-                       RP_SNAPSHOT_MOST_NUMBERS);
+                       RP_SNAPSHOT_MAX_NUMBERS);
     choice->selection.most = (uint32_t)number;
     choice->has_most = true;
     return 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/snapshot.h"
+#include "trace/capture_stream.h"
 
 struct rp_err;
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
-#include "base/unit.h"
+#include "base/units.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
 
@@ -147,7 +147,7 @@ int rp_cli_result(const char *text)
 {
     rp_autobuf seen = {0};
 
-    rp_escape_unseen(&seen, text); /* a JSON document may have it in its strings */
+    rp_escape_invisible(&seen, text); /* a JSON document may have it in its strings */
     if (seen.failed || fputs(rp_buf_text(&seen), stdout) == EOF || fflush(stdout) == EOF) {
         struct rp_err err = RP_ERR_INIT;
 
@@ -168,7 +168,7 @@ static bool wants_colour(void)
 struct rp_term_style rp_cli_style(void)
 {
     struct rp_term_style style = {.colour = isatty(STDOUT_FILENO) && wants_colour(),
-                                  .utf8 = rp_unit_is_utf8()};
+                                  .utf8 = rp_locale_is_utf8()};
     struct winsize size;
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)

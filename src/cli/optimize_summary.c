@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "optimize/decide.h"
 #include "optimize/session.h"
 #include "report/page.h"
@@ -202,7 +202,7 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
         struct rp_unit_span span = {0};
         struct rp_unit unit;
 
-        rp_unit_see_both(&span, before, after);
+        rp_unit_span_add_both(&span, before, after);
         unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
         rp_buf_printf(
             &line, ": all kernels together take %s %s before, %s %s now, %.4g times as fast",

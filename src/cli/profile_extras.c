@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/escape.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/device_counters.h"
 #include "cli/kernel_symbols.h"
@@ -15,8 +15,8 @@
 #include "cli/progress.h"
 #include "collect/counter_plan.h"
 #include "rocm-perf/bottleneck.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
+#include "trace/counter_set.h"
 
 /* --- one more run -------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "collect/device_threads.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 /* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
  * repeats would only say it again; their stderr is always shown. */

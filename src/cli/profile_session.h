@@ -17,8 +17,7 @@
 #include "collect/tracer.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
-#include "store/losses.h"
+#include "trace/rocpd.h"
 
 enum { RP_MAX_PMC = 256 };
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/escape.h"
+#include "base/monotonic_clock.h"
+#include "base/utf8.h"
 
 static const int64_t SECOND_NS = 1000000000;
 

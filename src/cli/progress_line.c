@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 
 struct rp_progress_line rp_progress_line_begin(void)
 {

@@ -5,7 +5,7 @@
 #ifndef RP_CLI_REPLAY_CHILD_H
 #define RP_CLI_REPLAY_CHILD_H
 
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/environment.h"
 
 struct rp_err;
@@ -29,7 +29,8 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
  * @param ret_label  "deterministic", ...; to be freed
  * @param ret_reason NULL: none is needed; to be freed
  */
-int rp_capture_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
-                  char **ret_label, char **ret_reason, struct rp_err *err);
+int rp_capture_self_check(const struct rp_environment *env, enum rp_device device,
+                          const char *folder, char **ret_label, char **ret_reason,
+                          struct rp_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "capture/replay_again.h"
+#include "replay/replay_protocol.h"
 #include "report/page.h"
 
 static enum rp_ink ink_of(char letter)

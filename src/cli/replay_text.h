@@ -10,7 +10,7 @@
 struct rp_buf;
 struct rp_err;
 
-/** @param lines  with marks of replay_again.h */
+/** @param lines  with marks of replay_protocol.h */
 void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to);
 
 /** All that is in a file that the child has written. @return 0 or RP_ENVIRONMENT */

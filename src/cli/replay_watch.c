@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memfd.h"
-#include "capture/replay_again.h"
+#include "replay/replay_protocol.h"
 
 struct rp_replay_watch rp_replay_watch_begin(int step_fd)
 {
@@ -48,7 +48,7 @@ static const char *words_for(uint32_t phase)
 {
     static const char *const words[] = {
 #define RP_REPLAY_PHASE(name, words) [RP_REPLAY_AT_##name] = words,
-#include "capture/replay_phases.def"
+#include "replay/replay_phases.def"
 #undef RP_REPLAY_PHASE
     };
 

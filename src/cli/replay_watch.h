@@ -11,7 +11,7 @@
 
 struct rp_replay_watch {
     struct rp_progress progress;
-    int step_fd;   /**< of replay_again.h; -1: none */
+    int step_fd;   /**< of replay_protocol.h; -1: none */
     int stderr_fd; /**< what it says, shown between two lines about how far it is; -1: shown by
                     * itself
                     */

@@ -18,9 +18,9 @@ struct rp_file_set;
 /** What a result is wanted for. */
 struct rp_wish {
     enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
-    const char *folder;         /**< the JSON also goes to a file there; NULL: not */
+    const char *folder;          /**< the JSON also goes to a file there; NULL: not */
     struct rp_file_set *pending; /**< of the files there; NULL: each appears at once */
-    bool full;                  /**< dag.json with every kernel and copy */
+    bool full;                   /**< dag.json with every kernel and copy */
 };
 
 /* Results are made first, which may be refused, and put afterwards: what is to be printed is

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 /* What no GPU has is a slip of the unit. */
 static bool take_number(const char *word, double most, double *ret)

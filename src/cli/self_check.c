@@ -8,13 +8,11 @@
 #include "base/err.h"
 #include "base/memfd.h"
 #include "base/path.h"
-#include "capture/capture_checksums.h"
-#include "capture/capture_files.h"
-#include "capture/capture_read.h"
-#include "capture/replay_again.h"
 #include "cli/replay_child.h"
 #include "cli/replay_watch.h"
 #include "collect/environment.h"
+#include "replay/replay_protocol.h"
+#include "trace/capture.h"
 
 enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16 };
 #define RUNS        "3"
@@ -87,7 +85,7 @@ static int replay(const struct rp_environment *env, enum rp_device device, const
 
 static int keep(const char *folder, const json_t *result, struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_FILE);
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
     rp_autofree char *text = json_dumps(result, JSON_INDENT(2));
     rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
 
@@ -97,7 +95,7 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
         return -(int)err->code;
     /* Until this is done the file is there and not in the list: the capture is sound. What the
      * others have become since they were written is not blessed. */
-    return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_FILE, err);
+    return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_CHECK_FILE, err);
 }
 
 /* The program may have chosen its software device itself. */
@@ -114,8 +112,9 @@ static int take_captured_gpu(const char *folder, struct rp_err *err)
     return 0;
 }
 
-int rp_capture_self_check(const struct rp_environment *env, enum rp_device device, const char *folder,
-                  char **ret_label, char **ret_reason, struct rp_err *err)
+int rp_capture_self_check(const struct rp_environment *env, enum rp_device device,
+                          const char *folder, char **ret_label, char **ret_reason,
+                          struct rp_err *err)
 {
     rp_autoclose int fd = rp_memfd("self_check", MFD_CLOEXEC);
     rp_cleanup(drop) json_t *result = NULL;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "capture/trace_read.h"
+#include "trace/records.h"
 
 enum { MAX_MEM_BANKS = 8 };
 
@@ -51,11 +51,11 @@ static void put_name(struct rp_buf *json, const char *key, const char *value)
 
 /* Name of the next property of the agent that begins with the prefix, without the prefix; NULL at
  * the end. An empty prefix takes the ones that belong to no array. */
-static const char *next_property(const struct rp_trace_file *file, uint64_t agent,
+static const char *next_property(const struct rp_record_file *file, uint64_t agent,
                                  const char *prefix, size_t *index, uint64_t *ret_value)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (; *index < count; ++*index) {
         const struct rp_rec_agent_prop *prop = &records[*index].u.agent_prop;
@@ -63,7 +63,7 @@ static const char *next_property(const struct rp_trace_file *file, uint64_t agen
 
         if (records[*index].kind != RP_REC_AGENT_PROP || prop->agent != agent)
             continue;
-        key = rp_trace_file_string(file, prop->key_id);
+        key = rp_record_file_string(file, prop->key_id);
         if (!*key || strncmp(key, prefix, strlen(prefix)) != 0 || (!*prefix && strchr(key, '.')))
             continue;
         *ret_value = prop->value;
@@ -73,7 +73,7 @@ static const char *next_property(const struct rp_trace_file *file, uint64_t agen
     return NULL;
 }
 
-static bool put_bank(struct rp_buf *json, const struct rp_trace_file *file, uint64_t agent,
+static bool put_bank(struct rp_buf *json, const struct rp_record_file *file, uint64_t agent,
                      unsigned bank)
 {
     char prefix[24];
@@ -92,7 +92,7 @@ static bool put_bank(struct rp_buf *json, const struct rp_trace_file *file, uint
     return true;
 }
 
-char *rp_agent_json(const struct rp_trace_file *file, const struct rp_rec_agent *agent)
+char *rp_agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent)
 {
     rp_autobuf json = {0};
     const char *key;
@@ -103,10 +103,10 @@ char *rp_agent_json(const struct rp_trace_file *file, const struct rp_rec_agent 
     put_number(&json, "type", agent->type == 1 ? 2 : 1); /* rocprofv3: 1 CPU, 2 GPU */
     while ((key = next_property(file, agent->handle, "", &index, &value)))
         put_number(&json, key, value);
-    put_name(&json, "name", rp_trace_file_string(file, agent->name_id));
-    put_name(&json, "vendor_name", rp_trace_file_string(file, agent->vendor_name_id));
-    put_name(&json, "product_name", rp_trace_file_string(file, agent->product_name_id));
-    put_name(&json, "uuid_text", rp_trace_file_string(file, agent->uuid_id));
+    put_name(&json, "name", rp_record_file_string(file, agent->name_id));
+    put_name(&json, "vendor_name", rp_record_file_string(file, agent->vendor_name_id));
+    put_name(&json, "product_name", rp_record_file_string(file, agent->product_name_id));
+    put_name(&json, "uuid_text", rp_record_file_string(file, agent->uuid_id));
     put_number(&json, "node_id", agent->node_id);
     put_number(&json, "logical_node_id", agent->logical_index);
     put_number(&json, "logical_node_type_id", agent->type_index);

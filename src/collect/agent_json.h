@@ -6,13 +6,13 @@
 #define RP_COLLECT_AGENT_JSON_H
 
 struct rp_rec_agent;
-struct rp_trace_file;
+struct rp_record_file;
 
 /**
  * JSON object: the recorded integers under their keys, "mem_banks.0.width" as an entry of the array
  * "mem_banks", then names and indices.
  * @return owned by the caller (free); NULL when out of memory
  */
-char *rp_agent_json(const struct rp_trace_file *file, const struct rp_rec_agent *agent);
+char *rp_agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/trace_read.h"
 #include "collect/agent_json.h"
 #include "collect/demangle.h"
 #include "collect/dependencies.h"
@@ -20,9 +19,10 @@
 #include "collect/failed_launches.h"
 #include "collect/hip_calls.h"
 #include "collect/modelled_time.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
-RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
+RP_DEFINE_CLEANUP(struct rp_record_file, rp_record_file_close)
 RP_DEFINE_CLEANUP(struct rp_store_writer, rp_store_writer_abandon)
 
 enum {
@@ -40,7 +40,7 @@ struct id_list {
 /** Everything the steps share. */
 struct conversion {
     const struct rp_builtin_options *opt;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_trace_header *header;
     const struct rp_record *records;
     size_t count;
@@ -71,7 +71,7 @@ static bool is_lossy(const struct conversion *c)
 
 static const char *text(const struct conversion *c, uint32_t id)
 {
-    return rp_trace_file_string(c->file, id);
+    return rp_record_file_string(c->file, id);
 }
 
 /* --- identity ------------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ static int open_writer(struct conversion *c, const char *db_path, struct rp_err 
         .hardware_name = host ? host->machine : "",
         .machine_id = c->opt->machine_id ? c->opt->machine_id : "",
         .device = is_software(c) ? "software" : "hardware",
-        .complete = rp_trace_file_complete(c->file),
+        .complete = rp_record_file_complete(c->file),
     };
 
     origin.node_hash = node_hash(origin.hostname);
@@ -645,15 +645,15 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
 int rp_builtin_trace_to_rocpd(const char *trace_path, const char *db_path,
                               const struct rp_builtin_options *opt, struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_trace_file_close) struct rp_trace_file *file = NULL;
+    rp_cleanup(rp_cleanup_rp_record_file_close) struct rp_record_file *file = NULL;
     struct conversion c = {.opt = opt};
     int status;
 
-    if (rp_trace_file_open(trace_path, &file, err) < 0)
+    if (rp_record_file_open(trace_path, &file, err) < 0)
         return rp_wrap(err, "read records");
     c.file = file;
-    c.header = rp_trace_file_header(file);
-    c.records = rp_trace_file_records(file, &c.count);
+    c.header = rp_record_file_header(file);
+    c.records = rp_record_file_records(file, &c.count);
     status = rp_hip_calls_read(file, &c.calls, err);
     if (status == 0)
         status = convert(&c, db_path, err);

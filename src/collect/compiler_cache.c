@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/memfd.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/compiler_key.h"
 #include "collect/environment.h"
 

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/memfd.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/asm_files.h"
 #include "collect/environment.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/trace_read.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 /* Sets larger than this keep what is implied: it is still true. */
 enum { LARGEST_REDUCED = 64 };
@@ -170,10 +170,10 @@ static void note_queue(struct work *w, const struct rp_record *record)
         w->queue_count = (size_t)index + 1;
 }
 
-static int read_records(struct work *w, const struct rp_trace_file *file, struct rp_err *err)
+static int read_records(struct work *w, const struct rp_record_file *file, struct rp_err *err)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
     size_t node_count = 0, queue_room;
 
     for (size_t i = 0; i < count; i++) {
@@ -329,7 +329,7 @@ static int put_node(const struct work *w, const struct node *node, struct rp_sto
     return status;
 }
 
-int rp_dependencies_put(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                         struct rp_err *err)
 {
     struct work w = {0};

@@ -7,14 +7,14 @@
 
 struct rp_err;
 struct rp_store_writer;
-struct rp_trace_file;
+struct rp_record_file;
 
 /**
  * Resolves barrier bits, barrier packets and signals to kernels and copies and writes one row for
  * each pair. What a pair implies by way of another one in the same queue is left out.
  * Copies are numbered by copy_id, as their rows are.
  */
-int rp_dependencies_put(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                         struct rp_err *err);
 
 #endif

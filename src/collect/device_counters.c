@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "base/err.h"
-#include "capture/trace_read.h"
-#include "rocm-perf/store_counters.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 /* A counter of an agent that has a row. */
 struct counter {
@@ -14,7 +14,7 @@ struct counter {
 };
 
 struct rp_counter_rows {
-    const struct rp_trace_file *file;
+    const struct rp_record_file *file;
     struct rp_store_writer *writer;
     const struct rp_rec_counters **records; /* by dispatch, then as they were recorded */
     size_t record_count;
@@ -32,11 +32,11 @@ static int by_dispatch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int rp_counter_rows_new(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_counter_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
                         struct rp_counter_rows **ret, struct rp_err *err)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
     struct rp_counter_rows *rows = calloc(1, sizeof *rows);
 
     if (rows)
@@ -67,7 +67,7 @@ void rp_counter_rows_free(struct rp_counter_rows *rows)
 static int new_counter(struct rp_counter_rows *rows, uint32_t name_id, int64_t agent_id,
                        struct rp_err *err)
 {
-    const char *name = rp_trace_file_string(rows->file, name_id);
+    const char *name = rp_record_file_string(rows->file, name_id);
     const struct rp_device_counter_row *known = rp_device_counter_find(name);
     struct counter *grown =
         reallocarray(rows->counters, rows->counter_count + 1, sizeof(*rows->counters));

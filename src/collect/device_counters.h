@@ -1,5 +1,5 @@
 /**
- * @file device_counters.h
+ * @file hardware_counters.h
  * @brief Recorded hardware counters become rows of a database.
  */
 #ifndef RP_COLLECT_DEVICE_COUNTERS_H
@@ -11,10 +11,10 @@
 struct rp_counter_rows;
 struct rp_err;
 struct rp_store_writer;
-struct rp_trace_file;
+struct rp_record_file;
 
 /** Both must outlive it. Free with rp_counter_rows_free. */
-int rp_counter_rows_new(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_counter_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
                         struct rp_counter_rows **ret, struct rp_err *err);
 
 /** Writes the counters of a dispatch, right behind its own row. */

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/timing_version.h"
 #include "collect/gpus.h"
+#include "trace/records.h"
 
 void rp_device_identity_free(struct rp_device_identity *identity)
 {

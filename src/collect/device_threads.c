@@ -10,12 +10,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/thread_trace.h"
-#include "capture/trace_read.h"
 #include "collect/demangle.h"
 #include "collect/environment.h"
 #include "collect/kernel_match.h"
 #include "collect/threads_write.h"
+#include "trace/records.h"
 
 /** The device's model of time. */
 #define RP_TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
@@ -108,7 +107,7 @@ void rp_device_threads_ask_nothing(const char *timing)
 
 struct process {
     const char *record_path;
-    struct rp_trace_file *records;
+    struct rp_record_file *records;
     struct rp_loaded_code *objects;
     size_t object_count;
 };
@@ -120,7 +119,7 @@ static void free_process(struct process *p)
         rp_elf_functions_free(&p->objects[i].functions);
     }
     free(p->objects);
-    rp_trace_file_close(p->records);
+    rp_record_file_close(p->records);
 }
 
 static int read_object(struct process *p, const struct rp_rec_code_object *from, struct rp_err *err)
@@ -145,12 +144,12 @@ static int open_process(const char *record_path, struct process *p, struct rp_er
 {
     size_t count, objects = 0;
     const struct rp_record *records;
-    int rc = rp_trace_file_open(record_path, &p->records, err);
+    int rc = rp_record_file_open(record_path, &p->records, err);
 
     p->record_path = record_path;
     if (rc < 0)
         return rc;
-    records = rp_trace_file_records(p->records, &count);
+    records = rp_record_file_records(p->records, &count);
     for (size_t i = 0; i < count; i++)
         objects += records[i].kind == RP_REC_CODE_OBJECT;
     p->objects = calloc(objects + 1, sizeof *p->objects);
@@ -165,7 +164,7 @@ static int open_process(const char *record_path, struct process *p, struct rp_er
 static const struct rp_rec_agent *agent_of(const struct process *p, uint64_t dispatch)
 {
     size_t count;
-    const struct rp_record *r = rp_trace_file_records(p->records, &count);
+    const struct rp_record *r = rp_record_file_records(p->records, &count);
     uint64_t agent = 0;
 
     for (size_t i = 0; i < count; i++)

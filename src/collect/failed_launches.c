@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/trace_read.h"
 #include "collect/demangle.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 enum { MOST_GROUPS = 64 }; /* a generator of kernels may have any number; all are counted */
 
@@ -20,7 +20,7 @@ struct group {
 };
 
 struct groups {
-    const struct rp_trace_file *file;
+    const struct rp_record_file *file;
     struct rp_demangler *demangler;
     struct group list[MOST_GROUPS];
     size_t count;
@@ -75,8 +75,8 @@ static json_t *text_or_null(const char *text)
 static json_t *row(const struct groups *groups, const struct group *group)
 {
     const struct rp_rec_failed_launch *launch = group->first;
-    const char *api = rp_trace_file_string(groups->file, launch->api_name_id);
-    const char *symbol = rp_trace_file_string(groups->file, launch->kernel_name_id);
+    const char *api = rp_record_file_string(groups->file, launch->api_name_id);
+    const char *symbol = rp_record_file_string(groups->file, launch->kernel_name_id);
     rp_autofree char *name = *symbol ? rp_demangle_kernel(groups->demangler, symbol) : strdup("");
     json_t *o = geometry(launch, api);
 
@@ -84,7 +84,7 @@ static json_t *row(const struct groups *groups, const struct group *group)
         json_object_set_new(o, "kernel", text_or_null(name)) < 0 ||
         json_object_set_new(o, "symbol", text_or_null(symbol)) < 0 ||
         json_object_set_new(
-            o, "error", text_or_null(rp_trace_file_string(groups->file, launch->error_name_id))) <
+            o, "error", text_or_null(rp_record_file_string(groups->file, launch->error_name_id))) <
             0 ||
         json_object_set_new(o, "code", json_integer(launch->error)) < 0 ||
         json_object_set_new(o, "calls", json_integer((json_int_t)group->calls)) < 0) {
@@ -113,14 +113,14 @@ static char *to_text(const struct groups *groups, uint64_t calls)
     return text;
 }
 
-int rp_failed_launches_put(const struct rp_trace_file *file, struct rp_demangler *demangler,
+int rp_failed_launches_put(const struct rp_record_file *file, struct rp_demangler *demangler,
                            struct rp_store_writer *writer, struct rp_err *err)
 {
     struct groups groups = {.file = file, .demangler = demangler};
-    uint64_t calls = rp_trace_file_header(file)->launch_calls;
+    uint64_t calls = rp_record_file_header(file)->launch_calls;
     rp_autofree char *text = NULL;
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         if (records[i].kind == RP_REC_FAILED_LAUNCH)

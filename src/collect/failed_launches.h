@@ -8,10 +8,10 @@
 struct rp_demangler;
 struct rp_err;
 struct rp_store_writer;
-struct rp_trace_file;
+struct rp_record_file;
 
 /** Writes RP_STORE_LAUNCHES_TAG, if the program called HIP to launch anything. */
-int rp_failed_launches_put(const struct rp_trace_file *file, struct rp_demangler *demangler,
+int rp_failed_launches_put(const struct rp_record_file *file, struct rp_demangler *demangler,
                            struct rp_store_writer *writer, struct rp_err *err);
 
 #endif

@@ -11,11 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/hip_calls.h"
-#include "capture/trace_read.h"
 #include "collect/hip_clock.h"
 #include "collect/hip_handles.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 enum { MOST_ARGS = 16, LONGEST_ARG = 64 };
 
@@ -38,7 +37,7 @@ struct listed {
 enum row {
 #define RP_HIP_CALL(name, bytes, kind)                       ROW_##name,
 #define RP_HIP_ARG(call, position, offset, form, name, type) ROW_##call##_##name,
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
     ROW_COUNT
 };
 
@@ -46,12 +45,12 @@ static const struct argument arguments[ROW_COUNT] = {
 #define RP_HIP_ARG(call, p, o, f, n, t)                                                            \
     [ROW_##call##_##                                                                               \
         n] = {.position = (p), .offset = (o), .form = RP_HIP_##f, .name = #n, .type = (t)},
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 };
 
 static const struct listed listed_calls[] = {
 #define RP_HIP_CALL(n, bytes, k) {.name = #n, .kind = RP_HIP_##k, .first = ROW_##n + 1},
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 };
 
 static const struct listed *find_listed(const char *name)
@@ -82,7 +81,7 @@ struct call {
 };
 
 struct rp_hip_calls {
-    const struct rp_trace_file *file;
+    const struct rp_record_file *file;
     struct call *calls; /* in order of entry */
     size_t count;
     int64_t stream_count; /* without the default one */
@@ -225,7 +224,7 @@ static void look_up_names(struct rp_hip_calls *calls, const struct listed **by_i
             continue;
         if (!by_id[record->name_id])
             by_id[record->name_id] =
-                find_listed(rp_trace_file_string(calls->file, record->name_id));
+                find_listed(rp_record_file_string(calls->file, record->name_id));
         if (record->arg_bytes > 0 ||
             (by_id[record->name_id] && argument_count(by_id[record->name_id]) == 0))
             calls->calls[i].listed = by_id[record->name_id];
@@ -236,7 +235,7 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
 {
     rp_autofree const struct listed **by_id = NULL;
     size_t count, last_name = 0;
-    const struct rp_record *records = rp_trace_file_records(calls->file, &count);
+    const struct rp_record *records = rp_record_file_records(calls->file, &count);
 
     for (size_t i = 0; i < count; i++)
         calls->count += records[i].kind == RP_REC_CALL;
@@ -266,7 +265,7 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
     return 0;
 }
 
-int rp_hip_calls_read(const struct rp_trace_file *file, struct rp_hip_calls **ret,
+int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **ret,
                       struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_hip_calls_free) struct rp_hip_calls *calls = calloc(1, sizeof(*calls));
@@ -278,7 +277,7 @@ int rp_hip_calls_read(const struct rp_trace_file *file, struct rp_hip_calls **re
     status = collect(calls, err);
     if (status == 0)
         status = find_streams(calls, err);
-    if (status == 0 && (rp_trace_file_header(file)->flags & RP_TRACE_SOFTWARE))
+    if (status == 0 && (rp_record_file_header(file)->flags & RP_TRACE_SOFTWARE))
         status = set_times(calls, err);
     if (status < 0)
         return status;
@@ -372,7 +371,7 @@ static int put_call(const struct rp_hip_calls *calls, const struct call *call,
         .tid = record->tid,
         .start_ns = call->start_ns,
         .end_ns = call->end_ns,
-        .name = rp_trace_file_string(calls->file, record->name_id),
+        .name = rp_record_file_string(calls->file, record->name_id),
         .correlation_id = (int64_t)record->correlation_id,
     };
     struct rp_row_arg args[MOST_ARGS];

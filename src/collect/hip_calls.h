@@ -1,5 +1,5 @@
 /**
- * @file hip_calls.h
+ * @file records.h
  * @brief The HIP calls of a record file: which stream each used, when it ran, and its rows.
  */
 #ifndef RP_COLLECT_HIP_CALLS_H
@@ -10,7 +10,7 @@
 
 struct rp_err;
 struct rp_store_writer;
-struct rp_trace_file;
+struct rp_record_file;
 
 struct rp_hip_calls;
 
@@ -23,7 +23,7 @@ struct rp_hip_calls;
  * modelled clock: a call begins when the one before it in its thread has ended, and takes no time,
  * but one that waits for work ends with that work.
  */
-int rp_hip_calls_read(const struct rp_trace_file *file, struct rp_hip_calls **ret,
+int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **ret,
                       struct rp_err *err);
 void rp_hip_calls_free(struct rp_hip_calls *calls);
 

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/trace_read.h"
 #include "collect/hip_handles.h"
+#include "trace/records.h"
 
 /* The device's clock starts one second in (src/device/kfd/clock.h): where nothing ran on it, all
  * calls happen then. */
@@ -66,11 +66,11 @@ static void add_work(struct rp_hip_clock *clock, uint64_t correlation_id, int64_
         (struct work){correlation_id, queue, (int64_t)start_ns, (int64_t)end_ns};
 }
 
-static int read_work(struct rp_hip_clock *clock, const struct rp_trace_file *file,
+static int read_work(struct rp_hip_clock *clock, const struct rp_record_file *file,
                      struct rp_err *err)
 {
     size_t count, room = 1;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         room += records[i].kind == RP_REC_DISPATCH || records[i].kind == RP_REC_COPY;
@@ -90,7 +90,7 @@ static int read_work(struct rp_hip_clock *clock, const struct rp_trace_file *fil
     return 0;
 }
 
-int rp_hip_clock_new(const struct rp_trace_file *file, int64_t stream_count,
+int rp_hip_clock_new(const struct rp_record_file *file, int64_t stream_count,
                      struct rp_hip_clock **ret, struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_hip_clock_free) struct rp_hip_clock *clock = calloc(1, sizeof(*clock));

@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/hip_calls.h"
+#include "trace/records.h"
 
 struct rp_err;
-struct rp_trace_file;
+struct rp_record_file;
 struct rp_hip_clock;
 
 /** One call; steps are made in the order of entry. */
@@ -30,7 +30,7 @@ struct rp_hip_step {
     bool non_blocking; /**< of STREAM_CREATE */
 };
 
-int rp_hip_clock_new(const struct rp_trace_file *file, int64_t stream_count,
+int rp_hip_clock_new(const struct rp_record_file *file, int64_t stream_count,
                      struct rp_hip_clock **ret, struct rp_err *err);
 void rp_hip_clock_free(struct rp_hip_clock *clock);
 

@@ -13,10 +13,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_files.h"
-#include "capture/trace_read.h"
 #include "collect/launch.h"
 #include "collect/snapshot_server.h"
+#include "trace/capture.h"
+#include "trace/records.h"
 
 void rp_isolation_free(struct rp_isolation *isolation)
 {
@@ -120,12 +120,12 @@ static int start(const struct rp_isolation_request *request, const struct scratc
 static int run(const struct rp_isolation_request *request, struct scratch *scratch, int stdout_fd,
                struct rp_isolation *ret, struct rp_err *err)
 {
-    struct rp_snapshot_wishes wishes = {.folder = request->folder,
-                                        .several = request->several,
-                                        .waits = request->waits,
-                                        .origin = {.command = (const char *const *)request->argv,
-                                                   .version = request->version,
-                                                   .rocm = request->env->rocm_version}};
+    struct rp_snapshot_request wishes = {.folder = request->folder,
+                                         .several = request->several,
+                                         .waits = request->waits,
+                                         .origin = {.command = (const char *const *)request->argv,
+                                                    .version = request->version,
+                                                    .rocm = request->env->rocm_version}};
     const struct rp_snapshot_wanted wanted = {.env = request->env,
                                               .kernel_regex = request->kernel,
                                               .selection = request->selection,
@@ -194,7 +194,7 @@ int rp_isolate_program(const struct rp_isolation_request *request, struct rp_iso
 
 /* --- the longest --------------------------------------------------------------------------- */
 
-RP_DEFINE_CLEANUP(struct rp_trace_file, rp_trace_file_close)
+RP_DEFINE_CLEANUP(struct rp_record_file, rp_record_file_close)
 
 static void look_at(const struct rp_rec_dispatch *d, struct rp_isolate_longest *longest)
 {
@@ -214,22 +214,22 @@ static void look_at(const struct rp_rec_dispatch *d, struct rp_isolate_longest *
 
 static int read_trace(const char *path, struct rp_isolate_longest *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_trace_file_close) struct rp_trace_file *file = NULL;
+    rp_cleanup(rp_cleanup_rp_record_file_close) struct rp_record_file *file = NULL;
     struct rp_isolate_longest longest = {0};
     const struct rp_record *records;
     uint64_t seen = 0;
     size_t count;
-    int rc = rp_trace_file_open(path, &file, err);
+    int rc = rp_record_file_open(path, &file, err);
 
     if (rc < 0)
         return rc;
-    records = rp_trace_file_records(file, &count);
+    records = rp_record_file_records(file, &count);
     for (size_t i = 0; i < count; i++)
         if (records[i].kind == RP_REC_DISPATCH) {
             look_at(&records[i].u.dispatch, &longest);
             seen += records[i].u.dispatch.match > 0;
         }
-    if (seen < longest.matches || rp_trace_file_header(file)->lost_records > 0)
+    if (seen < longest.matches || rp_record_file_header(file)->lost_records > 0)
         return rp_fail(
             err, RP_BAD_INPUT,
             "--longest: not all dispatches of the program could be timed: choose one with "
@@ -275,7 +275,7 @@ int rp_isolate_find_longest(const struct rp_isolation_request *request,
     struct rp_isolation isolation = {0};
     int rc;
 
-    survey.selection.mode = RP_SNAPSHOT_SURVEY;
+    survey.selection.mode = RP_SNAPSHOT_SCAN;
     survey.selection.number_count = 0;
     rc = run(&survey, &scratch, nowhere, &isolation, err);
     if (rc == 0)

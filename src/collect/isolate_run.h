@@ -1,6 +1,6 @@
 /**
  * @file isolate_run.h
- * @brief Runs a program and captures dispatches of it (capture/snapshot.h).
+ * @brief Runs a program and captures dispatches of it (trace/capture_stream.h).
  */
 #ifndef RP_COLLECT_ISOLATE_RUN_H
 #define RP_COLLECT_ISOLATE_RUN_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/proc.h"
-#include "capture/snapshot.h"
+#include "base/process.h"
 #include "collect/environment.h"
+#include "trace/capture_stream.h"
 
 struct rp_err;
 
@@ -27,7 +27,7 @@ struct rp_isolation_request {
     const char *folder;      /**< of the capture; must not exist */
     bool several;            /**< it gets a folder for each capture */
     const char *version;     /**< of this program */
-    /** As of struct rp_snapshot_wishes; from another thread. */
+    /** As of struct rp_snapshot_request; from another thread. */
     void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
 };
 
@@ -42,7 +42,7 @@ struct rp_isolation {
     size_t kernels_seen; /**< kernels in loaded code objects, and those with a matching name */
     size_t kernels_wanted;
     /** Dispatches of those that the other options leave out, one of each kind. */
-    struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED];
+    struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED];
     size_t passed_count;
     char *names[RP_ISOLATION_NAMES]; /**< of the first kernels seen, without HIP's own */
     bool more_names;

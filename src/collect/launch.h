@@ -5,7 +5,7 @@
 #ifndef RP_COLLECT_LAUNCH_H
 #define RP_COLLECT_LAUNCH_H
 
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/environment.h"
 
 /** A command that is ready for rp_proc_run. Owned; release with rp_launch_free. */

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "capture/trace_read.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 struct rp_replay_rows {
     struct rp_store_writer *writer;
-    const struct rp_rec_replay **records; /* by dispatch */
+    const struct rp_rec_simulation **records; /* by dispatch */
     size_t count;
 };
 
-int rp_modelled_time_put(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                          struct rp_err *err)
 {
     static const char *const names[] = {
@@ -22,7 +22,7 @@ int rp_modelled_time_put(const struct rp_trace_file *file, struct rp_store_write
         [RP_TRACE_TIMING_DETAILED] = "detailed",
         [RP_TRACE_TIMING_OFF] = "off",
     };
-    const struct rp_trace_header *header = rp_trace_file_header(file);
+    const struct rp_trace_header *header = rp_record_file_header(file);
     char version[12];
     int rc;
 
@@ -37,17 +37,17 @@ int rp_modelled_time_put(const struct rp_trace_file *file, struct rp_store_write
 
 static int by_dispatch(const void *a, const void *b)
 {
-    const struct rp_rec_replay *x = *(const struct rp_rec_replay *const *)a;
-    const struct rp_rec_replay *y = *(const struct rp_rec_replay *const *)b;
+    const struct rp_rec_simulation *x = *(const struct rp_rec_simulation *const *)a;
+    const struct rp_rec_simulation *y = *(const struct rp_rec_simulation *const *)b;
 
     return (x->dispatch_id > y->dispatch_id) - (x->dispatch_id < y->dispatch_id);
 }
 
-int rp_replay_rows_new(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_replay_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
                        struct rp_replay_rows **ret, struct rp_err *err)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
     struct rp_replay_rows *rows = calloc(1, sizeof *rows);
 
     if (rows)
@@ -58,7 +58,7 @@ int rp_replay_rows_new(const struct rp_trace_file *file, struct rp_store_writer 
     }
     rows->writer = writer;
     for (size_t i = 0; i < count; i++)
-        if (records[i].kind == RP_REC_REPLAY)
+        if (records[i].kind == RP_REC_SIMULATION)
             rows->records[rows->count++] = &records[i].u.replay;
     qsort(rows->records, rows->count, sizeof(*rows->records), by_dispatch);
     *ret = rows;
@@ -76,8 +76,8 @@ void rp_replay_rows_free(struct rp_replay_rows *rows)
 int rp_replay_rows_put(struct rp_replay_rows *rows, uint64_t dispatch_id, int64_t row_id,
                        struct rp_err *err)
 {
-    const struct rp_rec_replay key = {.dispatch_id = dispatch_id}, *wanted = &key;
-    const struct rp_rec_replay *const *found =
+    const struct rp_rec_simulation key = {.dispatch_id = dispatch_id}, *wanted = &key;
+    const struct rp_rec_simulation *const *found =
         bsearch(&wanted, rows->records, rows->count, sizeof(*rows->records), by_dispatch);
 
     if (!found)

@@ -10,14 +10,14 @@
 struct rp_err;
 struct rp_replay_rows;
 struct rp_store_writer;
-struct rp_trace_file;
+struct rp_record_file;
 
 /** Which model of time it was, if the trace says so. */
-int rp_modelled_time_put(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                          struct rp_err *err);
 
 /** Both must outlive it. Free with rp_replay_rows_free. */
-int rp_replay_rows_new(const struct rp_trace_file *file, struct rp_store_writer *writer,
+int rp_replay_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
                        struct rp_replay_rows **ret, struct rp_err *err);
 
 /** Writes what a dispatch's time is from, if the trace says so. @param row_id  of the dispatch */

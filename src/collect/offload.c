@@ -23,8 +23,8 @@ static void note_all(struct rp_bundle_fit *fit, const uint8_t *file, size_t byte
         note(fit, at, bytes - (size_t)(at - file));
 }
 
-enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool xnack, char *ret_targets,
-                                   size_t room)
+enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool xnack,
+                                        char *ret_targets, size_t room)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct rp_bundle_fit fit = {.gfx = gfx};

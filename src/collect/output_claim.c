@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/mode.h"
+#include "base/file.h"
 #include "base/path.h"
 
 static uint64_t hash_text(const char *text)

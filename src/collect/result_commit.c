@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/mode.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "collect/result_dir.h"
 

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 struct database {
     char *path;

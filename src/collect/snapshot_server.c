@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/demangle.h"
 #include "collect/kernel_match.h"
 
@@ -38,7 +38,7 @@ struct link {
 
 struct rp_snapshot_server {
     pthread_t thread;
-    struct rp_snapshot_wishes *wishes;
+    struct rp_snapshot_request *wishes;
     const struct rp_snapshot_wanted *wanted;
     struct rp_kernel_pattern pattern;
     struct rp_demangler demangler;
@@ -76,7 +76,7 @@ static bool make_room(struct link *link)
 {
     char *bigger;
 
-    if (link->message.bytes > rp_snapshot_most_bytes(link->message.kind))
+    if (link->message.bytes > rp_snapshot_max_bytes(link->message.kind))
         return false;
     if (link->message.bytes <= link->room)
         return true;
@@ -110,9 +110,9 @@ static enum taken take_message(struct link *link, int fd)
 static void note_passed(struct rp_isolation *found, const struct rp_snapshot_feed *feed)
 {
     size_t count;
-    const struct rp_snapshot_passed *passed = rp_snapshot_feed_passed(feed, &count);
+    const struct rp_snapshot_filtered *passed = rp_snapshot_feed_filtered(feed, &count);
 
-    for (size_t i = 0; i < count && found->passed_count < RP_SNAPSHOT_MOST_PASSED; i++)
+    for (size_t i = 0; i < count && found->passed_count < RP_SNAPSHOT_MAX_FILTERED; i++)
         found->passed[found->passed_count++] = passed[i];
 }
 
@@ -128,7 +128,7 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     s->found.declines += rp_snapshot_feed_declines(link->feed);
     if (!s->found.declined && declined)
         s->found.declined = strdup(declined);
-    else if (!s->found.declined && rp_snapshot_feed_open_capture(link->feed) && !s->err.code)
+    else if (!s->found.declined && rp_snapshot_feed_is_capturing(link->feed) && !s->err.code)
         s->found.declined = strdup("the program ended in the middle of the capture");
     note_passed(&s->found, link->feed);
     rp_snapshot_feed_close(link->feed);
@@ -145,7 +145,7 @@ static bool is_taken(const struct rp_snapshot_server *s, const struct rp_snapsho
     if (rp_snapshot_feed_done(feed))
         return false;
     for (size_t i = 0; i < s->count - FIRST_LINK; i++)
-        if (rp_snapshot_feed_open_capture(s->links[i].feed))
+        if (rp_snapshot_feed_is_capturing(s->links[i].feed))
             return true;
     return s->found.captured > 0;
 }
@@ -199,7 +199,7 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         return;
     /* Of several processes the first one that has the dispatch is captured. */
     if (taken == OVER || (link->message.kind == RP_SNAPSHOT_BEGIN &&
-                          !rp_snapshot_feed_open_capture(feed) && is_taken(s, feed))) {
+                          !rp_snapshot_feed_is_capturing(feed) && is_taken(s, feed))) {
         drop_link(s, at);
         return;
     }
@@ -358,7 +358,7 @@ static int start_thread(struct rp_snapshot_server *s, struct rp_err *err)
     return failed ? rp_fail_errno(err, RP_ENVIRONMENT, failed, "cannot start a thread") : 0;
 }
 
-int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
+int rp_snapshot_server_start(const char *path, struct rp_snapshot_request *wishes,
                              const struct rp_snapshot_wanted *wanted,
                              struct rp_snapshot_server **ret, struct rp_err *err)
 {

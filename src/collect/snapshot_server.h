@@ -5,8 +5,8 @@
 #ifndef RP_COLLECT_SNAPSHOT_SERVER_H
 #define RP_COLLECT_SNAPSHOT_SERVER_H
 
-#include "capture/snapshot_feed.h"
 #include "collect/isolate_run.h"
+#include "trace/capture.h"
 
 struct rp_environment;
 struct rp_err;
@@ -21,7 +21,7 @@ struct rp_snapshot_wanted {
 
 /** @param path  of the socket; @param wishes  must outlive the server, which sets .wants and .name;
  *  @param wanted  likewise */
-int rp_snapshot_server_start(const char *path, struct rp_snapshot_wishes *wishes,
+int rp_snapshot_server_start(const char *path, struct rp_snapshot_request *wishes,
                              const struct rp_snapshot_wanted *wanted,
                              struct rp_snapshot_server **ret, struct rp_err *err);
 

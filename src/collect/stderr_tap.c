@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mode.h"
+#include "base/file.h"
 
 /* Warnings come when the library starts, and what ended it comes last. */
 enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384 };

@@ -12,10 +12,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
-#include "capture/code_contents.h"
-#include "capture/code_elf.h"
+#include "base/process.h"
 #include "collect/environment.h"
+#include "trace/code_object.h"
 
 enum { MOST_BYTES = 1 << 30 };
 
@@ -60,23 +59,23 @@ int rp_elf_functions_read(const char *path, struct rp_elf_functions *ret, struct
     return 0;
 }
 
-static void free_contents(struct rp_code_contents **contents)
+static void free_contents(struct rp_code_identity **contents)
 {
-    rp_code_contents_free(*contents);
+    rp_code_identity_free(*contents);
 }
 
 uint64_t rp_elf_kernel_hash(const char *path, const char *symbol)
 {
     rp_autofree char *descriptor = rp_format("%s.kd", symbol);
-    rp_cleanup(free_contents) struct rp_code_contents *contents = NULL;
+    rp_cleanup(free_contents) struct rp_code_identity *contents = NULL;
     rp_autofree void *bytes = NULL;
     struct rp_err ignored = RP_ERR_INIT;
     size_t size;
 
     if (!descriptor || rp_read_file(path, MOST_BYTES, RP_ENVIRONMENT, &bytes, &size, &ignored) < 0)
         return 0;
-    contents = rp_code_contents_open(bytes, size);
-    return contents ? rp_code_contents_hash(contents, descriptor) : 0;
+    contents = rp_code_identity_open(bytes, size);
+    return contents ? rp_code_identity_hash(contents, descriptor) : 0;
 }
 
 void rp_elf_functions_free(struct rp_elf_functions *functions)

@@ -24,7 +24,7 @@ struct rp_elf_functions {
 
 /** @return 0, RP_BAD_INPUT when it is no ELF file, RP_ENVIRONMENT */
 int rp_elf_functions_read(const char *path, struct rp_elf_functions *ret, struct rp_err *err);
-/** rp_code_contents_hash of a kernel, without .kd; 0: it cannot be told. */
+/** rp_code_identity_hash of a kernel, without .kd; 0: it cannot be told. */
 uint64_t rp_elf_kernel_hash(const char *path, const char *symbol);
 void rp_elf_functions_free(struct rp_elf_functions *functions);
 

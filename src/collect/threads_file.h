@@ -1,13 +1,13 @@
 /**
  * @file threads_file.h
- * @brief Reader of the software device's thread traces (capture/thread_trace.h).
+ * @brief Reader of the software device's thread traces (trace/records.h).
  */
 #ifndef RP_COLLECT_THREADS_FILE_H
 #define RP_COLLECT_THREADS_FILE_H
 
 #include <stddef.h>
 
-#include "capture/thread_trace.h"
+#include "trace/records.h"
 
 struct rp_err;
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/thread_trace.h"
+#include "trace/records.h"
 
 struct rp_buf;
 

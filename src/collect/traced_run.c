@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/records.h"
 #include "collect/builtin.h"
 #include "collect/demangle.h"
 #include "collect/device_threads.h"
 #include "collect/launch.h"
+#include "trace/records.h"
 
 struct record_file {
     char *path;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/environment.h"
 
 struct rp_thread_trace_options;

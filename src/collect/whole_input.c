@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 enum {
     CHUNK_BYTES = 64 << 10,

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "store/gzip.h"
+#include "trace/gzip.h"
 
 /* HOST/pass_1/PID_results.db, thread-trace/att-threads/ui_output_.../wave.json */
 enum { MOST_DEPTH = 4 };
@@ -24,7 +24,7 @@ static bool is_read(const char *name)
         ".out", "sysinfo.csv"};
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (rp_plain_ends_with(name, endings[i]))
+        if (rp_gzip_name_ends_with(name, endings[i]))
             return true;
     return false;
 }

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "library/life.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 /* The name that both have; NULL: none. A merged database has several. */
 static const char *common_guid(struct rp_store *a, struct rp_store *b)

@@ -12,11 +12,11 @@
 #include "base/path.h"
 #include "collect/result_commit.h"
 #include "library/given_twice.h"
-#include "rocm-perf/counters.h"
-#include "rocm-perf/kernel_stats.h"
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
-#include "store/gzip.h"
+#include "trace/counter_set.h"
+#include "trace/gzip.h"
+#include "trace/kernel_stats.h"
+#include "trace/rocpd.h"
 
 void rp_inputs_close(struct rp_inputs *in)
 {
@@ -92,11 +92,12 @@ static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix,
  * different things, nobody knows which of them was meant. */
 static int refuse_other_packed(const char *one, const char *other, struct rp_err *err)
 {
-    const size_t len = rp_plain_length(one);
+    const size_t len = rp_gzip_name_length(one);
     const char *packed = one[len] ? one : other;
 
-    if (strcmp(one, other) == 0 || !rp_plain_ends_with(one, ".csv") ||
-        rp_plain_length(other) != len || strncmp(one, other, len) != 0 || !rp_plain_differs(packed))
+    if (strcmp(one, other) == 0 || !rp_gzip_name_ends_with(one, ".csv") ||
+        rp_gzip_name_length(other) != len || strncmp(one, other, len) != 0 ||
+        !rp_gzip_differs(packed))
         return 0;
     return rp_fail(err, RP_BAD_INPUT, "%s and %.*s hold different things: give one of them", packed,
                    (int)len, packed);
@@ -105,12 +106,12 @@ static int refuse_other_packed(const char *one, const char *other, struct rp_err
 /* A packed file that was named after another one of the process, or its folder, was read. */
 static int refuse_unread(const struct rp_store *store, const char *path, struct rp_err *err)
 {
-    rp_autofree char *plain = strndup(path, rp_plain_length(path));
+    rp_autofree char *plain = strndup(path, rp_gzip_name_length(path));
     const char *named = rp_store_named(store);
 
     if (!plain)
         return rp_out_of_memory(err);
-    if (rp_plain_length(named) != strlen(plain) || strncmp(named, plain, strlen(plain)) != 0)
+    if (rp_gzip_name_length(named) != strlen(plain) || strncmp(named, plain, strlen(plain)) != 0)
         named = plain; /* as nobody named the packed one */
     return refuse_other_packed(path, named, err);
 }
@@ -192,7 +193,7 @@ static bool is_said(const char *path, const struct rp_note_sink *notes)
 
 static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
 {
-    return rp_plain_ends_with(path, "results.json") && rp_store_is_json(path, true) &&
+    return rp_gzip_name_ends_with(path, "results.json") && rp_store_is_json(path, true) &&
            !is_said(path, notes);
 }
 
@@ -202,24 +203,24 @@ static void note_other_packed(const char *path, const struct rp_note_sink *notes
     static const char *const ends[] = {".csv", ".db", ".json"};
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (rp_plain_ends_with(path, ends[i]) && rp_plain_differs(path))
+        if (rp_gzip_name_ends_with(path, ends[i]) && rp_gzip_differs(path))
             rp_note(notes, "%s is left out: it holds something else than %.*s, which is read", path,
-                    (int)rp_plain_length(path), path);
+                    (int)rp_gzip_name_length(path), path);
 }
 
 /* rocprof-compute keeps a database of its own beside its results. */
 static bool is_trace(const char *path, const struct rp_note_sink *notes)
 {
-    const bool is_counters = rp_plain_ends_with(path, "counter_collection.csv");
+    const bool is_counters = rp_gzip_name_ends_with(path, "counter_collection.csv");
     size_t prefix_len;
 
-    if (rp_plain_is_beside(path)) { /* it is the same file */
+    if (rp_gzip_has_unpacked(path)) { /* it is the same file */
         note_other_packed(path, notes);
         return false;
     }
     if (is_counters || rp_store_csv_prefix(path, &prefix_len))
         return !is_said(path, notes) && !is_counters;
-    if (!rp_plain_ends_with(path, ".db"))
+    if (!rp_gzip_name_ends_with(path, ".db"))
         return is_json_trace(path, notes);
     if (!rp_store_is_foreign(path))
         return true;
@@ -229,7 +230,7 @@ static bool is_trace(const char *path, const struct rp_note_sink *notes)
 
 static bool is_there_packed_or_not(const char *path)
 {
-    rp_autofree char *there = rp_plain_find(path);
+    rp_autofree char *there = rp_gzip_find(path);
 
     return there != NULL;
 }
@@ -333,14 +334,14 @@ static size_t traces_beside(const struct rp_inputs *in, const char *path, size_t
 
     for (size_t i = 0; i < in->store_count; i++) {
         const char *trace = rp_store_path(in->stores[i]), *prefix = in->csv_prefixes[i];
-        const char *end = rp_plain_ends_with(trace, "results.db")     ? "results.db"
-                          : rp_plain_ends_with(trace, "results.json") ? "results.json"
-                                                                      : NULL;
+        const char *end = rp_gzip_name_ends_with(trace, "results.db")     ? "results.db"
+                          : rp_gzip_name_ends_with(trace, "results.json") ? "results.json"
+                                                                          : NULL;
         size_t len;
 
         if (!prefix && !end)
             continue;
-        len = prefix ? strlen(prefix) : rp_plain_length(trace) - strlen(end);
+        len = prefix ? strlen(prefix) : rp_gzip_name_length(trace) - strlen(end);
         if (len != prefix_len || strncmp(trace, path, len) != 0)
             continue;
         *ret = in->stores[i];
@@ -383,7 +384,7 @@ static int take_stats(const char *path, struct rp_inputs *in, struct rp_err *err
     struct rp_store *trace = NULL;
     size_t prefix_len, found;
 
-    if (!rp_kernel_stats_is_one(path, &prefix_len) || rp_plain_is_beside(path))
+    if (!rp_kernel_stats_is_one(path, &prefix_len) || rp_gzip_has_unpacked(path))
         return 0;
     found = traces_beside(in, path, prefix_len, &trace);
     if (found == 0)
@@ -580,8 +581,9 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
     if (!rp_store_csv_prefix(path, &prefix_len))
         return open_counters(path, in, err);
     rc = open_trace(path, in, err);
-    return rc == 0 && rp_plain_ends_with(path, "kernel_trace.csv") ? open_counters(path, in, err)
-                                                                   : rc;
+    return rc == 0 && rp_gzip_name_ends_with(path, "kernel_trace.csv")
+               ? open_counters(path, in, err)
+               : rc;
 }
 
 int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)

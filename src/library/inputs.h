@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/work.h"
+#include "base/work_progress.h"
 #include "library/notes.h"
 #include "rocm-perf/thread_trace.h"
 

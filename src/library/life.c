@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 static const char *machine_of(const struct rp_row_node *nodes, size_t count, uint32_t guid_index)
 {

@@ -8,9 +8,9 @@
 #include "library/life.h"
 #include "library/parts.h"
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/counters.h"
-#include "rocm-perf/store.h"
-#include "store/gzip.h"
+#include "trace/counter_set.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
 
 /* Counters of one dispatch, the first that has any; of a CSV trace, those of the file beside it. */
 struct counted {
@@ -35,7 +35,7 @@ static void counted_free(struct counted *counted, size_t count)
 static int counted_beside(const char *prefix, struct counted *ret, struct rp_err *err)
 {
     rp_autofree char *name = rp_format("%scounter_collection.csv", prefix);
-    rp_autofree char *path = name ? rp_plain_find(name) : NULL;
+    rp_autofree char *path = name ? rp_gzip_find(name) : NULL;
     int rc;
 
     if (!name)

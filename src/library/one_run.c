@@ -20,8 +20,8 @@ static bool are_of_two_runs(const struct rp_life *a, const struct rp_life *b)
                                                 : !related);
 }
 
-static int note_difference(const struct rp_life *a, const struct rp_life *b, const struct rp_note_sink *notes,
-               struct rp_err *err)
+static int note_difference(const struct rp_life *a, const struct rp_life *b,
+                           const struct rp_note_sink *notes, struct rp_err *err)
 {
     /* Nobody knows whether it is one script or one program again: adding both up may be a time of
      * nothing. */

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "library/one_run.h"
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 void rp_parts_free(struct rp_parts *parts)
 {

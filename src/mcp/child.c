@@ -12,14 +12,14 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/escape.h"
-#include "base/proc.h"
+#include "base/process.h"
+#include "base/utf8.h"
 #include "mcp/news.h"
 
 /* A second request, at least a second after the first, has a command kill what it runs. */
 enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
 
-static void child_main(const struct rp_proc *proc, const struct rp_adopted *adopted, pid_t parent)
+static void child_main(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t parent)
 {
     struct rp_err err = RP_ERR_INIT;
     struct rp_buf text = {0};
@@ -29,7 +29,7 @@ static void child_main(const struct rp_proc *proc, const struct rp_adopted *adop
     if (getppid() != parent)
         _exit(RP_ENVIRONMENT);
     setpgid(0, 0);
-    rp_adopted_leave(adopted);
+    rp_orphans_leave(adopted);
     signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -57,7 +57,7 @@ int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret, str
     ready.stdin_fd = nothing;
     ready.stdout_fd = out[1];
     ready.stderr_fd = said[1];
-    rp_adopted_begin(&child.adopted);
+    rp_orphans_begin(&child.adopted);
     child.pid = fork();
     if (child.pid == 0)
         child_main(&ready, &child.adopted, self);
@@ -66,7 +66,7 @@ int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret, str
     if (child.pid < 0) {
         const int why = errno;
 
-        rp_adopted_end(&child.adopted);
+        rp_orphans_end(&child.adopted);
         close(out[0]);
         close(said[0]);
         return rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot start a process");
@@ -122,8 +122,8 @@ int rp_mcp_child_reap(struct rp_mcp_child *child)
     kill(-child->pid, SIGKILL); /* what is left of its group: it is not reaped yet */
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    rp_adopted_kill(&child->adopted, 0);
-    rp_adopted_end(&child->adopted);
+    rp_orphans_kill(&child->adopted, 0);
+    rp_orphans_end(&child->adopted);
     if (child->pidfd >= 0)
         close(child->pidfd);
     child->pid = 0;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/adopted.h"
+#include "base/process.h"
 
 struct rp_err;
 struct rp_proc;
@@ -22,7 +22,7 @@ struct rp_mcp_child {
     int out, err;          /**< what it says, never waited for; -1: it has closed that */
     unsigned asked;        /**< how often it was asked to end */
     long long next_ask_ms; /**< on the monotonic clock */
-    struct rp_adopted adopted;
+    struct rp_orphans adopted;
 };
 
 /** @param proc  path, argv and directory are of use */

@@ -12,9 +12,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/escape.h"
-#include "base/line_reader.h"
-#include "base/proc.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/utf8.h"
 #include "mcp/call.h"
 #include "mcp/message.h"
 #include "mcp/tools.h"
@@ -60,7 +60,7 @@ static void send_json(struct state *s, json_t *message)
 
     json_decref(message);
     if (text) /* the client's own id is in it, and who looks at the log has a terminal */
-        rp_escape_unseen(&line, text);
+        rp_escape_invisible(&line, text);
     rp_buf_puts(&line, "\n");
     if (!text || line.failed)
         s->write_errno = ENOMEM;

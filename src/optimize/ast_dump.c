@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/compiler_cache.h"
 #include "optimize/ast.h"
 #include "optimize/child.h"

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "optimize/child.h"
 #include "optimize/compile_words.h"
 

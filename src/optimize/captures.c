@@ -8,14 +8,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_files.h"
-#include "capture/capture_read.h"
 #include "optimize/child.h"
 #include "optimize/measure.h"
 #include "optimize/one_code.h"
 #include "optimize/self.h"
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/store.h"
+#include "trace/capture.h"
+#include "trace/rocpd.h"
 
 enum { MOST_MESSAGE = 4096 };
 
@@ -95,7 +94,7 @@ static void close_capture(struct rp_capture **capture)
 /** Why it cannot be replayed here, in the words of its self-check. */
 static int check_replays(const char *folder, const char *name, struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_FILE);
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
     json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
     const char *label = json_string_value(json_object_get(json, "label"));
     const char *reason = json_string_value(json_object_get(json, "reason"));
@@ -192,7 +191,8 @@ static int weigh_row(void *context, const void *at, struct rp_err *err)
 {
     struct weighing *w = context;
     const struct rp_row_dispatch *row = at;
-    const struct rp_store_end *end = rp_store_end_of(w->store, row->guid_index, row->id);
+    const struct rp_corrected_end *end =
+        rp_store_find_corrected_end(w->store, row->guid_index, row->id);
     const double ns = end                           ? (double)end->took_ns
                       : row->end_ns > row->start_ns ? (double)(row->end_ns - row->start_ns)
                                                     : 0;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/proc.h"
+#include "base/process.h"
 
 struct rp_environment;
 struct rp_err;

@@ -7,18 +7,17 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "capture/code_contents.h"
-#include "capture/code_elf.h"
+#include "trace/code_object.h"
 
-static void release(struct rp_code_contents **contents)
+static void release(struct rp_code_identity **contents)
 {
-    rp_code_contents_free(*contents);
+    rp_code_identity_free(*contents);
 }
 
-static bool kernel_hash(const struct rp_code_contents *of, const char *kd, char ret[RP_SHA256_TEXT])
+static bool kernel_hash(const struct rp_code_identity *of, const char *kd, char ret[RP_SHA256_TEXT])
 {
     struct rp_buf text = {0};
-    const bool told = rp_code_contents_kernel(of, kd, SIZE_MAX, &text);
+    const bool told = rp_code_identity_of_kernel(of, kd, SIZE_MAX, &text);
 
     if (told)
         rp_sha256(text.data, text.len, ret);
@@ -48,10 +47,10 @@ static bool is_descriptor_of(const char *name, const char *symbol)
     return strncmp(name, symbol, length) == 0 && strcmp(name + length, ".kd") == 0;
 }
 
-static int find_changed(const struct rp_code_contents *before, const struct rp_code_contents *after,
+static int find_changed(const struct rp_code_identity *before, const struct rp_code_identity *after,
                         const char *symbol, char **names, struct rp_err *err)
 {
-    const struct rp_code_symbols *symbols = rp_code_contents_symbols(before);
+    const struct rp_code_symbols *symbols = rp_code_identity_symbols(before);
     size_t count = 0;
 
     for (size_t i = 0; i < symbols->count; i++) {
@@ -75,15 +74,15 @@ static int find_changed(const struct rp_code_contents *before, const struct rp_c
 int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
                             const char *symbol, char ***ret, struct rp_err *err)
 {
-    rp_cleanup(release) struct rp_code_contents *a = NULL, *b = NULL;
+    rp_cleanup(release) struct rp_code_identity *a = NULL, *b = NULL;
     char **names;
     int rc;
 
-    a = rp_code_contents_open(before->bytes, before->size);
-    b = a ? rp_code_contents_open(after->bytes, after->size) : NULL;
+    a = rp_code_identity_open(before->bytes, before->size);
+    b = a ? rp_code_identity_open(after->bytes, after->size) : NULL;
     if (!b)
         return rp_fail(err, RP_BAD_INPUT, "symbols or sections of a code object cannot be read");
-    names = calloc(rp_code_contents_symbols(a)->count + 1, sizeof *names);
+    names = calloc(rp_code_identity_symbols(a)->count + 1, sizeof *names);
     if (!names)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = find_changed(a, b, symbol, names, err);

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/code_elf.h"
 #include "rocm-perf/analysis.h"
+#include "trace/code_object.h"
 
 enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
 

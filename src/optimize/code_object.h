@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 
 struct rp_err;
 

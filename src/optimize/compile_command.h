@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/proc.h"
+#include "base/process.h"
 
 struct rp_environment;
 struct rp_err;

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 static const int64_t SECOND = 1000000000;
 

@@ -5,7 +5,7 @@
 
 json_t *rp_session_text(const char *text)
 {
-    return text ? rp_journal_text(text, strlen(text)) : json_null();
+    return text ? rp_journal_string(text, strlen(text)) : json_null();
 }
 
 json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const char *error)

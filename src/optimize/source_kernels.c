@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/code_elf.h"
 #include "optimize/compile.h"
 #include "optimize/compile_command.h"
+#include "trace/code_object.h"
 
 void rp_source_kernels_free(struct rp_source_kernels *kernels)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "optimize/tokens.h"
 
 /** One character of UTF-8. @return its bytes; 0: there is none */
@@ -33,7 +33,7 @@ static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret
 
 bool rp_character_is_hidden(uint32_t c)
 {
-    return rp_escape_is_unseen(c);
+    return rp_utf8_is_invisible(c);
 }
 
 static bool is_control(uint32_t c)

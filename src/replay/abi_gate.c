@@ -5,7 +5,7 @@
 
 #include "arch/arch.h"
 #include "base/err.h"
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 
 /* A wave's scratch is at most a field of 13 bits in units of 256 dwords: LLVM,
  * GCNSubtarget::getMaxWaveScratchSize. */

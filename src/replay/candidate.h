@@ -25,7 +25,7 @@ struct rp_replay_trial {
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     unsigned not_varied; /**< kinds of other inputs (inputs.h), likewise */
-    unsigned left_out;   /**< ways of changing memory that it does not survive (probe.c) */
+    unsigned left_out;   /**< ways of changing memory that it does not survive (sqlite_file.c) */
     bool no_poison;      /**< it does not survive that */
     const char *inputs;  /**< see inputs.h: one of the ways */
     struct rp_addresses addresses; /**< of captured memory */
@@ -62,8 +62,8 @@ extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
 extern const struct rp_trial_run rp_trial_timed;
 
 /**
- * probe.c: runs the captured kernel to see that it gives the captured memory, what it writes, and
- * what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
+ * sqlite_file.c: runs the captured kernel to see that it gives the captured memory, what it writes,
+ * and what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);

@@ -7,8 +7,8 @@
 
 #include "arch/arch.h"
 #include "base/err.h"
-#include "capture/device_table.h"
 #include "replay/replay.h"
+#include "trace/device_table.h"
 
 enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
        AGENT_NAME = 0,
@@ -60,7 +60,7 @@ bool rp_replay_leave(uint32_t seed)
     const struct rp_device_table *table = find_table();
 
     if (table)
-        table->set_leftovers(seed);
+        table->set_poison(seed);
     return table != NULL;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 
 static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
 {

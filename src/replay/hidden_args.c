@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 
 enum what { NUMBER, MEMORY, HOST };
 

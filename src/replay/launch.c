@@ -14,8 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/code_metadata.h"
-#include "capture/replay_again.h"
 #include "replay/abi_gate.h"
 #include "replay/bundle.h"
 #include "replay/code_pointers.h"
@@ -23,7 +21,9 @@
 #include "replay/packets.h"
 #include "replay/places.h"
 #include "replay/replay.h"
+#include "replay/replay_protocol.h"
 #include "replay/watch.h"
+#include "trace/code_object.h"
 
 enum {
     PROFILE_FULL = 1,

@@ -13,7 +13,7 @@
  *
  * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
  * numbers.h, nothing: what fits runs of the captured kernel; MARGIN: of compare; INPUTS: see
- * inputs.h; STEP_FD: see replay_again.h
+ * inputs.h; STEP_FD: see replay_protocol.h
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,13 +24,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/escape.h"
 #include "base/path.h"
-#include "capture/capture_files.h"
-#include "capture/replay_again.h"
+#include "base/utf8.h"
+#include "replay/replay_protocol.h"
 #include "replay/request.h"
 #include "replay/selfcheck.h"
 #include "replay/watch.h"
+#include "trace/capture.h"
 
 enum { PATIENCE_S = 600 };
 

@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/device_table.h"
 #include "replay/candidate.h"
 #include "replay/near.h"
+#include "trace/device_table.h"
 
 /* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
 enum { LEAST_RUNS = 2, MOST_RUNS = 6 };

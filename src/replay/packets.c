@@ -1,6 +1,6 @@
 #include "replay/packets.h"
 
-#include "capture/snapshot.h"
+#include "trace/capture_stream.h"
 
 /* HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8, acquire scope 9-10, release
  * scope 11-12. */

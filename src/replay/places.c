@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "capture/snapshot.h"
+#include "trace/capture_stream.h"
 
 /* splitmix64 */
 static uint64_t mix(uint64_t x, uint64_t more)

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/escape.h"
-#include "base/unit.h"
-#include "capture/replay_again.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "replay/replay_protocol.h"
 #include "replay/request.h"
 
 /* --- output -------------------------------------------------------------------------------- */
@@ -313,9 +313,9 @@ static void print_times(const struct summary *s, unsigned long runs)
     struct rp_unit_span span = {0};
     struct rp_unit unit;
 
-    rp_unit_see(&span, s->median * 1e3);
-    rp_unit_see_both(&span, s->min * 1e3, s->max * 1e3);
-    unit = rp_unit_of(RP_UNIT_TIME, span, rp_unit_is_utf8());
+    rp_unit_span_add(&span, s->median * 1e3);
+    rp_unit_span_add_both(&span, s->min * 1e3, s->max * 1e3);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_locale_is_utf8());
     printf("\n%lu runs: median %s %s, average %s, min %s, max %s\n", runs,
            rp_unit_number(unit, s->median * 1e3).text, unit.name,
            rp_unit_number(unit, s->average * 1e3).text, rp_unit_number(unit, s->min * 1e3).text,

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/unit.h"
-#include "capture/replay_again.h"
+#include "base/units.h"
+#include "replay/replay_protocol.h"
 #include "replay/request.h"
 
 static int by_value(const void *a, const void *b)
@@ -207,8 +207,8 @@ static void print_medians(const struct rp_replay_comparison *c)
     struct rp_unit_span span = {0};
     struct rp_unit unit;
 
-    rp_unit_see_both(&span, a, b);
-    unit = rp_unit_of(RP_UNIT_TIME, span, rp_unit_is_utf8());
+    rp_unit_span_add_both(&span, a, b);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_locale_is_utf8());
     printf("median of A %s %s, of B %s %s\n", rp_unit_number(unit, a).text, unit.name,
            rp_unit_number(unit, b).text, unit.name);
 }

@@ -1,5 +1,5 @@
 /**
- * @file probe.c
+ * @file sqlite_file.c
  * @brief What the captured kernel writes: found by running it from memory that is not the captured
  * one.
  */
@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "capture/replay_again.h"
 #include "replay/candidate.h"
 #include "replay/inputs.h"
+#include "replay/replay_protocol.h"
 
 /* How long any kernel may take that runs after the captured one has, from the captured memory: so
  * many times as long, but not less than so many seconds, as a machine may have other work. In the

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/capture_read.h"
-#include "capture/replay_again.h"
 #include "replay/grid.h"
+#include "replay/replay_protocol.h"
 #include "replay/scalars.h"
+#include "trace/capture.h"
 
 struct rp_err;
 struct rp_margin;
@@ -147,7 +147,7 @@ struct rp_replay {
     void *flush;   /**< device memory that is larger than all caches; NULL: not needed */
     uint64_t flush_bytes;
     uint32_t flush_value;
-    int step_fd;         /**< see replay_again.h; -1: none */
+    int step_fd;         /**< see replay_protocol.h; -1: none */
     unsigned patience_s; /**< until a copy or a kernel is taken not to end */
     unsigned bound_s;    /**< likewise a kernel, once the captured one has been timed; 0: not yet */
     double captured_s;   /**< what it took then, with launch and wait */
@@ -328,7 +328,7 @@ uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memo
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
                            struct rp_err *err);
-/** Says what is done from here on (replay_again.h). */
+/** Says what is done from here on (replay_protocol.h). */
 void rp_replay_step(const struct rp_replay *r, char step);
 /** How far it is, for who waits. */
 void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,

@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "capture/code_metadata.h"
 #include "replay/addresses.h"
+#include "trace/code_object.h"
 
 /* Greater whole numbers are as often floating point numbers, addresses or masks. */
 enum { MOST_SIZE = 1 << 24 };

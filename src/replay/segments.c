@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "capture/code_elf.h"
 #include "replay/replay.h"
+#include "trace/code_object.h"
 
 enum { PAGE = 4096 };
 

@@ -16,10 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/code_elf.h"
 #include "replay/addresses.h"
 #include "replay/replay.h"
 #include "replay/write_set.h"
+#include "trace/code_object.h"
 
 const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
 {

@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/device_table.h"
-#include "capture/replay_again.h"
+#include "replay/replay_protocol.h"
 #include "replay/varied_why.h"
 #include "replay/watch.h"
+#include "trace/device_table.h"
 
 /* What the captured kernel gives is kept in memory. */
 enum { MOST_PAGES = 1 << 18 };

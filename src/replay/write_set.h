@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/page_file.h"
+#include "trace/capture_pages.h"
 
 struct rp_addresses;
 struct rp_compare_rule;

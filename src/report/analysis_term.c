@@ -11,11 +11,11 @@
 
 enum { DEFAULT_WIDTH = 80, LEAST_WIDTH = 60, DEFAULT_TOP = 12 };
 
-static struct rp_text_number number(struct rp_quantity q, double unit, unsigned decimals)
+static struct rp_number_text number(struct rp_quantity q, double unit, unsigned decimals)
 {
-    static const struct rp_text_number unknown = {"-"};
+    static const struct rp_number_text unknown = {"-"};
 
-    return q.known ? rp_text_small(q.value * unit, decimals) : unknown;
+    return q.known ? rp_number_small(q.value * unit, decimals) : unknown;
 }
 
 static void put_occupancy(const struct rp_page *page, const struct rp_residency *r)
@@ -87,7 +87,7 @@ static void put_kernel(const struct rp_page *page, const struct rp_bottleneck_ke
 /* Nothing to look at: it would be a row of zeros. */
 static bool is_nothing(const struct rp_bottleneck_kernel *k)
 {
-    return k->weight.known && strcmp(rp_text_fixed(k->weight.value * 100, 1).text, "0.0") == 0 &&
+    return k->weight.known && strcmp(rp_number_fixed(k->weight.value * 100, 1).text, "0.0") == 0 &&
            (!k->free_bound.known || strcmp(number(k->free_bound, 1, 3).text, "1.000") == 0);
 }
 

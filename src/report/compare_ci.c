@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/escape.h"
-#include "base/unit.h"
+#include "base/units.h"
+#include "base/utf8.h"
 #include "report/compare_text.h"
 #include "report/markdown.h"
 #include "report/text.h"
@@ -99,7 +99,7 @@ static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
         rp_buf_puts(buf, " | | | ");
         return;
     }
-    rp_unit_see_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+    rp_unit_span_add_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
     unit = rp_unit_of(RP_UNIT_TIME, span, true);
     rp_buf_printf(buf, " | %s %s | %s %s | ", rp_unit_number(unit, t->before_ms * 1e6).text,
                   unit.name, rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);

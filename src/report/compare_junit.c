@@ -74,15 +74,15 @@ static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const 
 
     begin_case(buf, c, name);
     if (t->after_ms < most_ms)
-        rp_buf_printf(buf, " time=\"%s\"", rp_text_fixed(t->after_ms / 1000, 9).text);
+        rp_buf_printf(buf, " time=\"%s\"", rp_number_fixed(t->after_ms / 1000, 9).text);
     rp_buf_puts(buf, ">\n");
     if (t->verdict == RP_COMPARE_UNDECIDED)
         put_outcome(buf, "skipped", "undecided", t->reason ? t->reason : "undecided");
     rp_buf_printf(&text, "%s; time after / before ", rp_versus_verdict_name(t->verdict));
     rp_versus_ratio_text(&text, t);
     if (!isnan(t->before_ms) && !isnan(t->after_ms))
-        rp_buf_printf(&text, "; %s -> %s ms", rp_text_fixed(t->before_ms, 4).text,
-                      rp_text_fixed(t->after_ms, 4).text);
+        rp_buf_printf(&text, "; %s -> %s ms", rp_number_fixed(t->before_ms, 4).text,
+                      rp_number_fixed(t->after_ms, 4).text);
     if (changes && *changes)
         rp_buf_printf(&text, "; %s", changes);
     put_said(buf, rp_buf_text(&text));
@@ -164,7 +164,7 @@ static void put_properties(struct rp_buf *buf, const struct rp_compare_report *r
         put_property(buf, "time", "Software device: modelled time, not hardware time");
     if (!c->after->told.is) {
         put_property(buf, "before", c->before->path);
-        put_property(buf, "margin_percent", rp_text_fixed(r->rule.margin * 100, 3).text);
+        put_property(buf, "margin_percent", rp_number_fixed(r->rule.margin * 100, 3).text);
     }
     put_property(buf, "after", c->after->path);
     rp_buf_puts(buf, "    </properties>\n");

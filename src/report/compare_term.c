@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/compare_text.h"
 #include "report/page.h"
 #include "report/text.h"
@@ -51,7 +51,7 @@ static void put_times(const struct rp_page *page, struct rp_buf *buf,
 
     if (isnan(t->before_ms) || isnan(t->after_ms))
         return;
-    rp_unit_see_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+    rp_unit_span_add_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     rp_buf_printf(buf, "  %s -> %s %s", rp_unit_number(unit, t->before_ms * 1e6).text,
                   rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
@@ -144,9 +144,9 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
         rp_software_line(page, c->before->timing_model);
     if (c->whole.bounded && c->whole.level < 1)
         snprintf(level, sizeof level, ", intervals of %s %% and more",
-                 rp_text_fixed(100 * c->whole.level, 1).text);
+                 rp_number_fixed(100 * c->whole.level, 1).text);
     rp_page_line(page, RP_INK_DIM, 0, "time after / time before, margin %s %%%s",
-                 rp_text_fixed(100 * r->rule.margin, 2).text, level);
+                 rp_number_fixed(100 * r->rule.margin, 2).text, level);
     put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
     if (c->whole.reason)
         rp_page_text(page, RP_INK_DIM, 10, c->whole.reason);

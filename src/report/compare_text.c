@@ -9,10 +9,10 @@
 
 void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t)
 {
-    rp_buf_puts(buf, isnan(t->ratio) ? "?" : rp_text_fixed(t->ratio, 4).text);
+    rp_buf_puts(buf, isnan(t->ratio) ? "?" : rp_number_fixed(t->ratio, 4).text);
     if (t->bounded && t->low < t->high)
-        rp_buf_printf(buf, " (%s to %s)", rp_text_fixed(t->low, 4).text,
-                      rp_text_fixed(t->high, 4).text);
+        rp_buf_printf(buf, " (%s to %s)", rp_number_fixed(t->low, 4).text,
+                      rp_number_fixed(t->high, 4).text);
     else if (t->bounded)
         rp_buf_puts(buf, " (exact)");
 }

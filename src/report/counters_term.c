@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "report/page.h"
 #include "report/text.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/report.h"
 #include "rocm-perf/roofline.h"
+#include "trace/counter_set.h"
 
 /* The table kernel x counter: a block for each kernel. A terminal shows the first ones; what is
  * written to a file or a pipe is complete. */

@@ -1,5 +1,5 @@
 /**
- * @file csv.h
+ * @file csv_read.h
  * @brief Text within CSV.
  */
 #ifndef RP_REPORT_CSV_H

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "report/csv.h"
 
 /* A spreadsheet takes text for a formula by its first character, some after blanks. A quote before

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "rocm-perf/dag.h"
@@ -25,15 +25,15 @@ static struct rp_unit_text time_of(const struct rp_page *page, int64_t ns)
     return rp_unit_one(RP_UNIT_TIME, (double)ns, page->utf8);
 }
 
-static struct rp_text_number percent(int64_t part, int64_t whole)
+static struct rp_number_text percent(int64_t part, int64_t whole)
 {
-    return rp_text_fixed(whole ? (double)part / (double)whole * 100 : 0, 1);
+    return rp_number_fixed(whole ? (double)part / (double)whole * 100 : 0, 1);
 }
 
 /* How much of the end-to-end time is won, with the sign of a change; "0.0" has none. */
-static struct rp_text_number change(int64_t to_ns, int64_t from_ns)
+static struct rp_number_text change(int64_t to_ns, int64_t from_ns)
 {
-    return rp_text_signed(from_ns ? (double)(to_ns - from_ns) / (double)from_ns * 100 : 0, 1);
+    return rp_number_signed(from_ns ? (double)(to_ns - from_ns) / (double)from_ns * 100 : 0, 1);
 }
 
 /* Would it be printed as 0.0 %? */
@@ -67,7 +67,7 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
     for (; shown < r->share_count && shown < MOST_SHARES &&
            !is_nothing(r->shares[shown].path_ns, r->makespan_ns);
          shown++)
-        rp_unit_see(&span, (double)r->shares[shown].path_ns);
+        rp_unit_span_add(&span, (double)r->shares[shown].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
     for (size_t i = 0; i < shown; i++)
@@ -181,7 +181,7 @@ static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r
     struct rp_unit unit;
 
     for (size_t i = 0; i < shown; i++)
-        rp_unit_see(&span, (double)r->path_ranges[i].path_ns);
+        rp_unit_span_add(&span, (double)r->path_ranges[i].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     if (shown)
         rp_page_line(page, RP_INK_BOLD, 0, "Host time on the path, by range of the program");
@@ -220,8 +220,8 @@ static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r
 {
     for (size_t i = 0; i < r->what_if_count; i++) {
         const struct rp_dag_what_if *w = &r->what_ifs[i];
-        struct rp_text_number least = change(w->least_ns, r->makespan_ns);
-        struct rp_text_number most = change(w->most_ns, r->makespan_ns);
+        struct rp_number_text least = change(w->least_ns, r->makespan_ns);
+        struct rp_number_text most = change(w->most_ns, r->makespan_ns);
         if (w->num || strcmp(least.text, most.text) == 0)
             continue;
         rp_page_named(page, RP_INK_YELLOW, 0, w->symbol,

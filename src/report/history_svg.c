@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/svg.h"
+#include "base/units.h"
 #include "report/text.h"
 #include "report/xml.h"
 #include "rocm-perf/report.h"
@@ -119,7 +119,7 @@ static void put_change(struct rp_buf *to, const struct axes *axes, const struct 
                   "<path class=\"%c\" d=\"M%.1f %dV%d\"/><text class=\"n\" x=\"%.1f\" y=\"%d\" "
                   "fill=\"%s\">%s %%</text>\n",
                   kind, x, axes->top, axes->floor, x + 4, axes->top + 12,
-                  kind == 's' ? SLOWER : FASTER, rp_text_signed(100 * (c->ratio - 1), 1).text);
+                  kind == 's' ? SLOWER : FASTER, rp_number_signed(100 * (c->ratio - 1), 1).text);
 }
 
 static void put_points(struct rp_buf *to, const struct axes *axes)

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
@@ -54,7 +54,7 @@ static struct rp_unit unit_of_kernels(const struct rp_page *page, const struct r
     struct rp_unit_span span = {0};
 
     for (size_t i = 1; i < r->times_count; i++)
-        rp_unit_see(&span, median_ns(&r->times[i]));
+        rp_unit_span_add(&span, median_ns(&r->times[i]));
     return rp_unit_of(RP_UNIT_TIME, span, page->utf8);
 }
 
@@ -97,7 +97,7 @@ int rp_report_history_term(const struct rp_history_result *const *results, size_
 
     for (size_t i = 0; i < count; i++)
         if (results[i]->times_count)
-            rp_unit_see(&span, median_ns(&results[i]->times[0]));
+            rp_unit_span_add(&span, median_ns(&results[i]->times[0]));
     for (size_t i = 0; i < count; i++)
         put_result(&page, results[i], times, rp_unit_of(RP_UNIT_TIME, span, page.utf8));
     if (!count)
@@ -143,7 +143,7 @@ static void put_change(const struct rp_page *page, const struct rp_series *s,
     put_commit(&commit, r->commit);
     rp_page_line(page, c->ratio > 1 ? RP_INK_RED : RP_INK_GREEN, 12,
                  "%s %% since result %" PRId64 ", commit %s, %s",
-                 rp_text_signed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
+                 rp_number_signed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
                  r->added);
     page->out->failed |= commit.failed;
 }
@@ -156,7 +156,7 @@ static double newest_ns(const struct rp_series *s)
 /* "+1.2", of a ratio */
 static void put_per_cent(struct rp_buf *to, double ratio)
 {
-    rp_buf_puts(to, rp_text_signed(100 * (ratio - 1), 2).text);
+    rp_buf_puts(to, rp_number_signed(100 * (ratio - 1), 2).text);
 }
 
 /* Why, and what mends it. */
@@ -217,7 +217,7 @@ static void put_group_series(const struct rp_page *page, const struct rp_series_
 
     for (size_t i = first; i < list->count; i++)
         if (is_group(&list->list[first], &list->list[i]))
-            rp_unit_see(&span, newest_ns(&list->list[i]));
+            rp_unit_span_add(&span, newest_ns(&list->list[i]));
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     put_group(page, &list->list[first]);
     for (size_t i = first; i < list->count; i++)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 static int by_kernel_and_device(const void *a, const void *b)
 {

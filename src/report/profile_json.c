@@ -1,13 +1,13 @@
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/report.h"
 #include "rocm-perf/roofline.h"
+#include "trace/counter_set.h"
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/kernel_counters.h"
 #include "report/text.h"
-#include "store/losses.h"
+#include "trace/rocpd.h"
 
 #include <jansson.h>
 

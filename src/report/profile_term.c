@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/page.h"
 #include "report/text.h"
 
@@ -21,9 +21,9 @@ static struct rp_unit_text time_of(const struct rp_page *page, double ns)
     return rp_unit_one(RP_UNIT_TIME, ns, page->utf8);
 }
 
-static struct rp_text_number percent(double share)
+static struct rp_number_text percent(double share)
 {
-    return rp_text_fixed(share * 100, 1);
+    return rp_number_fixed(share * 100, 1);
 }
 
 static const char *plural(uint64_t n)
@@ -242,9 +242,9 @@ static struct columns columns_of(const struct rp_page *page, const struct rp_pro
     struct rp_unit_span total = {0}, mean = {0}, max = {0};
 
     for (size_t i = 0; i < p->kernel_count; i++) {
-        rp_unit_see(&total, (double)p->kernels[i].total_ns);
-        rp_unit_see(&mean, mean_ns(&p->kernels[i]));
-        rp_unit_see(&max, (double)p->kernels[i].max_ns);
+        rp_unit_span_add(&total, (double)p->kernels[i].total_ns);
+        rp_unit_span_add(&mean, mean_ns(&p->kernels[i]));
+        rp_unit_span_add(&max, (double)p->kernels[i].max_ns);
     }
     return (struct columns){.total = rp_unit_of(RP_UNIT_TIME, total, page->utf8),
                             .mean = rp_unit_of(RP_UNIT_TIME, mean, page->utf8),
@@ -264,7 +264,7 @@ static void put_kernel(const struct rp_page *page, const struct rp_profile *p, s
                        const struct columns *in)
 {
     const struct rp_kernel_summary *k = &p->kernels[index];
-    struct rp_text_number label = rp_text_fixed((double)index + 1, 0);
+    struct rp_number_text label = rp_number_fixed((double)index + 1, 0);
 
     put_times(page, label.text, k, in);
     rp_page_text(page, RP_INK_BOLD, INDENT, k->name);

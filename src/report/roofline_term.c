@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
@@ -18,23 +18,23 @@ enum {
 
 static const double GIGA = 1e9;
 
-static struct rp_text_number number(struct rp_quantity q, double unit, unsigned decimals)
+static struct rp_number_text number(struct rp_quantity q, double unit, unsigned decimals)
 {
-    static const struct rp_text_number unknown = {"-"};
+    static const struct rp_number_text unknown = {"-"};
 
-    return q.known ? rp_text_small(q.value / unit, decimals) : unknown;
+    return q.known ? rp_number_small(q.value / unit, decimals) : unknown;
 }
 
 static void see(struct rp_unit_span *span, struct rp_quantity q, double scale)
 {
     if (q.known)
-        rp_unit_see(span, q.value * scale);
+        rp_unit_span_add(span, q.value * scale);
 }
 
 /* @param scale  what the quantity counts, in what the unit was chosen for */
-static struct rp_text_number in_unit(struct rp_unit unit, struct rp_quantity q, double scale)
+static struct rp_number_text in_unit(struct rp_unit unit, struct rp_quantity q, double scale)
 {
-    static const struct rp_text_number unknown = {"-"};
+    static const struct rp_number_text unknown = {"-"};
 
     return q.known ? rp_unit_number(unit, q.value * scale) : unknown;
 }

@@ -14,9 +14,9 @@ const char *rp_svg_colour(size_t index)
     return colours[index < RP_SVG_COLOURS ? index : RP_SVG_COLOURS];
 }
 
-struct rp_text_number rp_svg_at(double value)
+struct rp_number_text rp_svg_at(double value)
 {
-    return rp_text_fixed(value, 2);
+    return rp_number_fixed(value, 2);
 }
 
 void rp_svg_text(struct rp_buf *buf, struct rp_svg_text how, const char *text)
@@ -40,7 +40,7 @@ void rp_svg_begin(struct rp_buf *buf, const struct rp_report_parts *parts, const
                   double width, double height)
 {
     rp_autobuf title = {0}, mark = {0};
-    struct rp_text_number w = rp_svg_at(width), h = rp_svg_at(height);
+    struct rp_number_text w = rp_svg_at(width), h = rp_svg_at(height);
 
     rp_buf_printf(&title, "%s: %s", what, parts->title);
     rp_form_put_mark(&mark, parts);

@@ -1,5 +1,5 @@
 /**
- * @file svg.h
+ * @file units.h
  * @brief What pictures share: their frame, text, colours and axes. White below all, so that they
  * are the same on dark pages.
  */
@@ -25,7 +25,7 @@ void rp_svg_begin(struct rp_buf *buf, const struct rp_report_parts *parts, const
 void rp_svg_end(struct rp_buf *buf);
 
 /** A coordinate: two decimals. */
-struct rp_text_number rp_svg_at(double value);
+struct rp_number_text rp_svg_at(double value);
 
 struct rp_svg_text {
     double x, y;

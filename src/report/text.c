@@ -1,7 +1,6 @@
 #include "report/text.h"
 
 #include "base/buf.h"
-#include "base/escape.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>

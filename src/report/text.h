@@ -1,5 +1,5 @@
 /**
- * @file text.h
+ * @file intern.h
  * @brief Text of unknown origin made safe, numbers printed the same everywhere.
  */
 #ifndef RP_REPORT_TEXT_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fixed.h"
+#include "base/units.h"
 
 struct rp_buf;
 
@@ -16,7 +16,7 @@ struct rp_buf;
 void rp_text_utf8(struct rp_buf *buf, const char *text);
 
 /**
- * Appends text for a line, escaped (base/escape.h). Longer than max_cells, the middle is replaced
+ * Appends text for a line, escaped (base/utf8.h). Longer than max_cells, the middle is replaced
  * by "...".
  */
 void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);

@@ -317,7 +317,8 @@ static void put_lines(struct rp_buf *buf, const struct rp_thread_trace *t)
     }
     for (size_t i = 0; i < t->instruction_count; i++)
         if (t->instructions[i].source[0] && t->instructions[i].sums.executed)
-            lines[count++] = (struct source_line){t->instructions[i].source, t->instructions[i].sums};
+            lines[count++] =
+                (struct source_line){t->instructions[i].source, t->instructions[i].sums};
     qsort(lines, count, sizeof *lines, compare_sources);
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || strcmp(lines[kept - 1].source, lines[i].source) != 0) {

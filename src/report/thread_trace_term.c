@@ -17,11 +17,11 @@ enum {
     MOST_PROBLEMS = 8, /* the same */
 };
 
-static struct rp_text_number percent(uint64_t part, uint64_t whole)
+static struct rp_number_text percent(uint64_t part, uint64_t whole)
 {
-    static const struct rp_text_number unknown = {"-"};
+    static const struct rp_number_text unknown = {"-"};
 
-    return whole ? rp_text_fixed(100.0 * (double)part / (double)whole, 1) : unknown;
+    return whole ? rp_number_fixed(100.0 * (double)part / (double)whole, 1) : unknown;
 }
 
 /* --- tables -------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void put_head(const struct rp_page *page, const struct rp_thread_trace *t
     for (size_t i = 0; i < t->clock_count; i++)
         mhz += t->clocks[i].mhz / (double)t->clock_count;
     if (t->clock_count)
-        rp_page_line(page, RP_INK_PLAIN, 2, "clock %s MHz", rp_text_fixed(mhz, 0).text);
+        rp_page_line(page, RP_INK_PLAIN, 2, "clock %s MHz", rp_number_fixed(mhz, 0).text);
 }
 
 static void put_occupancy(const struct rp_page *page, const struct rp_thread_trace *t)
@@ -176,11 +176,11 @@ static void put_occupancy(const struct rp_page *page, const struct rp_thread_tra
         return;
     if (peak)
         rp_page_line(page, RP_INK_PLAIN, 2, "waves on a busy SIMD: %s, at most %" PRIu32 "%s",
-                     rp_text_fixed(waves, 2).text, peak,
+                     rp_number_fixed(waves, 2).text, peak,
                      t->engines_of_kernel ? "" : " (of all kernels)");
     else
         rp_page_line(page, RP_INK_PLAIN, 2, "waves on a busy SIMD: %s",
-                     rp_text_fixed(waves, 2).text);
+                     rp_number_fixed(waves, 2).text);
 }
 
 static void put_problems(const struct rp_page *page, const struct rp_thread_trace *t)
@@ -209,7 +209,7 @@ static int put_trace(const struct rp_page *page, const struct rp_thread_trace *t
         t->issue.simd_busy_cycles)
         rp_page_line(
             page, RP_INK_PLAIN, 2, "instructions a cycle: %s on a busy SIMD",
-            rp_text_fixed((double)t->sums.executed / (double)t->issue.simd_busy_cycles, 3).text);
+            rp_number_fixed((double)t->sums.executed / (double)t->issue.simd_busy_cycles, 3).text);
     if (t->sums_known) {
         put_mix(page, t);
         put_reasons(page, t);

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "report/text.h"
 
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)

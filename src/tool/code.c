@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/code_contents.h"
 #include "tool/kd.h"
 #include "tool/tool.h"
+#include "trace/code_object.h"
 
 enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable */
 
@@ -19,7 +19,7 @@ struct loaded {
     rp_hsa_agent agent;
     uint64_t base, bytes;
     bool opened;
-    struct rp_code_contents *contents; /**< NULL: not opened, or they cannot be read */
+    struct rp_code_identity *contents; /**< NULL: not opened, or they cannot be read */
 };
 
 /** What one freeze found. */
@@ -177,10 +177,10 @@ static void describe_code(const struct rp_tool *tool, struct loaded *object,
         const void *elf = elf_of(tool, object->object, &bytes);
 
         object->opened = true;
-        object->contents = elf ? rp_code_contents_open(elf, bytes) : NULL;
+        object->contents = elf ? rp_code_identity_open(elf, bytes) : NULL;
     }
     if (object->contents && name)
-        rec->code_hash = rp_code_contents_hash(object->contents, name);
+        rec->code_hash = rp_code_identity_hash(object->contents, name);
 }
 
 /* Before its first launch, which may be traced. */
@@ -260,7 +260,7 @@ static void record_executable(struct rp_tool *tool, rp_hsa_executable executable
                 tool->hsa.hsa_executable_iterate_agent_symbols(executable, freeze.objects[i].agent,
                                                                visit_symbol, &freeze);
         for (size_t i = 0; i < freeze.count; i++)
-            rp_code_contents_free(freeze.objects[i].contents);
+            rp_code_identity_free(freeze.objects[i].contents);
     } else {
         rp_trace_count_lost(&tool->trace);
     }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/device_table.h"
-#include "capture/records.h"
 #include "tool/tool.h"
+#include "trace/device_table.h"
+#include "trace/records.h"
 
 const struct rp_device_table *rp_tool_device_find(void)
 {
@@ -55,7 +55,7 @@ void rp_tool_device_facts(struct rp_tool *tool, const struct rp_pending *entry)
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
     const uint64_t dispatch_id = entry->rec.dispatch.dispatch_id;
-    struct rp_record record = {.kind = RP_REC_REPLAY};
+    struct rp_record record = {.kind = RP_REC_SIMULATION};
     uint32_t count = tool->device ? tool->device->counter_count() : 0;
     double *values;
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/asleep.h"
-#include "capture/device_table.h"
+#include "base/blocked_thread.h"
 #include "tool/tool.h"
+#include "trace/device_table.h"
 
 enum {
-    PATIENCE_MS = 10000, /* for one that gets no processor: see asleep.h for others */
+    PATIENCE_MS = 10000, /* for one that gets no processor: see blocked_thread.h for others */
     PATIENCE_GRAPH_MS = 60000,
 };
 
@@ -211,11 +211,12 @@ static bool has_passed(const struct timespec *t)
     return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-static struct rp_handler *blocked_one(struct rp_handlers *handlers, struct rp_blocked *seen)
+static struct rp_handler *blocked_one(struct rp_handlers *handlers,
+                                      struct rp_blocked_callback *seen)
 {
     struct rp_handler *h = running_one(handlers);
 
-    return rp_callback_blocked(seen, h ? h->tid : 0, h ? h->number : 0) ? h : NULL;
+    return rp_callback_is_blocked(seen, h ? h->tid : 0, h ? h->number : 0) ? h : NULL;
 }
 
 static void give_up(struct rp_tool *tool, struct rp_handler *h)
@@ -229,7 +230,7 @@ static void wait_for(struct rp_tool *tool, const void *graph, int64_t patience_m
 {
     struct rp_handlers *handlers = &tool->handlers;
     const struct timespec end = in_ms(patience_ms);
-    struct rp_blocked seen = {0};
+    struct rp_blocked_callback seen = {0};
     struct rp_handler *h;
 
     pthread_mutex_lock(&handlers->lock);

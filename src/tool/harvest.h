@@ -27,8 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/records.h"
 #include "tool/hsa_abi.h"
+#include "trace/records.h"
 
 struct rp_tool;
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/hip_calls.h"
 #include "tool/hip_abi.h"
 #include "tool/tool.h"
+#include "trace/records.h"
 
 #define RP_HIP_OWN_STREAM ((void *)2) /* hipStreamPerThread */
 
@@ -122,12 +122,12 @@ static void note_stream(const struct rp_hip_operation *operation,
 
 static const struct rp_hip_operation listed[] = {
 #define RP_HIP_CALL(n, bytes, k) {.name = #n, .arg_bytes = (bytes), .kind = RP_HIP_##k},
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 };
 
 #define RP_HIP_CALL(name, bytes, kind)                                                             \
     static_assert((bytes) <= RP_REC_ARG_BYTES, "arguments of " #name " fit a record");
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 
 /* Where calls have a stream. */
 static const struct {
@@ -135,7 +135,7 @@ static const struct {
     uint8_t at;
 } arguments[] = {
 #define RP_HIP_ARG(c, n, offset, f, a, t) {.call = #c, .type = (t), .at = (offset)},
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 };
 
 static uint8_t stream_at(const char *call)

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/device_table.h"
 #include "tool/snapshot.h"
 #include "tool/tool.h"
+#include "trace/device_table.h"
 
 enum {
     PATIENCE_MS = 10000, /* for work before the dispatch */
@@ -86,7 +86,7 @@ void rp_isolate_start(struct rp_tool *tool)
          rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
     if (on) {
         rp_select_init(&isolate->select, &wish, numbers);
-        isolate->survey = wish.mode == RP_SNAPSHOT_SURVEY;
+        isolate->survey = wish.mode == RP_SNAPSHOT_SCAN;
     }
     tool->trace.discards = on && !isolate->survey;
     tool->hip.unrecorded = tool->hip.unrecorded || tool->trace.discards;
@@ -229,13 +229,13 @@ static const struct rp_wanted_kernel *kernel_of(const struct rp_isolate *isolate
 static void tell_passed(struct rp_tool *tool, const struct rp_candidate *candidate)
 {
     struct rp_isolate *isolate = &tool->isolate;
-    struct rp_snapshot_passed passed;
+    struct rp_snapshot_filtered passed;
 
     if (rp_select_is_passed(&isolate->select, candidate) ||
         pthread_mutex_trylock(&isolate->link_lock) != 0)
         return;
     if (rp_select_pass(tool, &isolate->select, candidate, &passed))
-        rp_snapshot_send(&isolate->link, RP_SNAPSHOT_PASSED, &passed, sizeof(passed), NULL, 0);
+        rp_snapshot_send(&isolate->link, RP_SNAPSHOT_FILTERED, &passed, sizeof(passed), NULL, 0);
     pthread_mutex_unlock(&isolate->link_lock);
 }
 

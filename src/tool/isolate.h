@@ -1,7 +1,7 @@
 /**
  * @file isolate.h
  * @brief Captures dispatches: chooses one, brings the GPU to rest, takes the memory before it,
- * runs it, takes the memory after it (capture/snapshot.h).
+ * runs it, takes the memory after it (trace/capture_stream.h).
  *
  * The order is: what is in its queue before it is waited for with a barrier; the gate closes, so
  * that nothing new is submitted anywhere; what is pending elsewhere is waited for. Each wait has an
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/records.h"
 #include "tool/gate.h"
 #include "tool/hsa_abi.h"
 #include "tool/kernel_map.h"
 #include "tool/select.h"
 #include "tool/shared_copies.h"
 #include "tool/snapshot_link.h"
+#include "trace/records.h"
 
 struct rp_tool;
 struct rp_wanted_kernel;

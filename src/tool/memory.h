@@ -2,7 +2,7 @@
  * @file memory.h
  * @brief All memory that kernels can reach, as the program allocates, maps and frees it.
  *
- * Followed only where a dispatch is to be captured. Each class of capture/memory_classes.def but
+ * Followed only where a dispatch is to be captured. Each class of trace/memory_classes.def but
  * PAGEABLE has its entries here.
  */
 #ifndef RP_TOOL_MEMORY_H
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/snapshot.h"
 #include "tool/hsa_abi.h"
+#include "trace/capture_stream.h"
 
 struct rp_tool;
 

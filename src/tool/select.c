@@ -189,15 +189,15 @@ bool rp_select_is_passed(const struct rp_select *select, const struct rp_candida
     size_t slot;
 
     return rp_select_is_over(select) ||
-           __atomic_load_n(&select->passed_count, __ATOMIC_ACQUIRE) == RP_SNAPSHOT_MOST_PASSED ||
+           __atomic_load_n(&select->passed_count, __ATOMIC_ACQUIRE) == RP_SNAPSHOT_MAX_FILTERED ||
            find_hash(select, hash_of(candidate), &slot);
 }
 
 bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
-                    const struct rp_candidate *candidate, struct rp_snapshot_passed *ret)
+                    const struct rp_candidate *candidate, struct rp_snapshot_filtered *ret)
 {
     const struct rp_hsa_packet *packet = candidate->packet;
-    struct rp_snapshot_passed passed = {.queue = candidate->queue_index};
+    struct rp_snapshot_filtered passed = {.queue = candidate->queue_index};
     const uint64_t hash = hash_of(candidate);
     size_t i = 0, slot;
 
@@ -215,15 +215,15 @@ bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
         __atomic_store_n(&select->hashes[slot], hash, __ATOMIC_RELAXED);
     while (i < select->passed_count && memcmp(&select->passed[i], &passed, sizeof(passed)) != 0)
         i++;
-    if (i == select->passed_count && i < RP_SNAPSHOT_MOST_PASSED) {
+    if (i == select->passed_count && i < RP_SNAPSHOT_MAX_FILTERED) {
         select->passed[i] = passed;
         __atomic_store_n(&select->passed_count, i + 1, __ATOMIC_RELEASE);
         *ret = passed;
     } else {
-        i = RP_SNAPSHOT_MOST_PASSED;
+        i = RP_SNAPSHOT_MAX_FILTERED;
     }
     pthread_mutex_unlock(&select->lock);
-    return i < RP_SNAPSHOT_MOST_PASSED;
+    return i < RP_SNAPSHOT_MAX_FILTERED;
 }
 
 bool rp_select_done(struct rp_select *select)

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/snapshot.h"
 #include "tool/hsa_abi.h"
+#include "trace/capture_stream.h"
 
 struct rp_tool;
 struct rp_seen_geometry;
@@ -27,8 +27,8 @@ struct rp_select {
     uint32_t over;                 /**< atomic: no more are wanted */
     uint32_t outstanding;          /**< under .lock: wanted, and not done with */
     struct rp_seen_geometry *seen; /**< under .lock; .taken of them */
-    struct rp_snapshot_passed passed[RP_SNAPSHOT_MOST_PASSED]; /**< under .lock */
-    size_t passed_count;                                       /**< atomic */
+    struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED]; /**< under .lock */
+    size_t passed_count;                                          /**< atomic */
     uint64_t hashes[RP_SELECT_HASHES]; /**< atomic: of kinds that were passed, 0 = none */
     uint32_t gpu_known;                /**< atomic: .gpu_agent is the one with the wanted number */
     rp_hsa_agent gpu_agent;            /**< atomic; 0: there is none */
@@ -60,7 +60,7 @@ bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
 bool rp_select_is_passed(const struct rp_select *select, const struct rp_candidate *candidate);
 /** Of a dispatch that did not match: @return whether its like was not seen before. */
 bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
-                    const struct rp_candidate *candidate, struct rp_snapshot_passed *ret);
+                    const struct rp_candidate *candidate, struct rp_snapshot_filtered *ret);
 
 /** A capture has ended. @return whether it was the last one */
 bool rp_select_done(struct rp_select *select);

@@ -12,7 +12,7 @@
 enum { PAGE_BYTES = 4096 };
 
 enum {
-    MESSAGE_BYTES = RP_SNAPSHOT_MOST_PAGES * PAGE_BYTES,
+    MESSAGE_BYTES = RP_SNAPSHOT_MAX_PAGES * PAGE_BYTES,
     STAGE_BYTES = 8 * MESSAGE_BYTES,
     NS_PER_MS = 1000000,
 };
@@ -192,7 +192,7 @@ static bool send_pages(struct rp_snapshot *s, uint8_t *bytes, size_t size, uint6
         size_t end = page;
         uint64_t number = first_page + page;
 
-        while (end < pages && end - page < RP_SNAPSHOT_MOST_PAGES &&
+        while (end < pages && end - page < RP_SNAPSHOT_MAX_PAGES &&
                !is_zero(bytes + end * PAGE_BYTES))
             end++;
         if (end > page && !rp_snapshot_send(s->link, RP_SNAPSHOT_PAGES, &number, sizeof(number),

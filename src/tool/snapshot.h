@@ -1,5 +1,5 @@
 /**
- * @file snapshot.h
+ * @file capture_stream.h
  * @brief Reads the memory that a kernel can reach, and sends what is not zero.
  */
 #ifndef RP_TOOL_SNAPSHOT_H

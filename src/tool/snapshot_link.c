@@ -139,7 +139,7 @@ bool rp_snapshot_ask_selection(struct rp_snapshot_link *link, struct rp_snapshot
     struct rp_snapshot_selection selection;
     uint64_t *numbers = NULL;
     bool good = link->fd >= 0 && receive(link, &selection, sizeof(selection)) &&
-                selection.number_count <= RP_SNAPSHOT_MOST_NUMBERS;
+                selection.number_count <= RP_SNAPSHOT_MAX_NUMBERS;
 
     if (good && selection.number_count > 0) {
         numbers = calloc(selection.number_count, sizeof(*numbers));

@@ -1,6 +1,6 @@
 /**
  * @file snapshot_link.h
- * @brief The sending end of capture/snapshot.h.
+ * @brief The sending end of trace/capture_stream.h.
  */
 #ifndef RP_TOOL_SNAPSHOT_LINK_H
 #define RP_TOOL_SNAPSHOT_LINK_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/snapshot.h"
+#include "trace/capture_stream.h"
 
 struct rp_snapshot_link {
     int fd; /**< -1: none, or broken: nothing is sent any more */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/device_table.h"
 #include "tool/tool.h"
+#include "trace/device_table.h"
 
 /* --- what is wanted ------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /**
  * @file threads.h
  * @brief Thread traces: the collector chooses launches of kernels, the software device traces their
- * waves, and what it says becomes a file beside the record file (capture/thread_trace.h).
+ * waves, and what it says becomes a file beside the record file (trace/records.h).
  */
 #ifndef RP_TOOL_THREADS_H
 #define RP_TOOL_THREADS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/thread_trace.h"
+#include "trace/records.h"
 
 struct rp_hsa_packet;
 struct rp_pending;
@@ -20,7 +20,7 @@ enum { RP_THREADS_MOST_KERNELS = 1024, RP_THREADS_MOST_RANGES = 64 };
 struct rp_thread_choice {
     const char *kernels; /**< of the environment; NULL: nothing is traced */
     const char *path;    /**< of the record file */
-    struct rp_threads_wish wish;
+    struct rp_threads_request wish;
     struct {
         uint64_t first, last;
     } launches[RP_THREADS_MOST_RANGES];

@@ -1,6 +1,6 @@
 /**
  * @file trace_write.h
- * @brief Writer of the record file (capture/records.h), safe against sudden death of the process.
+ * @brief Writer of the record file (trace/records.h), safe against sudden death of the process.
  *
  * The file is mapped shared, window by window; a record is visible once committed_records has been
  * release-stored behind it, so everything committed outlives the process. Blocks are reserved
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/records.h"
+#include "trace/records.h"
 
 enum { RP_TRACE_WINDOW_BYTES = 1 << 20 };
 

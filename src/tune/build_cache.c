@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "base/sha256.h"
 #include "tune/evaluate.h"
 #include "tune/evaluation.h"

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 /* Some 30 s and a third of a second; fuzzing sets less. */
 #ifndef RP_ENUMERATE_MOST_TRIED

@@ -6,11 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/adopted.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "collect/tracer.h"
 #include "tune/build_cache.h"
 #include "tune/evaluation.h"
@@ -62,7 +61,7 @@ int rp_evaluate_command(const struct rp_evaluator *ev, const struct rp_command *
                                        .timeout_ns = timeout_ns,
                                        .limits = limits},
                      ret, err);
-    rp_adopted_kill(ev->adopted, 0);
+    rp_orphans_kill(ev->adopted, 0);
     return rc;
 }
 
@@ -198,7 +197,7 @@ static int run_tapped(struct attempt *a, struct rp_err *err)
     }
     dup2(old_input, STDIN_FILENO);
     dup2(old, STDERR_FILENO);
-    rp_adopted_kill(a->ev->adopted, 0);
+    rp_orphans_kill(a->ev->adopted, 0);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 
 #include "collect/environment.h"
 
-struct rp_adopted;
+struct rp_orphans;
 struct rp_command;
 struct rp_err;
 struct rp_evaluation;
@@ -21,7 +21,7 @@ struct rp_evaluator {
     enum rp_device device;            /**< resolved */
     const struct rp_tracer *tracer;   /**< of runs whose dispatches are timed */
     const char *folder;               /**< for traces and outputs: made and emptied for each run */
-    const struct rp_adopted *adopted; /**< since when processes are those of a program */
+    const struct rp_orphans *adopted; /**< since when processes are those of a program */
 };
 
 /**

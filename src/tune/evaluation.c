@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/json_text.h"
 
 static const char *const outcome_words[] = {

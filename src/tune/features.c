@@ -97,7 +97,8 @@ static size_t rank(struct ranked *ranked, size_t count, uint16_t *codes)
 }
 
 /** Takes the codes. One that is the same for all values is no feature. */
-static int add(struct rp_space_features *features, struct rp_config_feature feature, struct rp_err *err)
+static int add(struct rp_space_features *features, struct rp_config_feature feature,
+               struct rp_err *err)
 {
     if (!feature.codes)
         return out_of_memory(err);
@@ -162,10 +163,10 @@ static int add_ranked(struct rp_space_features *features, enum rp_feature_kind k
     }
     return add(features,
                (struct rp_config_feature){.kind = kind,
-                                   .a = (uint16_t)a,
-                                   .b = (uint16_t)b,
-                                   .levels = (uint16_t)levels,
-                                   .codes = codes},
+                                          .a = (uint16_t)a,
+                                          .b = (uint16_t)b,
+                                          .levels = (uint16_t)levels,
+                                          .codes = codes},
                err);
 }
 
@@ -182,10 +183,10 @@ static int add_yes_or_no(struct rp_space_features *features, enum rp_feature_kin
         codes[i] = kind == RP_FEATURE_PRESENT || i == which;
     return add(features,
                (struct rp_config_feature){.kind = kind,
-                                   .a = (uint16_t)parameter,
-                                   .b = (uint16_t)which,
-                                   .levels = 2,
-                                   .codes = codes},
+                                          .a = (uint16_t)parameter,
+                                          .b = (uint16_t)which,
+                                          .levels = 2,
+                                          .codes = codes},
                err);
 }
 
@@ -199,9 +200,9 @@ static int add_order(struct rp_space_features *features, size_t parameter, struc
         codes[i] = (uint16_t)(i + 1);
     return add(features,
                (struct rp_config_feature){.kind = RP_FEATURE_VALUE,
-                                   .a = (uint16_t)parameter,
-                                   .levels = (uint16_t)(count + 1),
-                                   .codes = codes},
+                                          .a = (uint16_t)parameter,
+                                          .levels = (uint16_t)(count + 1),
+                                          .codes = codes},
                err);
 }
 

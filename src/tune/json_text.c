@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 static int out_of_memory(struct rp_err *err)
 {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/launcher.h"
 
 /** In the child: what fails before the program runs goes through the pipe. */

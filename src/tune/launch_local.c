@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/launcher.h"
 #include "tune/pool.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/line_reader.h"
+#include "base/file.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/launcher.h"
 #include "tune/pool.h"
 

@@ -20,8 +20,7 @@
 #include "base/regex_size.h"
 #include "collect/traced_run.h"
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/store.h"
-#include "store/losses.h"
+#include "trace/rocpd.h"
 
 enum {
     MOST_OUTPUT = 64 << 20,

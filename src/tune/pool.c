@@ -9,12 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/adopted.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/evaluation.h"
 #include "tune/launcher.h"
 #include "tune/pool_slot.h"
@@ -33,7 +32,7 @@ struct rp_tune_pool {
     bool opened; /**< all have said hello */
     struct rp_worker_hello
         device;                /**< of worker 0, as it was then: whom others are compared with */
-    struct rp_adopted adopted; /**< since when children that are no workers were a worker's */
+    struct rp_orphans adopted; /**< since when children that are no workers were a worker's */
     struct rp_job *waiting;    /**< in order */
     struct rp_evaluation *ready;
     size_t ready_count;
@@ -172,7 +171,7 @@ static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct r
     int rc;
 
     rp_slot_bury(slot);
-    rp_adopted_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
+    rp_orphans_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
     again = again && slot->deaths < MOST_DEATHS;
     line = rp_format("%s %s%s", name ? name : "a worker", slot->why ? slot->why : "ended",
                      again ? "; it is started again" : "");
@@ -331,7 +330,7 @@ static int open_pool(struct rp_tune_pool *pool, struct rp_err *err)
 {
     int rc = pool->launcher->open(&pool->options, &pool->state, &pool->count, err);
 
-    rp_adopted_begin(&pool->adopted);
+    rp_orphans_begin(&pool->adopted);
     if (rc < 0)
         return rc;
     pool->slots = calloc(pool->count, sizeof *pool->slots);
@@ -396,7 +395,7 @@ static void signal_all(struct rp_tune_pool *pool, int signo, bool idle)
 }
 
 /** The end of input ends who is idle. Others get a signal, for programs that clean up, and a second
- *  one, which kills them (proc.h). */
+ *  one, which kills them (process.h). */
 static void end_workers(struct rp_tune_pool *pool)
 {
     enum { GRACE_MS = 2000, MORE_MS = 10000 };
@@ -420,9 +419,9 @@ void rp_tune_pool_close(struct rp_tune_pool *pool)
         return;
     if (pool->slots) {
         end_workers(pool);
-        rp_adopted_kill(&pool->adopted, 0);
+        rp_orphans_kill(&pool->adopted, 0);
     }
-    rp_adopted_end(&pool->adopted);
+    rp_orphans_end(&pool->adopted);
     if (pool->state)
         pool->launcher->close(pool->state);
     for (unsigned i = 0; pool->slots && i < pool->count; i++)

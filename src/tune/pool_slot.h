@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/line_reader.h"
+#include "base/file.h"
 #include "tune/launcher.h"
 #include "tune/worker.h"
 

@@ -234,7 +234,7 @@ static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_ans
     if (whole && job->contest)
         whole = set(data, "finalists", json_string(job->contest)) == 0;
     if (whole && answer->reason)
-        whole = set(data, "reason", rp_journal_text(answer->reason, strlen(answer->reason))) == 0;
+        whole = set(data, "reason", rp_journal_string(answer->reason, strlen(answer->reason))) == 0;
     if (whole) {
         whole = set(data, "samples_ms", samples) == 0;
         samples = NULL;

@@ -77,8 +77,8 @@ int rp_t4_text(const struct rp_space *space, const struct rp_t4_result *results,
     rp_json_set(&root, "schema_version", json_string("1.0.0"));
     rp_json_set(&root, "metadata",
                 json_pack("{s:s,s:o,s:o,s:s}", "timeunit", "milliseconds", "name",
-                          rp_journal_text(source->name, strlen(source->name)), "device",
-                          rp_journal_text(source->device, strlen(source->device)), "tool",
+                          rp_journal_string(source->name, strlen(source->name)), "device",
+                          rp_journal_string(source->device, strlen(source->device)), "tool",
                           "rocm-perf autotune"));
     rp_json_set(&root, "results", list);
     *ret = root ? json_dumps(root, JSON_INDENT(1)) : NULL;

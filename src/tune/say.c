@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/proc.h"
-#include "store/utf8.h"
+#include "base/process.h"
+#include "base/utf8.h"
 
 enum { MOST_LINE = 200, MOST_LOG = 1 << 16 };
 
@@ -63,7 +63,7 @@ static char *plain(const char *line, size_t bytes)
     rp_autobuf mended = {0};
     char *text;
 
-    rp_utf8_mend(&mended, line, bytes < MOST_LINE ? bytes : MOST_LINE);
+    rp_utf8_fix(&mended, line, bytes < MOST_LINE ? bytes : MOST_LINE);
     if (bytes > MOST_LINE)
         rp_buf_puts(&mended, "...");
     text = rp_buf_steal(&mended);

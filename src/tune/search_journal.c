@@ -42,7 +42,7 @@ static bool add_texts(const struct rp_search_identity *of, json_t *to)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text &&
             json_object_set_new(to, texts[i].key,
-                                rp_journal_text(texts[i].text, strlen(texts[i].text))) < 0)
+                                rp_journal_string(texts[i].text, strlen(texts[i].text))) < 0)
             return false;
     return true;
 }

@@ -13,7 +13,7 @@ enum { MOST_VALUE = 60 /**< bytes of a value in a line for people */ };
 
 static json_t *text_or_null(const char *text)
 {
-    return text && *text ? rp_journal_text(text, strlen(text)) : json_null();
+    return text && *text ? rp_journal_string(text, strlen(text)) : json_null();
 }
 
 /** Times are known to a nanosecond at best; all digits beyond are noise of the arithmetic. */

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
-#include "base/svg.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "tune/search_json.h"
 

@@ -280,8 +280,8 @@ static int add_conditions(json_t *conditions, const struct rp_space *space,
 static json_t *kernel_json(const char *name)
 {
     return json_pack("{s:s,s:o,s:s,s:{s:s},s:{s:s}}", "Language", "CUDA", "KernelName",
-                     rp_journal_text(name, strlen(name)), "KernelFile", "", "GlobalSize", "X", "1",
-                     "LocalSize", "X", "1");
+                     rp_journal_string(name, strlen(name)), "KernelFile", "", "GlobalSize", "X",
+                     "1", "LocalSize", "X", "1");
 }
 
 static int build(const struct rp_space *space, const struct rp_rules *rules, const char *name,

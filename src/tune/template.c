@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/space.h"
 
 /** Linux: MAX_ARG_STRLEN is 32 pages, with the zero at the end. */

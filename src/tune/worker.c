@@ -10,12 +10,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/adopted.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/line_reader.h"
-#include "base/proc.h"
+#include "base/file.h"
+#include "base/process.h"
 #include "collect/device_identity.h"
 #include "collect/tracer.h"
 #include "tune/evaluate.h"
@@ -29,7 +28,7 @@ struct worker {
     struct rp_environment env;
     enum rp_device device;
     const struct rp_tracer *tracer;
-    struct rp_adopted adopted;
+    struct rp_orphans adopted;
     struct rp_worker_folder folder;
     int in, out;
 };
@@ -176,7 +175,7 @@ static void close_worker(struct worker *w)
 {
     rp_worker_folder_close(&w->folder);
     rp_environment_free(&w->env);
-    rp_adopted_end(&w->adopted);
+    rp_orphans_end(&w->adopted);
     if (w->in >= 0)
         close(w->in);
     if (w->out >= 0)
@@ -190,7 +189,7 @@ int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
 
     rp_proc_catch_signals();
     rp_orphan_watch_begin();
-    rp_adopted_begin(&w.adopted); /* all that programs leave behind is ours from here on */
+    rp_orphans_begin(&w.adopted); /* all that programs leave behind is ours from here on */
     take_step_gpus();
     rc = take_standard_files(&w, err);
     if (rc == 0)

@@ -11,9 +11,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_files.h"
-#include "capture/capture_read.h"
-#include "capture/capture_write.h"
+#include "trace/capture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
 #include "base/utf8.h"
 #include "fuzz/must.h"
 #include "report/text.h"

@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/code_elf.h"
-#include "capture/code_metadata.h"
 #include "replay/abi_gate.h"
 #include "replay/hidden_args.h"
+#include "trace/code_object.h"
 
 #include "fuzz/must.h"
 

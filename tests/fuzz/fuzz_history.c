@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "fuzz/must.h"
 #include "rocm-perf/changes.h"
-#include "rocm-perf/history.h"
 #include "rocm-perf/report.h"
+#include "trace/history_db.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -57,7 +57,7 @@ static void check_bodies(const char *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    json_t *text = rp_journal_text((const char *)data, size);
+    json_t *text = rp_journal_string((const char *)data, size);
 
     must(text); /* whatever the bytes are, they can be kept */
     json_decref(text);

@@ -11,8 +11,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_read.h"
-#include "capture/snapshot_feed.h"
+#include "trace/capture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -96,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char symbol[8];
     } begin = {.dispatch = {.grid = {64, 1, 1}, .workgroup = {64, 1, 1}, .setup = 1},
                .symbol = "k"};
-    const struct rp_snapshot_wishes wishes = {
+    const struct rp_snapshot_request wishes = {
         .folder = folder, .origin = {.version = "0"}, .name = same, .wants = any};
     struct rp_snapshot_feed *feed;
     struct rp_err err = RP_ERR_INIT;

@@ -3,7 +3,7 @@
  * Seeds: tests/fuzz/seeds/store_open.
  */
 #include "base/err.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <fcntl.h>
 #include <stdint.h>

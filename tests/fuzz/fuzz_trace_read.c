@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/trace_read.h"
+#include "trace/records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,23 +33,23 @@ static size_t with_header(const uint8_t *data, size_t size, uint8_t *image, size
 
 static void read_all(const void *bytes, size_t size)
 {
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
     size_t count, length = 0;
     const struct rp_wave_record *records;
 
-    if (rp_trace_file_parse("fuzz", bytes, size, &file, &err) < 0) {
+    if (rp_record_file_parse("fuzz", bytes, size, &file, &err) < 0) {
         if (err.code != RP_BAD_INPUT || !err.text[0])
             __builtin_trap(); /* refused without saying why */
         return;
     }
-    records = rp_trace_file_records(file, &count);
+    records = rp_record_file_records(file, &count);
     for (size_t i = 0; i < count; i++)
         if (records[i].kind == RP_REC_STRING)
-            length += strlen(rp_trace_file_string(file, records[i].u.string.id));
+            length += strlen(rp_record_file_string(file, records[i].u.string.id));
     if (length > count * size)
         __builtin_trap(); /* strings longer than the file that holds them */
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -283,7 +283,8 @@ static int64_t cpu_ns(void)
 }
 
 /* What recorded waves moved by their counts, and by their accesses. */
-static void sum_record(const struct rp_wave_record *r, uint64_t *ret_counted, uint64_t *ret_accessed)
+static void sum_record(const struct rp_wave_record *r, uint64_t *ret_counted,
+                       uint64_t *ret_accessed)
 {
     *ret_counted = *ret_accessed = 0;
     for (uint64_t g = 0; g < r->plan.count + r->plan.probes; g++)

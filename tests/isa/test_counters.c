@@ -2,7 +2,7 @@
  * sum, and the same however code is executed. */
 #include "kernels_test.h"
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/jit/jit.h"
 #include "device/timing/mode.h"
 

@@ -6,7 +6,7 @@
 #include "kernels_test.h"
 
 #include "../../bench/kernels.h"
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/timing/mode.h"
 
 static const struct bench_sizes sizes = {.elements = 1 << 16,

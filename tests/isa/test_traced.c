@@ -5,10 +5,10 @@
  */
 #include <pthread.h>
 
-#include "capture/thread_trace.h"
 #include "device/kfd/traced.h"
 #include "device/timing/mode.h"
 #include "kernels_test.h"
+#include "trace/records.h"
 
 enum {
     ASKING = 3,
@@ -20,7 +20,7 @@ enum {
     MEETINGS = 3
 };
 
-static const struct rp_threads_wish wish[WISHES] = {
+static const struct rp_threads_request wish[WISHES] = {
     {.cu = RP_THREADS_ANY_CU, .engines = UINT32_MAX, .simds = 0xf, .rows = UINT32_MAX},
     {.cu = RP_THREADS_ANY_CU, .engines = 3, .simds = 0x5, .rows = 60},
 };
@@ -88,7 +88,7 @@ static void *ask_for_all(void *ctx)
 static void trace(struct sim *s, struct rp_dispatch *d)
 {
     struct office *o = s->done_arg;
-    struct rp_threads_wish wanted;
+    struct rp_threads_request wanted;
     uint64_t ticks;
 
     assert_true(rp_traced_is_wanted(&o->traced, o->current->signal_va, o->kernel_va, &wanted));

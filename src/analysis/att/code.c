@@ -2,8 +2,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "rocm-perf/store.h"
-#include "store/csv.h"
+#include "trace/csv_read.h"
+#include "trace/rocpd.h"
 
 #include <errno.h>
 #include <stdlib.h>

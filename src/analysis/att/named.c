@@ -2,7 +2,7 @@
 #include "rocm-perf/thread_trace.h"
 
 #include "base/err.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "store/gzip.h"
+#include "trace/gzip.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static const char *name_of(const char *path)
 static bool has(const char *folder, const char *name)
 {
     rp_autofree char *path = rp_path_join(folder, name);
-    rp_autofree char *there = path ? rp_plain_find(path) : NULL;
+    rp_autofree char *there = path ? rp_gzip_find(path) : NULL;
 
     return there != NULL;
 }
@@ -40,7 +40,7 @@ static bool is_trace_folder(const char *path)
 static bool is_stats(const char *name)
 {
     return strncmp(name, stats_prefix, sizeof stats_prefix - 1) == 0 &&
-           rp_plain_ends_with(name, ".csv");
+           rp_gzip_name_ends_with(name, ".csv");
 }
 
 static int is_candidate(const struct dirent *entry)
@@ -103,7 +103,7 @@ static int load(struct rp_thread_trace *trace, const char *name, bool required, 
                 struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(trace->path, name), *text = NULL;
-    rp_autofree char *there = path ? rp_plain_find(path) : NULL;
+    rp_autofree char *there = path ? rp_gzip_find(path) : NULL;
     struct stat info;
     int rc;
 
@@ -120,7 +120,7 @@ static int load(struct rp_thread_trace *trace, const char *name, bool required, 
             return out_of_memory(err);
         return 0;
     }
-    rc = rp_plain_text(there, RP_ATT_MAX_FILE, &text, err);
+    rc = rp_gzip_read_text(there, RP_ATT_MAX_FILE, &text, err);
     if (rc < 0)
         return forgive(trace, name, rc, err);
     rc = rp_att_json(text, strlen(text), ret, err);
@@ -153,7 +153,7 @@ static int read_stats(struct rp_thread_trace *trace, const char *path, struct rp
 {
     rp_autofree char *text = NULL;
     const char *name = name_of(path);
-    int rc = rp_plain_text(path, RP_ATT_MAX_FILE, &text, err);
+    int rc = rp_gzip_read_text(path, RP_ATT_MAX_FILE, &text, err);
 
     if (rc < 0)
         return forgive(trace, name, rc, err);
@@ -173,7 +173,7 @@ static int read_stats_beside(struct rp_thread_trace *trace, struct rp_err *err)
     path = rp_format("%s/stats_%s.csv", slash ? folder : ".", name_of(trace->path));
     if (!path)
         return out_of_memory(err);
-    there = rp_plain_find(path);
+    there = rp_gzip_find(path);
     return there ? read_stats(trace, there, err) : 0;
 }
 
@@ -229,7 +229,7 @@ static int is_wave(const struct dirent *entry)
 
     return sscanf(entry->d_name, "se%u_sm%u_sl%u_wv%u.json%n", &numbers[0], &numbers[1],
                   &numbers[2], &numbers[3], &end) == 4 &&
-           end > 0 && rp_plain_length(entry->d_name) == (size_t)end;
+           end > 0 && rp_gzip_name_length(entry->d_name) == (size_t)end;
 }
 
 /* Without a list of them: whatever is there. */
@@ -243,7 +243,7 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
         char *name = entries[i]->d_name;
         bool is_same; /* as the file before, which is not packed */
 
-        name[rp_plain_length(name)] = '\0';
+        name[rp_gzip_name_length(name)] = '\0';
         is_same = i > 0 && strcmp(name, entries[i - 1]->d_name) == 0;
         if (rc == 0 && !is_same)
             rc = read_wave(name, build, err);

@@ -1,7 +1,7 @@
 #include "analysis/bottleneck/parts.h"
 
 #include "arch/arch.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include "analysis/bottleneck/index.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/bottleneck.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/dag.h"
 #include "rocm-perf/thread_trace.h"
+#include "trace/counter_set.h"
 
 /** Names are equal as far as rp_kernel_name_length counts. NULL equals nothing. */
 bool rp_same_kernel(const char *a, const char *b);

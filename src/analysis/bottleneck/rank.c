@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "rocm-perf/kernel_stats.h"
+#include "trace/kernel_stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -160,8 +160,8 @@ static struct slow slow_of(const double *ms, size_t count, const struct rp_trend
 /* What the variance of a mean is times that of runs that do not depend on each other. By
  * neighbours; and by what is slow where that says more, which few waves tell with little
  * certainty. @param degrees  of freedom: as Welch's, made fewer */
-static double inflation(const struct rp_trend *a, const struct rp_trend *b, const struct slow *slow_a,
-                        const struct slow *slow_b, double *degrees)
+static double inflation(const struct rp_trend *a, const struct rp_trend *b,
+                        const struct slow *slow_a, const struct slow *slow_b, double *degrees)
 {
     const double count = (double)a->count + (double)b->count, squares = a->squares + b->squares;
     const double r = rp_line_dependence(a, b, count / 2);

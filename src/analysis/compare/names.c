@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "rocm-perf/compare.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 static uint64_t hash_of(const char *name)
 {

@@ -1,5 +1,5 @@
 /**
- * @file names.h
+ * @file intern.h
  * @brief Kernels of a side by name: a hash table over side->kernels. Programs of many template
  * instances have ten thousands of kernels.
  */

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/schema_version.h"
+#include "base/json_read.h"
 
 enum { MOST_RUNS = 100000 };
 

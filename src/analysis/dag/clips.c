@@ -30,7 +30,7 @@ static int by_times(const void *a, const void *b)
 struct finding {
     struct target *targets;
     size_t target_count;
-    struct rp_store_end *ends;
+    struct rp_corrected_end *ends;
     size_t end_count, room;
 };
 
@@ -45,13 +45,13 @@ static int find_row(void *ctx, const void *row, struct rp_err *err)
         return 0;
     if (f->end_count == f->room) {
         size_t room = f->room ? f->room * 2 : 64;
-        struct rp_store_end *grown = reallocarray(f->ends, room, sizeof *grown);
+        struct rp_corrected_end *grown = reallocarray(f->ends, room, sizeof *grown);
         if (!grown)
             return rp_out_of_memory(err);
         f->ends = grown;
         f->room = room;
     }
-    f->ends[f->end_count++] = (struct rp_store_end){
+    f->ends[f->end_count++] = (struct rp_corrected_end){
         .id = d->id,
         .dispatch_id = found->dispatch_id,
         .recorded_ns = d->end_ns - d->start_ns,
@@ -63,7 +63,7 @@ static int find_row(void *ctx, const void *row, struct rp_err *err)
 
 static int by_row(const void *a, const void *b)
 {
-    const struct rp_store_end *x = a, *y = b;
+    const struct rp_corrected_end *x = a, *y = b;
 
     if (x->guid_index != y->guid_index)
         return x->guid_index < y->guid_index ? -1 : 1;
@@ -108,7 +108,7 @@ static int tell(const struct rp_dag_trace *trace, struct rp_store *store, struct
     }
     if (f.end_count)
         qsort(f.ends, f.end_count, sizeof *f.ends, by_row);
-    rp_store_set_ends(store, f.ends, f.end_count);
+    rp_store_set_corrected_ends(store, f.ends, f.end_count);
     return 0;
 }
 
@@ -147,18 +147,18 @@ static int find(struct rp_store *store, struct rp_err *err)
 
 int rp_times_settle(struct rp_store *const *stores, size_t count, struct rp_err *err)
 {
-    const struct rp_store_end *ends;
+    const struct rp_corrected_end *ends;
     size_t end_count;
 
     for (size_t i = 0; i < count; i++) {
         struct rp_err why = RP_ERR_INIT;
         int rc;
 
-        if (rp_store_ends(stores[i], &ends, &end_count))
+        if (rp_store_corrected_ends(stores[i], &ends, &end_count))
             continue;
         /* A model stamps no end late. */
         if (rp_store_metadata(stores[i], RP_STORE_TIMING_TAG)) {
-            rp_store_set_ends(stores[i], NULL, 0);
+            rp_store_set_corrected_ends(stores[i], NULL, 0);
             continue;
         }
         rc = find(stores[i], &why);
@@ -167,7 +167,7 @@ int rp_times_settle(struct rp_store *const *stores, size_t count, struct rp_err 
             return rc;
         }
         if (rc < 0) /* calls that cannot be read are no reason to refuse its kernels */
-            rp_store_set_ends(stores[i], NULL, 0);
+            rp_store_set_corrected_ends(stores[i], NULL, 0);
     }
     return 0;
 }

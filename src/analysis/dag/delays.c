@@ -167,8 +167,8 @@ static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shor
 }
 
 /* Both in one pass: the trace may have tens of millions of points. */
-static int scan_points(const struct rp_dag *dag, struct shortest *least, struct unpinned_points *ret,
-                  struct rp_err *err)
+static int scan_points(const struct rp_dag *dag, struct shortest *least,
+                       struct unpinned_points *ret, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
     struct unpinned_points near = {0};

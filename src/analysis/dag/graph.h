@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/numbering.h"
+#include "base/intern.h"
 #include "rocm-perf/dag.h"
 
 enum { RP_DAG_NO_POINT = UINT32_MAX };

@@ -1,4 +1,4 @@
-/** @file names.h @brief Times added up by name, and the part of the time that an edge stands for.
+/** @file intern.h @brief Times added up by name, and the part of the time that an edge stands for.
  */
 #ifndef RP_ANALYSIS_DAG_NAMES_H
 #define RP_ANALYSIS_DAG_NAMES_H

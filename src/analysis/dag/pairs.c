@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/numbering.h"
+#include "base/intern.h"
 #include "lanes.h"
 #include "load.h"
 

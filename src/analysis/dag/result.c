@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/work.h"
+#include "base/work_progress.h"
 #include "build.h"
 #include "causes.h"
 #include "clips.h"

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/work.h"
+#include "base/work_progress.h"
 
 /* Scenarios of one sweep, of few and of many: the edges are read once for all of them. */
 enum { WORDS = RP_DAG_SCENARIOS_PER_SYMBOL, FEW = 3, MANY = 9 };

@@ -220,7 +220,7 @@ static bool put_facts(const struct gpus *gpus, struct rp_dag_process *p,
 }
 
 static int fix_clock(struct rp_dag_trace *trace, size_t process, struct rp_dag_process_fact *fact,
-                struct rp_err *err)
+                     struct rp_err *err)
 {
     struct rp_dag_process *p = &trace->processes[process];
     struct gpus gpus = {.process = p};

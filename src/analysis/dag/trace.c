@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/work.h"
+#include "base/work_progress.h"
 #include "build.h"
 #include "clocks.h"
 #include "load.h"

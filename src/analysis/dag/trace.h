@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/numbering.h"
-#include "rocm-perf/store.h"
+#include "base/intern.h"
+#include "trace/rocpd.h"
 
 enum { RP_DAG_NONE = UINT32_MAX };
 

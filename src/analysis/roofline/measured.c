@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "store/csv.h"
+#include "trace/csv_read.h"
 
 #include <math.h>
 #include <stdlib.h>

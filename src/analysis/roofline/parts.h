@@ -5,8 +5,8 @@
 #ifndef RP_ANALYSIS_ROOFLINE_PARTS_H
 #define RP_ANALYSIS_ROOFLINE_PARTS_H
 
-#include "rocm-perf/counters.h"
 #include "rocm-perf/roofline.h"
+#include "trace/counter_set.h"
 
 enum rp_roof_counter {
 #define COUNTER(id, name, other, what) RP_ROOF_##id,

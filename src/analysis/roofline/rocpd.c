@@ -1,7 +1,7 @@
+#include "trace/rocpd.h"
 #include "analysis/extdata.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
+#include "trace/counter_set.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -84,7 +84,8 @@ static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t 
     if (result == 0)
         result = rp_counters_dispatch(set, device, process, row->id, name, ret, &is_new, err);
     if (result == 0 && row->start_ns > 0 && row->end_ns > row->start_ns) {
-        const struct rp_store_end *end = rp_store_end_of(store, row->guid_index, row->id);
+        const struct rp_corrected_end *end =
+            rp_store_find_corrected_end(store, row->guid_index, row->id);
         set->first_ns =
             set->last_ns && set->first_ns < row->start_ns ? set->first_ns : row->start_ns;
         set->last_ns = set->last_ns > row->end_ns ? set->last_ns : row->end_ns;

@@ -2,7 +2,7 @@
 #include "dispatch.h"
 
 #include "arch/arch.h"
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -83,9 +83,9 @@ struct rp_lane {
     struct rp_lane *next_issued; /**< issued and not retired, in order */
 
     RP_OWN_LINE struct rp_resident_group *slot; /**< workgroup in execution, or NULL */
-    uint64_t chunk_next, chunk_end;   /**< workgroups it has been given and has not started */
-    unsigned visits;                  /**< slices of the workgroup in execution before this one */
-    struct rp_totals known;           /**< when its previous slice retired */
+    uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
+    unsigned visits;                /**< slices of the workgroup in execution before this one */
+    struct rp_totals known;         /**< when its previous slice retired */
 
     uint64_t order; /**< of the slice in the sequence */
     uint64_t round;
@@ -94,8 +94,8 @@ struct rp_lane {
     bool faulted;
     struct rp_fault fault;
     struct rp_counts counts;
-    struct rp_totals done; /**< in this slice; wave_insts is in counts */
-    struct rp_atomic_log *log;    /**< atomics not yet applied, or NULL */
+    struct rp_totals done;     /**< in this slice; wave_insts is in counts */
+    struct rp_atomic_log *log; /**< atomics not yet applied, or NULL */
 };
 
 /** What one thread needs to execute slices. */
@@ -104,15 +104,15 @@ struct rp_hand {
     struct rp_hand *next, **link; /**< list of all hands of the process */
     uint64_t turns;               /**< odd while it uses addresses of mem (hand.h) */
     struct rp_mem mem;
-    struct rp_counts counts; /**< of the present slice */
-    struct rp_totals done;   /**< of the present slice */
-    uint64_t order;          /**< of the present slice */
-    uint32_t spent;          /**< instructions not yet taken off the dispatch's budget */
-    int64_t share_left;      /**< first hand: what is left of one thread's part of the budget */
-    struct rp_atomic_log *log;      /**< of the present slice, or NULL */
-    bool logging;            /**< the present instruction's atomics go there */
-    bool ordered;            /**< an ordered operation has been executed in this turn */
-    struct rp_resident_group *spare;   /**< the workgroup memory it used last */
+    struct rp_counts counts;   /**< of the present slice */
+    struct rp_totals done;     /**< of the present slice */
+    uint64_t order;            /**< of the present slice */
+    uint32_t spent;            /**< instructions not yet taken off the dispatch's budget */
+    int64_t share_left;        /**< first hand: what is left of one thread's part of the budget */
+    struct rp_atomic_log *log; /**< of the present slice, or NULL */
+    bool logging;              /**< the present instruction's atomics go there */
+    bool ordered;              /**< an ordered operation has been executed in this turn */
+    struct rp_resident_group *spare; /**< the workgroup memory it used last */
     /* Decoded code in use, direct-mapped by page number; each holds a reference. */
     struct rp_code_page *code[RP_CODE_WAYS];
     /* What it has executed, if that is counted: all, and in the same order of ways. */
@@ -141,7 +141,7 @@ struct rp_dispatch {
     bool started;
     bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
     bool tallies;                         /**< executions of instructions are counted (tally.h) */
-    struct rp_wave_record *record;             /**< of sampled workgroups (recording.h), or NULL */
+    struct rp_wave_record *record;        /**< of sampled workgroups (recording.h), or NULL */
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */

@@ -128,7 +128,8 @@ static bool log_has(const struct rp_atomic_log *log, uint64_t from, uint64_t to)
 
 enum { WIDEST_ACCESS = 64 }; /* bytes: s_load_dwordx16 */
 
-static bool flat_touches(struct rp_wave *w, const struct rp_insn *in, const struct rp_atomic_log *log)
+static bool flat_touches(struct rp_wave *w, const struct rp_insn *in,
+                         const struct rp_atomic_log *log)
 {
     const struct rp_mem_lanes *lanes = w->group->dispatch->lanes;
     const uint32_t(*v)[RP_LANES] = (const uint32_t(*)[RP_LANES])w->vgpr + in->src[0].index;

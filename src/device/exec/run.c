@@ -598,7 +598,8 @@ static bool begin_group(struct rp_hand *h, struct rp_lane *lane)
                                         .text = "out of host memory for the state of a workgroup"};
         return false;
     }
-    rp_resident_group_start(h->dispatch, slot, lane->chunk_next++, lane->known.cycles + h->done.cycles);
+    rp_resident_group_start(h->dispatch, slot, lane->chunk_next++,
+                            lane->known.cycles + h->done.cycles);
     lane->slot = slot;
     return true;
 }

@@ -187,8 +187,8 @@ void rp_resident_group_give(struct rp_resident_group *slot)
         slot_free(slot);
 }
 
-void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot, uint64_t linear_id,
-                         uint64_t past_cycles)
+void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot,
+                             uint64_t linear_id, uint64_t past_cycles)
 {
     const struct rp_kernel *k = &d->kernel;
     struct rp_group *g = &slot->group;

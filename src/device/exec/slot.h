@@ -17,7 +17,7 @@ void rp_resident_group_give(struct rp_resident_group *slot);
  * Sets up workgroup @p linear_id in @p slot with all its waves at the kernel's entry.
  * @param past_cycles  of waves that have ended before, for its clock
  */
-void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot, uint64_t linear_id,
-                         uint64_t past_cycles);
+void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot,
+                             uint64_t linear_id, uint64_t past_cycles);
 
 #endif

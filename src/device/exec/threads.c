@@ -271,7 +271,7 @@ static void watched_end(void *ctx, const struct rp_wave_place *where, uint64_t c
 }
 
 static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const struct rp_arch *arch,
-                                         const struct rp_threads_wish *wish, int *ret_status)
+                                         const struct rp_threads_request *wish, int *ret_status)
 {
     struct rp_thread_watch *w = d->record ? calloc(1, sizeof *w) : NULL;
     *ret_status = w           ? rp_threads_begin(&w->threads, arch, d->record, wish)
@@ -292,7 +292,7 @@ void rp_thread_watch_free(struct rp_thread_watch *w)
 }
 
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
-                               const struct rp_threads_wish *wish, rp_threads_tell tell_whom)
+                               const struct rp_threads_request *wish, rp_threads_tell tell_whom)
 {
     int status;
     rp_thread_watch_free(d->threads);
@@ -324,7 +324,7 @@ void rp_thread_watch_end(struct rp_thread_watch *w, int status)
 
 /* Now, if it has not been watched. */
 static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
-                  const struct rp_threads_wish *wish, struct rp_timing_stats *ret)
+                  const struct rp_threads_request *wish, struct rp_timing_stats *ret)
 {
     int status = 0;
     if (d->threads && d->threads->replayed && d->stats) {
@@ -340,7 +340,7 @@ static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
 }
 
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
-                      const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
+                      const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count)
 {
     struct listing l = {.host = d->host};

@@ -1,7 +1,7 @@
 /**
  * @file threads.h
  * @brief The thread trace of a dispatch: what the replay did, with the code it is about, as the
- * bytes of a file (capture/thread_trace.h).
+ * bytes of a file (trace/records.h).
  */
 #ifndef RP_DEVICE_EXEC_THREADS_H
 #define RP_DEVICE_EXEC_THREADS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/thread_trace.h"
+#include "trace/records.h"
 
 struct rp_arch;
 struct rp_dispatch;
@@ -25,7 +25,7 @@ typedef void (*rp_threads_tell)(double share, double left_s);
  * is one only. Without memory for that there are two.
  */
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
-                               const struct rp_threads_wish *wish, rp_threads_tell tell);
+                               const struct rp_threads_request *wish, rp_threads_tell tell);
 
 /** For the replay, which is about to begin; NULL: nobody wants to know. */
 const struct rp_engine_watch *rp_thread_watch_begin(struct rp_thread_watch *w,
@@ -44,7 +44,7 @@ void rp_thread_watch_free(struct rp_thread_watch *w);
  * @return 0; -ENODATA nothing was recorded; -ENOMEM
  */
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
-                      const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
+                      const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count);
 
 #endif

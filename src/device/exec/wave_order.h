@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/device_table.h"
+#include "trace/device_table.h"
 
 struct rp_group;
 

@@ -1,7 +1,7 @@
 /*
  * The classes of instructions that hardware counters tell apart. They follow from a row's format,
  * types and cost, and from the words of its mnemonic, which are AMD's names of operation and type.
- * arch/device_counters.def says what real counters were compared with.
+ * arch/hardware_counters.def says what real counters were compared with.
  */
 #include "counted.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../timing/cost.h"
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "ops.h"
 
 enum { QUAD = 4 /* cycles: what a unit takes for a wave of 64 lanes on 16 */ };
@@ -198,7 +198,7 @@ static void count_matrix(const struct rp_insn *in, uint64_t times, uint64_t *val
 }
 
 /* A matrix instruction holds the issue for one quad-cycle; its passes are the matrix core's. So do
- * shifts and additions of 64 bits: the real copy has three of six (device_counters.def). */
+ * shifts and additions of 64 bits: the real copy has three of six (hardware_counters.def). */
 static uint64_t quads_of(const struct rp_insn *in)
 {
     static const char *const products[] = {"v_mul_", "v_mad_", NULL};

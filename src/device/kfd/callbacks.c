@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/asleep.h"
+#include "base/blocked_thread.h"
 #include "device.h"
 #include "export.h"
 #include "log.h"
@@ -20,7 +20,7 @@
 
 enum {
     PUT_OFF_MS = 1000,
-    PATIENCE_MS = 10000, /* for one that gets no processor: see asleep.h for others */
+    PATIENCE_MS = 10000, /* for one that gets no processor: see blocked_thread.h for others */
 };
 
 typedef bool (*handler_fn)(int64_t value, void *data);
@@ -252,9 +252,9 @@ static bool any_due(const struct rp_callbacks *all)
 }
 
 /** One look, with the lock held. */
-static bool is_blocked(const struct rp_callbacks *all, struct rp_blocked *seen)
+static bool is_blocked(const struct rp_callbacks *all, struct rp_blocked_callback *seen)
 {
-    return rp_callback_blocked(seen, all->running ? all->tid : 0, all->running_number);
+    return rp_callback_is_blocked(seen, all->running ? all->tid : 0, all->running_number);
 }
 
 void rp_callbacks_settle(bool all_that_came)
@@ -264,7 +264,7 @@ void rp_callbacks_settle(bool all_that_came)
     struct rp_callbacks *all =
         device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
     const struct timespec limit = in_ms(PATIENCE_MS);
-    struct rp_blocked seen = {0};
+    struct rp_blocked_callback seen = {0};
     if (!all || rp_seen_inside_callback())
         return;
     pthread_mutex_lock(&all->lock);

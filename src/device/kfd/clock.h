@@ -1,5 +1,5 @@
 /**
- * @file clock.h
+ * @file monotonic_clock.h
  * @brief The device clock: one virtual counter per process, of the rate that the architecture's
  *        timestamps have (rp_arch.timestamp_mhz). Host time never enters it.
  *

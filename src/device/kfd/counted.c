@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "capture/records.h"
 #include "device/exec/exec.h"
+#include "trace/records.h"
 
 struct rp_counted_entry {
     struct rp_counted_entry *next;
     uint64_t signal_va, start_ticks, end_ticks;
-    struct rp_rec_replay replay;
+    struct rp_rec_simulation replay;
     double value[]; /**< rp_counted.count of them */
 };
 
@@ -115,8 +115,8 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
                      uint64_t end_ticks)
 {
     const struct rp_counts *counts = rp_dispatch_counts(dispatch);
-    struct rp_rec_replay replay = {.waves = counts->waves,
-                                   .fast_clock_waves = counts->fast_clock_waves};
+    struct rp_rec_simulation replay = {.waves = counts->waves,
+                                       .fast_clock_waves = counts->fast_clock_waves};
     struct rp_counted_entry *entry, **bucket;
     const bool replayed =
         rp_dispatch_replayed(dispatch, &replay.replayed_waves, &replay.error_share);
@@ -144,7 +144,7 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
 }
 
 bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t start_ticks,
-                     uint64_t end_ticks, double *ret_values, struct rp_rec_replay *ret_replay)
+                     uint64_t end_ticks, double *ret_values, struct rp_rec_simulation *ret_replay)
 {
     struct rp_counted_entry **at, *entry;
 

@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 
 struct rp_arch;
 struct rp_dispatch;
-struct rp_rec_replay;
+struct rp_rec_simulation;
 
 enum { RP_COUNTED_MOST = 256, RP_COUNTED_BUCKETS = 1024, RP_COUNTED_PENDING = 1 << 16 };
 
@@ -47,6 +47,6 @@ void rp_counted_note(struct rp_counted *counted, const struct rp_arch *arch,
 
 /** As rp_device_table.take. */
 bool rp_counted_take(struct rp_counted *counted, uint64_t signal_va, uint64_t start_ticks,
-                     uint64_t end_ticks, double *ret_values, struct rp_rec_replay *ret_replay);
+                     uint64_t end_ticks, double *ret_values, struct rp_rec_simulation *ret_replay);
 
 #endif

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/device_table.h"
 #include "device/exec/leftovers.h"
 #include "device/exec/wave_order.h"
 #include "device/timing/mode.h"
 #include "log.h"
+#include "trace/device_table.h"
 
 /** File positions of descriptors on cards: those of render nodes are below. */
 enum { FIRST_CARD = 64 };

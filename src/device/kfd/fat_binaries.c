@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
-#include "base/offload_bundle.h"
+#include "base/utf8.h"
 #include "device.h"
 #include "export.h"
 #include "runtime.h"
+#include "trace/offload_bundle.h"
 
 /* hipError_t of hip_runtime_api.h, where there is no HIP to ask. */
 enum { HIP_ERROR_NOT_INITIALIZED = 3 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "log.h"
 #include "sdma.h"
 #include "signal.h"

@@ -5,8 +5,6 @@
  */
 #include <stddef.h>
 
-#include "capture/device_table.h"
-#include "capture/records.h"
 #include "device/exec/bound.h"
 #include "device/exec/leftovers.h"
 #include "device/exec/wave_order.h"
@@ -14,6 +12,8 @@
 #include "device/kfd/device.h"
 #include "device/kfd/export.h"
 #include "device/timing/mode.h"
+#include "trace/device_table.h"
+#include "trace/records.h"
 
 /** Version of what the device library offers to others by name; NULL while it is switched off. */
 RP_EXPORT const char *rocm_perf_device_abi(void);
@@ -38,7 +38,7 @@ static const char *counter_name(uint32_t index)
 }
 
 static bool take(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
-                 struct rp_rec_replay *ret_replay)
+                 struct rp_rec_simulation *ret_replay)
 {
     struct rp_device *device = rp_device_get();
 
@@ -64,7 +64,7 @@ static uint32_t timing(uint32_t *ret_version)
 }
 
 static bool trace_threads(uint64_t signal, uint64_t kernel_object,
-                          const struct rp_threads_wish *wish)
+                          const struct rp_threads_request *wish)
 {
     struct rp_device *device = rp_device_get();
 
@@ -110,7 +110,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .take_threads = take_threads,
         .settle_callbacks = rp_callbacks_settle,
         .hold_nothing = hold_nothing,
-        .set_leftovers = rp_leftovers_set,
+        .set_poison = rp_leftovers_set,
         .set_order = rp_wave_order_set,
         .set_bound = rp_bound_set,
         .last_work = rp_bound_last,

@@ -101,8 +101,10 @@ uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu);
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
 
 /** A new reference to the buffer behind a dmabuf descriptor of this or another process. */
-int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer);
-int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer_object **ret_buffer);
+int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd,
+                             struct rp_buffer_object **ret_buffer);
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id,
+                             struct rp_buffer_object **ret_buffer);
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *buffer);
 
 /** IMPORT_DMABUF: a second handle on the same buffer. */

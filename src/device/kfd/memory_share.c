@@ -123,8 +123,8 @@ static struct rp_buffer_object *find_dmabuf(struct rp_memory *memory, int fd)
 }
 
 /** Maps what a record describes; the buffer takes @p file_fd over on success. */
-static int map_import(struct rp_buffer_object *buffer, const struct rp_dmabuf_record *record, int fd,
-                      int file_fd)
+static int map_import(struct rp_buffer_object *buffer, const struct rp_dmabuf_record *record,
+                      int fd, int file_fd)
 {
     struct stat st;
     int keep = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -206,7 +206,8 @@ int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd, struct rp_buffer_
     return rc;
 }
 
-int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id, struct rp_buffer_object **ret_buffer)
+int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id,
+                             struct rp_buffer_object **ret_buffer)
 {
     pthread_mutex_lock(&memory->lock);
     struct rp_buffer_object *buffer =

@@ -58,7 +58,7 @@ static union rp_aql_packet *current(const struct rp_cp_queue *queue)
 
 /** Gives the slot back, then tells the packet's signal. */
 static enum rp_cp_progress retire(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                              uint64_t start_ticks, uint64_t end_ticks)
+                                  uint64_t start_ticks, uint64_t end_ticks)
 {
     union rp_aql_packet *packet = current(queue);
     uint64_t completion = packet->dispatch.completion; /* same place in every packet type */
@@ -82,7 +82,7 @@ static uint64_t earliest(const struct rp_cp_queue *queue)
 /* ---- kernel dispatch ---------------------------------------------------------------------- */
 
 static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                              const union rp_aql_packet *packet)
+                                  const union rp_aql_packet *packet)
 {
     uint64_t slot = queue->read_index & (queue->ring_packets - 1);
     struct rp_launch launch = {
@@ -203,7 +203,7 @@ static enum rp_cp_progress bad_dependency(const struct rp_cp *cp, struct rp_cp_q
 }
 
 static enum rp_cp_progress barrier(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                               const union rp_aql_packet *packet, bool all)
+                                   const union rp_aql_packet *packet, bool all)
 {
     uint64_t ticks = earliest(queue);
     unsigned present = 0, satisfied = 0;
@@ -240,7 +240,7 @@ static bool holds(uint32_t condition, int64_t value, int64_t reference)
 }
 
 static enum rp_cp_progress barrier_value(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                                     const union rp_aql_packet *packet)
+                                         const union rp_aql_packet *packet)
 {
     uint64_t ticks = earliest(queue);
     if (packet->barrier_value.signal) {
@@ -272,7 +272,7 @@ static int walk_pm4(const uint32_t *dwords, uint32_t count, uint32_t *ret_opcode
 }
 
 static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                           const union rp_aql_packet *packet)
+                               const union rp_aql_packet *packet)
 {
     const uint32_t *jump = packet->pm4.jump;
     uint64_t va = (uint64_t)(jump[2] & 0xffff) << 32 | (jump[1] & ~3u);
@@ -294,7 +294,7 @@ static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue
 /* ---- the loop's body ---------------------------------------------------------------------- */
 
 static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
-                              const char *what, unsigned number)
+                                  const char *what, unsigned number)
 {
     char why[80];
     snprintf(why, sizeof why, "%s %u is not supported", what, number);
@@ -303,7 +303,7 @@ static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *qu
 }
 
 static enum rp_cp_progress vendor(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                              const union rp_aql_packet *packet)
+                                  const union rp_aql_packet *packet)
 {
     switch (packet->pm4.format) {
     case RP_AQL_VENDOR_PM4_IB:

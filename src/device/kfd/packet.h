@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "abi.h"
-#include "capture/thread_trace.h"
 #include "causal.h"
 #include "clock.h"
 #include "device/exec/exec.h"
 #include "device/timing/copy.h"
 #include "event.h"
+#include "trace/records.h"
 
 struct rp_counted;
 struct rp_trace_requests;
@@ -35,10 +35,10 @@ struct rp_cp {
     /** Whether @p va is the program's own memory, and XNACK is off; called with host->ctx. */
     bool (*is_programs)(void *ctx, uint64_t va);
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
-    struct rp_store_times *stores; /**< signal.h; NULL: DMA completions carry no time */
-    struct rp_causal *causal;      /**< when the host submits; NULL: when the device sees it */
-    struct rp_counted *counted;    /**< hardware counters (counted.h); NULL: none */
-    struct rp_trace_requests *traced;      /**< thread traces (traced.h); NULL: none */
+    struct rp_store_times *stores;    /**< signal.h; NULL: DMA completions carry no time */
+    struct rp_causal *causal;         /**< when the host submits; NULL: when the device sees it */
+    struct rp_counted *counted;       /**< hardware counters (counted.h); NULL: none */
+    struct rp_trace_requests *traced; /**< thread traces (traced.h); NULL: none */
 };
 
 struct rp_cp_queue {
@@ -59,8 +59,8 @@ struct rp_cp_queue {
     uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
-    bool traced;                 /**< of the running dispatch: a thread trace is wanted, */
-    struct rp_threads_wish wish; /**< of these waves */
+    bool traced;                    /**< of the running dispatch: a thread trace is wanted, */
+    struct rp_threads_request wish; /**< of these waves */
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
     bool waits_told;        /**< of the running dispatch: that was reported */
     uint64_t busy_told;     /**< the kernel whose long run was reported last */

@@ -1,5 +1,5 @@
 /**
- * @file pages.h
+ * @file sqlite_pages.h
  * @brief Which pages the program itself may access: what the kernel says in /proc/self/maps.
  *
  * A copy, read when an address is not in it or something else was mapped since. It may be out of

@@ -75,7 +75,7 @@ static void tell_of_dma_fault(struct rp_queues *queues, const struct rp_sdma_que
 }
 
 static enum rp_cp_progress serve(struct rp_queues *queues, const struct rp_queue_slot *slot,
-                             uint64_t budget_wave_insts)
+                                 uint64_t budget_wave_insts)
 {
     if (slot->compute)
         return rp_cp_step(slot->compute->cp, slot->compute, budget_wave_insts);

@@ -400,7 +400,7 @@ static enum rp_cp_progress run_packet(struct rp_sdma_turn *turn)
 }
 
 enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
-                             uint64_t budget_bytes)
+                                 uint64_t budget_bytes)
 {
     enum { PACKETS_PER_TURN = 256 };
     struct rp_sdma_turn turn = {.cp = cp, .queue = queue, .budget_bytes = budget_bytes};

@@ -43,7 +43,7 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
  * be done, one line is on cp->report_fd and queue->faulted is set.
  */
 enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
-                             uint64_t budget_bytes);
+                                 uint64_t budget_bytes);
 
 /** Undoes rp_sdma_queue_init, also one that failed. */
 void rp_sdma_queue_close(struct rp_sdma_queue *queue);

@@ -16,7 +16,7 @@ enum { MOST_ENTRIES = 1 << 16 };
 struct rp_traced_entry {
     struct rp_traced_entry *next;
     uint64_t signal_va, kernel_object_va;
-    struct rp_threads_wish wish;
+    struct rp_threads_request wish;
     uint64_t start_ticks, end_ticks;
     void *bytes;
     size_t count;
@@ -60,7 +60,8 @@ static bool add(struct rp_trace_requests *traced, const struct rp_traced_entry *
 }
 
 /* Under the lock. */
-static struct rp_traced_entry *take_out(struct rp_trace_requests *traced, struct rp_traced_entry **at)
+static struct rp_traced_entry *take_out(struct rp_trace_requests *traced,
+                                        struct rp_traced_entry **at)
 {
     struct rp_traced_entry *entry = *at;
     if (entry) {
@@ -74,15 +75,15 @@ static struct rp_traced_entry *take_out(struct rp_trace_requests *traced, struct
 }
 
 bool rp_traced_want(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
-                    const struct rp_threads_wish *wish)
+                    const struct rp_threads_request *wish)
 {
     return add(traced, &(struct rp_traced_entry){.signal_va = signal_va,
                                                  .kernel_object_va = kernel_object_va,
                                                  .wish = *wish});
 }
 
-bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
-                         struct rp_threads_wish *ret_wish)
+bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va,
+                         uint64_t kernel_object_va, struct rp_threads_request *ret_wish)
 {
     if (!__atomic_load_n(&traced->pending, __ATOMIC_ACQUIRE))
         return false;
@@ -110,13 +111,13 @@ static void tell(double share, double left_s)
 }
 
 void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
-                     const struct rp_threads_wish *wish)
+                     const struct rp_threads_request *wish)
 {
     rp_dispatch_watch_threads(dispatch, arch, wish, tell);
 }
 
 void rp_traced_note(struct rp_trace_requests *traced, const struct rp_arch *arch,
-                    struct rp_dispatch *dispatch, const struct rp_threads_wish *wish,
+                    struct rp_dispatch *dispatch, const struct rp_threads_request *wish,
                     uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks)
 {
     struct rp_traced_entry entry = {

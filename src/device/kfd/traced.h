@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/thread_trace.h"
+#include "trace/records.h"
 
 struct rp_arch;
 struct rp_dispatch;
@@ -32,20 +32,20 @@ void rp_traced_release(struct rp_trace_requests *traced);
 
 /** As rp_device_table.trace_threads. */
 bool rp_traced_want(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
-                    const struct rp_threads_wish *wish);
+                    const struct rp_threads_request *wish);
 
 /** A dispatch begins: whether its trace is wanted, and of which waves. */
-bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va, uint64_t kernel_object_va,
-                         struct rp_threads_wish *ret_wish);
+bool rp_traced_is_wanted(struct rp_trace_requests *traced, uint64_t signal_va,
+                         uint64_t kernel_object_va, struct rp_threads_request *ret_wish);
 
 /** Before the time of a wanted dispatch is modelled: that replay is to be traced. One that takes
  * long tells on standard error how far it is. */
 void rp_traced_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
-                     const struct rp_threads_wish *wish);
+                     const struct rp_threads_request *wish);
 
 /** A dispatch that was wanted is done; before its signal is told. */
 void rp_traced_note(struct rp_trace_requests *traced, const struct rp_arch *arch,
-                    struct rp_dispatch *dispatch, const struct rp_threads_wish *wish,
+                    struct rp_dispatch *dispatch, const struct rp_threads_request *wish,
                     uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks);
 
 /** As rp_device_table.take_threads. */

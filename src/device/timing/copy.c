@@ -14,8 +14,9 @@ static double slower(double gbps, double link_gbps)
     return link_gbps > 0 && (gbps <= 0 || link_gbps < gbps) ? link_gbps : gbps;
 }
 
-uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes, enum rp_memory_location source,
-                              enum rp_memory_location destination, bool reads, bool follows)
+uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
+                              enum rp_memory_location source, enum rp_memory_location destination,
+                              bool reads, bool follows)
 {
     bool both_local = reads && source == RP_PLACE_LOCAL && destination == RP_PLACE_LOCAL;
     double gbps = both_local ? hbm_gbps(arch) / 2 : hbm_gbps(arch);

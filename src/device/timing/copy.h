@@ -34,7 +34,8 @@ static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_mem
  * @param follows the engine was already copying: the first access's latency is hidden
  * @return ticks of the device clock, at least 1
  */
-uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes, enum rp_memory_location source,
-                              enum rp_memory_location destination, bool reads, bool follows);
+uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
+                              enum rp_memory_location source, enum rp_memory_location destination,
+                              bool reads, bool follows);
 
 #endif

@@ -119,7 +119,8 @@ void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wa
         .number = number, .die = die, .wave = wave, .turns = {.far_first = UINT64_MAX}};
 }
 
-uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock)
+uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g,
+                     uint64_t clock)
 {
     const uint32_t waves = r->rec->group[g->index].wave_count;
     clock = later(clock, cu->now);
@@ -130,7 +131,8 @@ uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp
     return clock;
 }
 
-static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w, uint64_t clock)
+static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
+                     uint64_t clock)
 {
     const uint32_t simd = w->place.simd;
     r->end = later(r->end, clock);
@@ -210,8 +212,8 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
  * Its record is over. What it did after that is taken to have gone as the second half of it;
  * barriers are for the others, whose records end somewhere near.
  */
-static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
-                                 uint64_t clock)
+static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu,
+                                 struct rp_cu_wave *w, uint64_t clock)
 {
     const struct rp_rec_wave *rec = w->rec;
     struct rp_cu_group *g = w->group;
@@ -239,8 +241,8 @@ static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *c
 
 /* When the instruction's line is at the wave: it may have to come from the L2. False: the caches,
  * which others share, have to be asked when the machine is there. */
-static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct rp_cu_wave *w, uint32_t line,
-                  uint64_t clock, uint64_t *ret_when)
+static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct rp_cu_wave *w,
+                  uint32_t line, uint64_t clock, uint64_t *ret_when)
 {
     const struct rp_arch_timing *t = r->m.arch->timing;
     const uint32_t cache = rp_sqc_of(cu->number, r->m.cus_per_die, t->sqcs_per_xcc);
@@ -295,8 +297,9 @@ static uint64_t when_registers(const struct rp_timing_simulation *r, const struc
 }
 
 /* Takes the port of the instruction's unit; returns when it is issued. */
-static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu, const struct rp_cu_wave *w,
-                             const struct rp_program_code *c, uint64_t clock)
+static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu,
+                             const struct rp_cu_wave *w, const struct rp_program_code *c,
+                             uint64_t clock)
 {
     uint64_t *port = cu->port_free[w->simd];
     uint64_t at = later(clock, port[c->port]);
@@ -363,8 +366,8 @@ static uint32_t address_clocks(const struct rp_timing_simulation *r, const struc
 }
 
 /* A place in front of the address unit, in the order of arrival; returns when it is its turn. */
-static uint64_t queue_up(const struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
-                         const struct rp_rec_access *a, uint64_t clock)
+static uint64_t queue_up(const struct rp_timing_simulation *r, struct rp_cu *cu,
+                         struct rp_cu_wave *w, const struct rp_rec_access *a, uint64_t clock)
 {
     if (!a->line_count)
         return clock;
@@ -448,9 +451,9 @@ static uint64_t when_counted(struct rp_cu_wave *w, const struct rp_program_code 
 }
 
 /* When the instruction's unit takes it: the queues in front of memory units are short. */
-static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
-                           const struct rp_program_code *c, const struct rp_rec_access *a,
-                           uint64_t clock)
+static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *cu,
+                           struct rp_cu_wave *w, const struct rp_program_code *c,
+                           const struct rp_rec_access *a, uint64_t clock)
 {
     uint64_t when = when_counted(w, c, clock), turn = clock;
     if (when > clock)
@@ -461,9 +464,9 @@ static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *c
 }
 
 /* A memory instruction that is issued; returns when its result is there. */
-static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
-                              const struct rp_program_code *c, const struct rp_rec_access *a,
-                              uint64_t clock)
+static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
+                              struct rp_cu_wave *w, const struct rp_program_code *c,
+                              const struct rp_rec_access *a, uint64_t clock)
 {
     uint64_t done;
     if (c->unit == RP_REC_LDS)
@@ -485,8 +488,8 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu, 
 /* ---- instructions that no unit executes ---------------------------------------------------- */
 
 /* s_waitcnt: when the wave goes on. */
-static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w, const struct rp_program_code *c,
-                         uint64_t clock)
+static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w,
+                         const struct rp_program_code *c, uint64_t clock)
 {
     const uint64_t vm = rp_flight_left(&w->vm, c->vm), lgkm = rp_flight_left(&w->lgkm, c->lgkm);
     const uint64_t next = later(clock + SLOT_CLOCKS, later(vm, lgkm));
@@ -533,8 +536,8 @@ static inline uint64_t after(const struct rp_timing_simulation *r, const struct 
     return issued + (goes_on ? c->clocks : r->m.arch->timing->taken_branch_clocks);
 }
 
-static void tell(const struct rp_timing_simulation *r, struct rp_cu_wave *w, uint64_t ready, uint64_t issued,
-                 uint64_t next, uint64_t done)
+static void tell(const struct rp_timing_simulation *r, struct rp_cu_wave *w, uint64_t ready,
+                 uint64_t issued, uint64_t next, uint64_t done)
 {
     const struct rp_issue_times times = {.arrived = w->arrived,
                                          .fetched = w->arrived_fetched,
@@ -593,8 +596,8 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
     return (struct turn){.next = c->misc == RP_REC_END ? clock : next};
 }
 
-static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
-                                  uint64_t clock)
+static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *cu,
+                                  struct rp_cu_wave *w, uint64_t clock)
 {
     if (w->step == w->end)
         return beyond_record(r, cu, w, clock);

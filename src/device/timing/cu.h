@@ -117,7 +117,8 @@ void rp_cu_init(struct rp_cu *cu, uint32_t number, uint32_t die, struct rp_cu_wa
  * Puts a workgroup's waves into free slots; they begin at @p clock, or where the unit has run to.
  * Returns which.
  */
-uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g, uint64_t clock);
+uint64_t rp_cu_start(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g,
+                     uint64_t clock);
 
 /** A starved wave goes on, at rp_cu.now or after. */
 void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock);

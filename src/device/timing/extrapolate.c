@@ -22,8 +22,8 @@ static double longer(const struct rp_wave_record *r)
     return other_insts / other_waves / (insts / waves);
 }
 
-double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done, uint64_t end,
-                      uint64_t resident, double *ret_error)
+double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
+                      uint64_t end, uint64_t resident, double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "arch/arch.h"
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 
 /* How much more was executed than replayed. */
 struct factors {

@@ -1,11 +1,11 @@
 /**
- * @file mode.h
+ * @file file.h
  * @brief How much the software device does to tell how long a kernel takes.
  */
 #ifndef RP_DEVICE_TIMING_MODE_H
 #define RP_DEVICE_TIMING_MODE_H
 
-#include "capture/timing_version.h" /* raised by what changes times */
+#include "trace/records.h" /* raised by what changes times */
 
 struct rp_arch;
 

@@ -100,7 +100,8 @@ uint64_t rp_rec_linear_id(const struct rp_rec_plan *p, uint64_t index)
     return index < p->count ? p->first + index * p->stride : probe_id(p, index - p->count);
 }
 
-struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape)
+struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
+                                     const struct rp_rec_shape *shape)
 {
     struct rp_wave_record *r = calloc(1, sizeof *r);
     const uint64_t groups = plan->count + plan->probes;

@@ -1,5 +1,5 @@
 /**
- * @file record.h
+ * @file sqlite_pages.h
  * @brief What sampled workgroups did, wave by wave: the input of the detailed timing model and of
  * everything else that needs address streams (memory counters, thread traces).
  *
@@ -210,7 +210,8 @@ int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
 
 /** NULL when the host is out of memory. */
-struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan, const struct rp_rec_shape *shape);
+struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
+                                     const struct rp_rec_shape *shape);
 
 /** Accepts NULL. */
 void rp_record_free(struct rp_wave_record *r);

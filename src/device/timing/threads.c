@@ -337,7 +337,7 @@ static void wave_ends(void *ctx, const struct rp_wave_place *p, uint64_t clock)
 /* ---- all ----------------------------------------------------------------------------------- */
 
 int rp_threads_begin(struct rp_threads *t, const struct rp_arch *arch,
-                     const struct rp_wave_record *record, const struct rp_threads_wish *wish)
+                     const struct rp_wave_record *record, const struct rp_threads_request *wish)
 {
     const uint32_t dies = arch->xcc_count ? arch->xcc_count : 1;
     *t = (struct rp_threads){.arch = arch, .record = record, .wish = *wish};

@@ -5,8 +5,8 @@
 #ifndef RP_DEVICE_TIMING_THREADS_H
 #define RP_DEVICE_TIMING_THREADS_H
 
-#include "capture/thread_trace.h"
 #include "engine.h"
+#include "trace/records.h"
 
 struct rp_threads_open;
 
@@ -14,7 +14,7 @@ struct rp_threads_open;
 struct rp_threads {
     const struct rp_arch *arch;
     const struct rp_wave_record *record;
-    struct rp_threads_wish wish;
+    struct rp_threads_request wish;
     uint32_t cus_per_die, engines_per_die;
     struct rp_threads_open **open; /**< by wave slot of the machine: of traced waves */
     uint8_t *slots;                /**< by SIMD of the machine: slots in use, a bit each */
@@ -32,7 +32,7 @@ struct rp_threads {
 
 /** @return 0, or -ENOMEM */
 int rp_threads_begin(struct rp_threads *t, const struct rp_arch *arch,
-                     const struct rp_wave_record *record, const struct rp_threads_wish *wish);
+                     const struct rp_wave_record *record, const struct rp_threads_request *wish);
 
 /** For rp_engine_run; @p t must stay where it is. */
 struct rp_engine_watch rp_threads_watch(struct rp_threads *t);

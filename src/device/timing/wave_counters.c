@@ -2,7 +2,7 @@
 
 #include "../exec/wave.h"
 #include "arch/arch.h"
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 
 enum { QUAD = 4 };
 

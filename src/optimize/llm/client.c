@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "optimize/llm/exchange.h"
 #include "optimize/llm/redact.h"
 #include "optimize/llm/settings.h"

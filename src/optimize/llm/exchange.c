@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "optimize/llm/http_status.h"
 #include "optimize/llm/settings.h"
 #include "optimize/llm/sse.h"

@@ -13,7 +13,7 @@
 
 static void put_seconds(struct rp_buf *buf, double ns, unsigned decimals)
 {
-    rp_buf_printf(buf, " time=\"%s\"", rp_text_fixed(ns * 1e-9, decimals).text);
+    rp_buf_printf(buf, " time=\"%s\"", rp_number_fixed(ns * 1e-9, decimals).text);
 }
 
 /* Launches that started no kernel fail no case, but a reader sees them. */
@@ -65,9 +65,9 @@ static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_buf_printf(buf, "; %% of the %s: %s",
                       parts->bottlenecks->basis == RP_RANK_CRITICAL_PATH ? "end-to-end time"
                                                                          : "time of all kernels",
-                      rp_text_fixed(k->weight.value * 100, 1).text);
+                      rp_number_fixed(k->weight.value * 100, 1).text);
     if (k->headroom.known)
-        rp_buf_printf(buf, "; %% to gain: %s", rp_text_fixed(k->headroom.value * 100, 1).text);
+        rp_buf_printf(buf, "; %% to gain: %s", rp_number_fixed(k->headroom.value * 100, 1).text);
     put_impossible(buf, known, k->name);
     rp_buf_puts(buf, "</system-out>\n    </testcase>\n");
 }

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/unit.h"
+#include "base/units.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
 #include "report/markdown.h"
@@ -13,12 +13,12 @@
 
 enum { MOST_ROWS = 50, MOST_DOUBTS = 5 };
 
-static const char *number(struct rp_text_number *room, struct rp_quantity q, double scale,
+static const char *number(struct rp_number_text *room, struct rp_quantity q, double scale,
                           unsigned decimals)
 {
     if (!q.known)
         return "";
-    *room = rp_text_fixed(q.value * scale, decimals);
+    *room = rp_number_fixed(q.value * scale, decimals);
     return room->text;
 }
 
@@ -29,7 +29,7 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
     struct rp_unit unit;
 
     for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
-        rp_unit_see(&span, (double)dag->path_ns[i]);
+        rp_unit_span_add(&span, (double)dag->path_ns[i]);
     unit = rp_unit_of(RP_UNIT_TIME, span, true);
     rp_buf_printf(buf, "End-to-end time: %s\n",
                   rp_unit_one(RP_UNIT_TIME, (double)dag->makespan_ns, true).text);
@@ -42,14 +42,14 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
         if (dag->path_ns[i])
             rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_name((enum rp_dag_part)i),
                           rp_unit_number(unit, (double)dag->path_ns[i]).text,
-                          rp_text_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
+                          rp_number_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
 }
 
 /* @param unit  of the column of times */
 static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k,
                        struct rp_unit unit)
 {
-    struct rp_text_number rooms[4];
+    struct rp_number_text rooms[4];
 
     rp_buf_puts(buf, "| ");
     rp_markdown_cell(buf, k->name);
@@ -73,7 +73,7 @@ static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
 
     for (size_t i = 0; i < b->kernel_count && i < MOST_ROWS; i++)
         if (b->kernels[i].time_ns.known)
-            rp_unit_see(&span, b->kernels[i].time_ns.value);
+            rp_unit_span_add(&span, b->kernels[i].time_ns.value);
     unit = rp_unit_of(RP_UNIT_TIME, span, true);
     rp_buf_printf(buf,
                   "\n| kernel | calls | %s | %% of %s | bottleneck | %% to gain | speed-up "

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "report/forms/forms.h"
 #include "report/forms/parts.h"
 #include "report/text.h"

@@ -107,7 +107,7 @@ static struct panel panel_of(const struct rp_roofline *r, uint32_t device, doubl
 static void put_power(struct rp_buf *buf, const struct panel *p, bool is_x, int power)
 {
     double at = is_x ? x_of(p, power) : y_of(p, power);
-    struct rp_text_number a = rp_svg_at(at);
+    struct rp_number_text a = rp_svg_at(at);
     struct rp_svg_text how = {.x = is_x ? at : LEFT - 6,
                               .y = is_x ? p->top + PLOT_HEIGHT + 18 : at + 4,
                               .anchor = is_x ? "middle" : "end",
@@ -122,7 +122,7 @@ static void put_power(struct rp_buf *buf, const struct panel *p, bool is_x, int 
         rp_buf_printf(buf, "<path d=\"M%d %sH%d\" stroke=\"#ddd\"/>\n", LEFT, a.text,
                       WIDTH - RIGHT);
     if (power >= -3 && power <= 6)
-        rp_buf_puts(&text, rp_text_fixed(pow(10, power), power < 0 ? (unsigned)-power : 0).text);
+        rp_buf_puts(&text, rp_number_fixed(pow(10, power), power < 0 ? (unsigned)-power : 0).text);
     else
         rp_buf_printf(&text, "1e%d", power);
     rp_svg_text(buf, how, rp_buf_text(&text));
@@ -203,7 +203,7 @@ static void put_memory(struct rp_buf *buf, const struct panel *p, enum rp_level 
     for (unsigned i = level; i < RP_LEVEL_COUNT; i++)
         if (is_same_rate(p, level, (enum rp_level)i))
             rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_level_name((enum rp_level)i));
-    rp_buf_printf(&text, " %s GB/s", rp_text_fixed(gbps, 0).text);
+    rp_buf_printf(&text, " %s GB/s", rp_number_fixed(gbps, 0).text);
     rp_svg_text(buf,
                 (struct rp_svg_text){.x = from[0] + along * cos(turned) + 5 * sin(turned),
                                      .y = from[1] + along * sin(turned) - 5 * cos(turned),
@@ -228,7 +228,7 @@ static void put_unit(struct rp_buf *buf, const struct panel *p, double gflops, d
     for (unsigned i = 0; i < RP_FLOP_COUNT; i++)
         if (c->gflops[i].known && fabs(c->gflops[i].value - gflops) <= 1e-9 * gflops)
             rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_flop_name((enum rp_flop_type)i));
-    rp_buf_printf(&text, ": %s GFLOP/s", rp_text_fixed(gflops, 0).text);
+    rp_buf_printf(&text, ": %s GFLOP/s", rp_number_fixed(gflops, 0).text);
     label = fmax(y - 4, *label_y + LABEL_APART);
     *label_y = label;
     rp_svg_text(buf,
@@ -281,8 +281,8 @@ static void put_legend(struct rp_buf *buf, const struct panel *p,
 
     put_marker(buf, at->level, LEFT, y, index);
     rp_buf_printf(&text, "%zu: %s GFLOP/s, %s FLOPs for each byte of %s: ", index + 1,
-                  rp_text_fixed(k->gflops.value, 2).text,
-                  rp_text_fixed(k->intensity[at->level].value, 3).text, rp_level_name(at->level));
+                  rp_number_fixed(k->gflops.value, 2).text,
+                  rp_number_fixed(k->intensity[at->level].value, 3).text, rp_level_name(at->level));
     rp_text_utf8(&text, k->name);
     rp_svg_text(
         buf,

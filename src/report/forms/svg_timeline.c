@@ -149,7 +149,7 @@ static void put_legend(const struct picture *p, double y)
                   "framed or with black below, and joined: the critical path; light grey behind an "
                   "operation: its "
                   "slack; times since the run began, which takes %s ms end to end",
-                  rp_text_fixed((double)p->dag->makespan_ns * 1e-6, 4).text);
+                  rp_number_fixed((double)p->dag->makespan_ns * 1e-6, 4).text);
     rp_svg_text(
         p->buf,
         (struct rp_svg_text){.x = 12, .y = y + 11, .anchor = "start", .size = 12, .cells = 200},
@@ -188,7 +188,7 @@ static void put_axis(const struct picture *p)
 
         rp_buf_printf(p->buf, "<path d=\"M%s %sV%s\" stroke=\"#ddd\"/>\n", rp_svg_at(x).text,
                       rp_svg_at(p->top - 6).text, rp_svg_at(y_of(p, (uint32_t)p->lanes)).text);
-        rp_buf_printf(&text, "%s %s", rp_text_fixed(n * step / unit->ns, decimals).text,
+        rp_buf_printf(&text, "%s %s", rp_number_fixed(n * step / unit->ns, decimals).text,
                       unit->name);
         rp_svg_text(p->buf,
                     (struct rp_svg_text){
@@ -252,7 +252,7 @@ static void put_bar(const struct picture *p, uint32_t lane, const struct rp_dag_
 {
     double x = x_of(p, s->start_ns), width = x_of(p, s->start_ns + s->duration_ns) - x;
     unsigned letters = (unsigned)(width / LETTER);
-    struct rp_text_number y = rp_svg_at(y_of(p, lane));
+    struct rp_number_text y = rp_svg_at(y_of(p, lane));
 
     rp_buf_printf(
         p->buf,
@@ -261,8 +261,8 @@ static void put_bar(const struct picture *p, uint32_t lane, const struct rp_dag_
         s->on_path && width >= FRAMED ? "#000\" stroke-width=\"2" : "#fff\" stroke-width=\"0.3");
     rp_xml_text(p->buf, s->name, 120);
     rp_buf_printf(p->buf, "; %s us; slack %s us</title></rect>\n",
-                  rp_text_fixed((double)s->duration_ns * 1e-3, 3).text,
-                  rp_text_fixed((double)s->slack_ns * 1e-3, 3).text);
+                  rp_number_fixed((double)s->duration_ns * 1e-3, 3).text,
+                  rp_number_fixed((double)s->slack_ns * 1e-3, 3).text);
     if (s->on_path && width < FRAMED) /* a frame would hide its colour */
         rp_buf_printf(p->buf, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"4\" fill=\"#000\"/>\n",
                       rp_svg_at(x).text, rp_svg_at(y_of(p, lane) + BAR).text,
@@ -374,7 +374,7 @@ static int put_path(const struct picture *p, struct rp_err *err)
     qsort(stops, count, sizeof *stops, by_start);
     for (size_t i = 0; i < count; i++) {
         double from = x_of(p, stops[i].start_ns), to = x_of(p, stops[i].end_ns);
-        struct rp_text_number y = rp_svg_at(y_of(p, stops[i].lane) + BAR / 2.0);
+        struct rp_number_text y = rp_svg_at(y_of(p, stops[i].lane) + BAR / 2.0);
 
         if (i && stops[i].lane == lane && to - last < 1)
             continue;
@@ -388,7 +388,7 @@ static int put_path(const struct picture *p, struct rp_err *err)
     rp_buf_puts(p->buf, "<path fill=\"none\" stroke=\"#000\"");
     if (jumps > MOST_JUMPS)
         rp_buf_printf(p->buf, " stroke-opacity=\"%s\"",
-                      rp_text_fixed(fmax(0.02, (double)MOST_JUMPS / (double)jumps / 4), 3).text);
+                      rp_number_fixed(fmax(0.02, (double)MOST_JUMPS / (double)jumps / 4), 3).text);
     rp_buf_printf(p->buf, " d=\"%s\"/>\n", rp_buf_text(&line));
     p->buf->failed |= line.failed;
     return 0;

@@ -1,6 +1,6 @@
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 #include "report/html/page_parts.h"
 #include "report/text.h"
 #include "rocm-perf/report.h"
@@ -33,7 +33,7 @@ static void put_document(struct rp_buf *buf, const struct rp_html_document *d)
     const char *at, *end;
 
     rp_buf_add(&text, d->text, d->bytes);
-    rp_escape_unseen(&seen, rp_buf_text(&text));
+    rp_escape_invisible(&seen, rp_buf_text(&text));
     buf->failed |= text.failed || seen.failed;
     at = rp_buf_text(&seen);
     end = at + seen.len;

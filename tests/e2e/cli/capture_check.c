@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/capture_checksums.h"
-#include "capture/capture_read.h"
+#include "trace/capture.h"
 
 static const struct rp_capture_memory *find(const struct rp_capture *capture, uint64_t at,
                                             uint64_t bytes)

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "optimize/llm/answer.h"
 #include "optimize/llm/client.h"
 #include "optimize/llm/settings.h"

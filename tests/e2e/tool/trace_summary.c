@@ -9,18 +9,18 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/trace_read.h"
+#include "trace/records.h"
 
 enum { MAX_NAMES = 256 };
 
-static const char *kernel_name(const struct rp_trace_file *file, uint32_t id)
+static const char *kernel_name(const struct rp_record_file *file, uint32_t id)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         if (records[i].kind == RP_REC_KERNEL && records[i].u.kernel.id == id)
-            return rp_trace_file_string(file, records[i].u.kernel.name_id);
+            return rp_record_file_string(file, records[i].u.kernel.name_id);
     return "?";
 }
 
@@ -42,7 +42,7 @@ static int check_kernels(const struct rp_record *records, size_t count)
 
 int main(int argc, char **argv)
 {
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
     const struct rp_record *records;
     uint64_t dispatches = 0, copies = 0, queues = 0, ends = 0, total_ns = 0;
@@ -50,11 +50,11 @@ int main(int argc, char **argv)
     uint64_t by_kernel[MAX_NAMES] = {0};
     size_t count;
 
-    if (argc != 2 || rp_trace_file_open(argv[1], &file, &err) < 0) {
+    if (argc != 2 || rp_record_file_open(argv[1], &file, &err) < 0) {
         printf("%s\n", err.text);
         return 1;
     }
-    records = rp_trace_file_records(file, &count);
+    records = rp_record_file_records(file, &count);
     for (size_t i = 0; i < count; i++) {
         const struct rp_rec_dispatch *d = &records[i].u.dispatch;
 
@@ -70,10 +70,10 @@ int main(int argc, char **argv)
         queues += records[i].kind == RP_REC_QUEUE;
         ends += records[i].kind == RP_REC_QUEUE_END;
     }
-    printf("complete: %d\n", rp_trace_file_complete(file));
-    printf("software: %d\n", (rp_trace_file_header(file)->flags & RP_TRACE_SOFTWARE) != 0);
-    printf("lost: %" PRIu64 " %" PRIu64 "\n", rp_trace_file_header(file)->lost_records,
-           rp_trace_file_header(file)->lost_dispatches);
+    printf("complete: %d\n", rp_record_file_complete(file));
+    printf("software: %d\n", (rp_record_file_header(file)->flags & RP_TRACE_SOFTWARE) != 0);
+    printf("lost: %" PRIu64 " %" PRIu64 "\n", rp_record_file_header(file)->lost_records,
+           rp_record_file_header(file)->lost_dispatches);
     printf("dispatches: %" PRIu64 "\ncopies: %" PRIu64 "\n", dispatches, copies);
     printf("queues: %" PRIu64 " destroyed: %" PRIu64 "\n", queues, ends);
     printf("total: %" PRIu64 " ns\n", total_ns);
@@ -84,6 +84,6 @@ int main(int argc, char **argv)
             printf("kernel %s: %" PRIu64 "\n", kernel_name(file, id), by_kernel[id]);
     if (check_kernels(records, count) != 0)
         return 1;
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/evaluation.h"
 #include "tune/pool.h"
 #include "tune/worker.h"

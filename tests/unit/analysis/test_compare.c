@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/schema_version.h"
+#include "base/json_read.h"
 #include "effort.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/compare.h"

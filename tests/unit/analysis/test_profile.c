@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "rocm-perf/analysis.h"
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <math.h>
 #include <setjmp.h>

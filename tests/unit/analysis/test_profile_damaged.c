@@ -1,7 +1,7 @@
 /* Rows that no sound writer makes: the store is replaced by arrays. */
 #include "base/err.h"
 #include "rocm-perf/analysis.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,14 +79,15 @@ int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
     return 0;
 }
 
-bool rp_store_ends(const struct rp_store *s, const struct rp_store_end **ret, size_t *ret_count)
+bool rp_store_corrected_ends(const struct rp_store *s, const struct rp_corrected_end **ret,
+                             size_t *ret_count)
 {
     (void)s, (void)ret, (void)ret_count;
     return false;
 }
 
-const struct rp_store_end *rp_store_end_of(const struct rp_store *s, uint32_t guid_index,
-                                           int64_t id)
+const struct rp_corrected_end *rp_store_find_corrected_end(const struct rp_store *s,
+                                                           uint32_t guid_index, int64_t id)
 {
     (void)s, (void)guid_index, (void)id;
     return NULL;

@@ -11,10 +11,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/counters.h"
 #include "rocm-perf/roofline.h"
-#include "rocm-perf/store.h"
-#include "store/csv.h"
+#include "trace/counter_set.h"
+#include "trace/csv_read.h"
+#include "trace/rocpd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 
 enum { PAGE_BYTES = 1 << 18 };
 

@@ -15,9 +15,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/numbering.h"
+#include "base/intern.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 
 static void messages_read_outside_in(void **state)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/escape.h"
+#include "base/utf8.h"
 
 #include "unit/cmocka_all.h"
 
@@ -105,7 +105,7 @@ static void json_strings(void **state)
 
     (void)state;
     check(rp_escape_json, rows, sizeof rows / sizeof *rows);
-    check(rp_escape_unseen, whole, sizeof whole / sizeof *whole);
+    check(rp_escape_invisible, whole, sizeof whole / sizeof *whole);
 }
 
 int main(void)

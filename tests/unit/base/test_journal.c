@@ -14,8 +14,10 @@
 
 #include "unit/cmocka_all.h"
 
+#include "base/journal.c"
+
 static char dir[] = "/tmp/rp-journal-XXXXXX";
-static char *path;
+static char *test_path;
 
 static unsigned folders; /* that were put on the disk */
 
@@ -34,15 +36,15 @@ static int set_up(void **state)
     strcpy(dir + strlen(dir) - 6, "XXXXXX");
     if (!mkdtemp(dir))
         return -1;
-    path = rp_path_join(dir, "journal.jsonl");
-    return path ? 0 : -1;
+    test_path = rp_path_join(dir, "journal.jsonl");
+    return test_path ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     rp_remove_tree(dir);
-    free(path);
+    free(test_path);
     return 0;
 }
 
@@ -51,7 +53,7 @@ static void add_three(void)
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal;
 
-    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
     assert_int_equal(rp_journal_add(journal, "session", NULL, json_pack("{s:i}", "a", 1), &err), 0);
     assert_int_equal(
         rp_journal_add(journal, "built", "k1", json_pack("{s:f}", "ratio", 0.1 + 0.2), &err), 0);
@@ -66,7 +68,7 @@ static struct rp_journal *resumed(uint64_t *ret_cut)
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal = NULL;
 
-    assert_int_equal(rp_journal_resume(path, &journal, ret_cut, &err), 0);
+    assert_int_equal(rp_journal_resume(test_path, &journal, ret_cut, &err), 0);
     return journal;
 }
 
@@ -77,11 +79,11 @@ static void names_are_on_the_disk_as_well(void **state)
 
     (void)state;
     folders = 0;
-    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
     assert_int_equal(folders, 1);
     assert_int_equal(rp_journal_write_head(journal, &err), 0);
     assert_int_equal(folders, 2);
-    assert_int_equal(rp_write_file(path, "", 0, &err), 0);
+    assert_int_equal(rp_write_file(test_path, "", 0, &err), 0);
     assert_int_equal(folders, 3);
     rp_journal_close(journal);
 }
@@ -117,7 +119,7 @@ static void any_torn_end_is_cut_off(void **state)
 
     (void)state;
     add_three();
-    whole = rp_read_text(path, 1 << 20);
+    whole = rp_read_text(test_path, 1 << 20);
     assert_non_null(whole);
     bytes = strlen(whole);
     first = (size_t)(strchr(whole, '\n') + 1 - whole);
@@ -132,7 +134,7 @@ static void any_torn_end_is_cut_off(void **state)
         struct rp_journal *journal;
         uint64_t cut;
 
-        assert_int_equal(rp_write_file(path, whole, length, &err), 0);
+        assert_int_equal(rp_write_file(test_path, whole, length, &err), 0);
         journal = resumed(&cut);
         assert_int_equal(rp_journal_count(journal), whole_lines);
         assert_int_equal(cut, length - kept);
@@ -152,7 +154,7 @@ static void every_changed_byte_is_found(void **state)
 
     (void)state;
     add_three();
-    whole = rp_read_text(path, 1 << 20);
+    whole = rp_read_text(test_path, 1 << 20);
     assert_non_null(whole);
     bytes = strlen(whole);
     for (last = bytes - 1; whole[last - 1] != '\n'; last--)
@@ -164,12 +166,12 @@ static void every_changed_byte_is_found(void **state)
         int rc;
 
         whole[i] ^= 4;
-        assert_int_equal(rp_write_file(path, whole, bytes, &err), 0);
+        assert_int_equal(rp_write_file(test_path, whole, bytes, &err), 0);
         whole[i] ^= 4;
-        rc = rp_journal_resume(path, &journal, &cut, &err);
+        rc = rp_journal_resume(test_path, &journal, &cut, &err);
         if (i < last - 1) { /* that one is the newline before the last line */
             assert_int_equal(rc, -RP_BAD_INPUT);
-            assert_non_null(strstr(err.text, path));
+            assert_non_null(strstr(err.text, test_path));
         } else { /* the last line cannot be told from a torn one */
             assert_int_equal(rc, 0);
             assert_int_equal(rp_journal_count(journal), i < last ? 1 : 2);
@@ -189,16 +191,16 @@ static void lines_cannot_be_left_out_or_swapped(void **state)
 
     (void)state;
     add_three();
-    whole = rp_read_text(path, 1 << 20);
+    whole = rp_read_text(test_path, 1 << 20);
     assert_non_null(whole);
     first = (size_t)(strchr(whole, '\n') + 1 - whole);
-    assert_int_equal(rp_write_file(path, whole + first, strlen(whole) - first, &err), 0);
-    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_write_file(test_path, whole + first, strlen(whole) - first, &err), 0);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     rp_buf_add(&other, whole, first);
     rp_buf_puts(&other, strchr(whole + first, '\n') + 1);
     rp_buf_add(&other, whole + first, 1);
-    assert_int_equal(rp_write_file(path, other.data, other.len, &err), 0);
-    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_write_file(test_path, other.data, other.len, &err), 0);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
 }
 
 static void is_not_begun_twice_and_is_private(void **state)
@@ -209,18 +211,18 @@ static void is_not_begun_twice_and_is_private(void **state)
 
     (void)state;
     /* One that was killed before its first record has begun nothing. */
-    assert_int_equal(rp_write_file(path, "", 0, &err), 0);
-    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    assert_int_equal(rp_write_file(test_path, "", 0, &err), 0);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
     assert_int_equal(rp_journal_count(journal), 0);
     rp_journal_close(journal);
-    unlink(path);
-    assert_false(rp_journal_is_begun(path));
+    unlink(test_path);
+    assert_false(rp_journal_is_begun(test_path));
     add_three();
-    assert_true(rp_journal_is_begun(path));
-    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+    assert_true(rp_journal_is_begun(test_path));
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--resume"));
     assert_non_null(strstr(err.text, "another -o"));
-    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(stat(test_path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
@@ -228,14 +230,14 @@ static void is_not_begun_twice_and_is_private(void **state)
 static void begins_anew_where_nothing_was_done(void **state)
 {
     static const char foreign[] = "not ours";
-    rp_autofree char *whole = NULL, *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+    rp_autofree char *whole = NULL, *head = rp_format("%s" RP_JOURNAL_HEAD, test_path);
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal;
     size_t first, second;
 
     (void)state;
     add_three();
-    whole = rp_read_text(path, 1 << 20);
+    whole = rp_read_text(test_path, 1 << 20);
     first = strcspn(whole, "\n") + 1;
     second = first + strcspn(whole + first, "\n") + 1;
     for (unsigned i = 0; i < 8; i++) {
@@ -243,29 +245,29 @@ static void begins_anew_where_nothing_was_done(void **state)
             (const size_t[]){0, 1, 50, first - 1, first, first + 1, second - 1, second}[i];
         const bool begun = bytes == second;
 
-        assert_int_equal(rp_write_file(path, whole, bytes, &err), 0);
-        assert_int_equal(rp_journal_is_begun(path), begun);
+        assert_int_equal(rp_write_file(test_path, whole, bytes, &err), 0);
+        assert_int_equal(rp_journal_is_begun(test_path), begun);
         if (begun) {
-            assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+            assert_int_equal(rp_journal_create(test_path, &journal, &err), -RP_USAGE);
             continue;
         }
-        assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+        assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
         assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
         assert_int_equal(rp_journal_count(journal), 1);
         rp_journal_close(journal);
     }
     /* a session that has ended, and something else, are left alone */
-    assert_int_equal(rp_write_file(path, whole, first, &err), 0);
+    assert_int_equal(rp_write_file(test_path, whole, first, &err), 0);
     assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
-    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), -RP_USAGE);
     unlink(head);
-    assert_int_equal(rp_write_file(path, foreign, strlen(foreign), &err), 0);
-    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_USAGE);
+    assert_int_equal(rp_write_file(test_path, foreign, strlen(foreign), &err), 0);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), -RP_USAGE);
 }
 
 static void text_is(const char *bytes, size_t count, const char *expected)
 {
-    json_t *text = rp_journal_text(bytes, count);
+    json_t *text = rp_journal_string(bytes, count);
 
     assert_non_null(text);
     assert_string_equal(json_string_value(text), expected);
@@ -275,7 +277,7 @@ static void text_is(const char *bytes, size_t count, const char *expected)
 /** An end that is missing looks like a session that was killed, but for the head. */
 static void a_missing_end_is_found_by_the_head(void **state)
 {
-    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, test_path);
     rp_autofree char *whole = NULL;
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal;
@@ -293,26 +295,26 @@ static void a_missing_end_is_found_by_the_head(void **state)
     assert_int_equal(rp_journal_count(journal), 4);
     rp_journal_close(journal);
 
-    whole = rp_read_text(path, 1 << 20);
+    whole = rp_read_text(test_path, 1 << 20);
     for (unsigned lines = 0; lines < 3; lines++) {
         const char *end = whole;
 
         for (unsigned i = 0; i < lines; i++)
             end = strchr(end, '\n') + 1;
-        assert_int_equal(rp_write_file(path, whole, (size_t)(end - whole), &err), 0);
-        assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+        assert_int_equal(rp_write_file(test_path, whole, (size_t)(end - whole), &err), 0);
+        assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
         assert_non_null(strstr(err.text, "its end is missing"));
     }
     /* Another journal, whole in itself. */
-    unlink(path);
-    assert_int_equal(rp_journal_create(path, &journal, &err), 0);
+    unlink(test_path);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
     rp_journal_close(journal);
-    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "record 3 is another one"));
     assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
-    assert_int_equal(rp_journal_resume(path, &journal, &cut, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "is damaged"));
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/offload_bundle.h"
+#include "trace/offload_bundle.h"
 
 #include "unit/cmocka_all.h"
 

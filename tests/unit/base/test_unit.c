@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/unit.h"
+#include "base/units.h"
 
 #include "unit/cmocka_all.h"
 
@@ -12,7 +12,7 @@ static struct rp_unit column(enum rp_unit_kind kind, const double *values, size_
     struct rp_unit_span span = {0};
 
     for (size_t i = 0; i < count; i++)
-        rp_unit_see(&span, values[i]);
+        rp_unit_span_add(&span, values[i]);
     return rp_unit_of(kind, span, true);
 }
 
@@ -111,14 +111,14 @@ static void figures_that_are_compared_are_told_apart(void **state)
     struct rp_unit unit;
 
     (void)state;
-    rp_unit_see_both(&span, 3500120.5, 3500240);
+    rp_unit_span_add_both(&span, 3500120.5, 3500240);
     unit = rp_unit_of(RP_UNIT_TIME, span, false);
     assert_string_equal(rp_unit_number(unit, 3500120.5).text, "3.50012");
     assert_string_equal(rp_unit_number(unit, 3500240).text, "3.50024");
-    rp_unit_see_both(&same, 3500000, 3500000);
+    rp_unit_span_add_both(&same, 3500000, 3500000);
     assert_string_equal(rp_unit_number(rp_unit_of(RP_UNIT_TIME, same, false), 3500000).text,
                         "3.500");
-    rp_unit_see_both(&close, 1.5, 1.5 + 1e-12);
+    rp_unit_span_add_both(&close, 1.5, 1.5 + 1e-12);
     assert_string_equal(rp_unit_number(rp_unit_of(RP_UNIT_TIME, close, false), 1.5).text,
                         "1.500000");
 }
@@ -162,7 +162,7 @@ static void the_locale_says_whether_there_is_more_than_ascii(void **state)
         set_or_not("LC_ALL", cases[i].all);
         set_or_not("LC_CTYPE", cases[i].ctype);
         set_or_not("LANG", cases[i].lang);
-        assert_int_equal(rp_unit_is_utf8(), cases[i].utf8);
+        assert_int_equal(rp_locale_is_utf8(), cases[i].utf8);
     }
 }
 

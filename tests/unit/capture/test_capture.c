@@ -18,11 +18,8 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_checksums.h"
-#include "capture/capture_files.h"
-#include "capture/capture_read.h"
-#include "capture/snapshot_feed.h"
 #include "effort.h"
+#include "trace/capture.h"
 #include "unit/cmocka_all.h"
 
 enum { PAGE = RP_PAGE_BYTES, REGIONS = 5 };
@@ -80,7 +77,7 @@ static bool wants_all(const char *symbol, const char *name, void *data)
 
 static const char *const command[] = {"./app", "\xff odd", NULL};
 
-static const struct rp_snapshot_wishes wishes = {
+static const struct rp_snapshot_request wishes = {
     .folder = folder,
     .origin = {.command = command, .version = "1.2.3"},
     .name = same_name,
@@ -713,7 +710,7 @@ static void nonsense_is_refused(void **state)
         {RP_SNAPSHOT_PAGES, page, sizeof page, 0, NULL, 0},
         {RP_SNAPSHOT_PAGES, page, sizeof page - 1, RP_SNAPSHOT_REGION, &region, sizeof region},
         {RP_SNAPSHOT_PAGES, far, sizeof far, RP_SNAPSHOT_REGION, &region, sizeof region},
-        {RP_SNAPSHOT_PASSED, page, 39, 0, NULL, 0},
+        {RP_SNAPSHOT_FILTERED, page, 39, 0, NULL, 0},
         {RP_SNAPSHOT_WAITS, page, 16, RP_SNAPSHOT_DECLINED, "no", 2},
         {RP_SNAPSHOT_WAITS, page, 15, 0, NULL, 0},
         {RP_SNAPSHOT_UNMAPPED, &empty, sizeof empty, 0, NULL, 0},

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/capture_checksums.h"
+#include "trace/capture.h"
 #include "unit/cmocka_all.h"
 
 static char work[64], folder[80];

@@ -11,9 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "capture/code_contents.h"
-#include "capture/code_elf.h"
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 
 /* --- a code object, put together piece by piece ---------------------------------------------- */
 
@@ -385,7 +383,7 @@ struct overlap {
 static uint64_t hash_of_overlap(const struct overlap *c, unsigned type, uint64_t changed)
 {
     struct object *o = &the_object;
-    struct rp_code_contents *contents;
+    struct rp_code_identity *contents;
     struct rp_code_elf elf;
     uint64_t hash;
 
@@ -398,10 +396,10 @@ static uint64_t hash_of_overlap(const struct overlap *c, unsigned type, uint64_t
     add_address_of(o, CODE_AT + 20, TABLE_AT + c->meant[1]);
     o->bytes[TABLE_AT + changed] = 1;
     close_object(o, &elf);
-    contents = rp_code_contents_open(o->bytes, sizeof o->bytes);
+    contents = rp_code_identity_open(o->bytes, sizeof o->bytes);
     assert_non_null(contents);
-    hash = rp_code_contents_hash(contents, "k.kd");
-    rp_code_contents_free(contents);
+    hash = rp_code_identity_hash(contents, "k.kd");
+    rp_code_identity_free(contents);
     return hash;
 }
 
@@ -448,7 +446,7 @@ static void damaged_files_are_survived(void **state)
     for (unsigned i = 0; i < 20000; i++) {
         struct rp_code_functions f;
         struct rp_code_kernel k;
-        struct rp_code_contents *contents;
+        struct rp_code_identity *contents;
         struct rp_err err = RP_ERR_INIT;
         size_t size = FILE_BYTES;
 
@@ -467,10 +465,10 @@ static void damaged_files_are_survived(void **state)
             rp_code_functions_free(&f);
         if (rp_code_kernel_read(copy, size, "b.kd", &k, NULL, &err) == 0)
             rp_code_kernel_free(&k);
-        contents = rp_code_contents_open(copy, size);
+        contents = rp_code_identity_open(copy, size);
         if (contents)
-            rp_code_contents_hash(contents, "a.kd");
-        rp_code_contents_free(contents);
+            rp_code_identity_hash(contents, "a.kd");
+        rp_code_identity_free(contents);
     }
     free(copy);
 }

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "capture/trace_read.h"
+#include "trace/records.h"
 
 enum { MAX_RECORDS = 16 };
 
@@ -83,22 +83,22 @@ static size_t image_bytes(const struct image *image)
 static void sound_file(void **state)
 {
     const struct image image = sound();
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
     size_t count;
     const struct rp_record *records;
 
     (void)state;
-    assert_int_equal(rp_trace_file_parse("t", &image, image_bytes(&image), &file, &err), 0);
-    assert_true(rp_trace_file_complete(file));
-    records = rp_trace_file_records(file, &count);
+    assert_int_equal(rp_record_file_parse("t", &image, image_bytes(&image), &file, &err), 0);
+    assert_true(rp_record_file_complete(file));
+    records = rp_record_file_records(file, &count);
     assert_int_equal(count, image.header.committed_records);
     assert_memory_equal(records, image.records, count * sizeof(*records));
-    assert_string_equal(rp_trace_file_string(file, 1), "gfx942");
-    assert_int_equal(strlen(rp_trace_file_string(file, 2)), 150);
-    assert_string_equal(rp_trace_file_string(file, 0), "");
-    assert_string_equal(rp_trace_file_string(file, 3), "");
-    rp_trace_file_close(file);
+    assert_string_equal(rp_record_file_string(file, 1), "gfx942");
+    assert_int_equal(strlen(rp_record_file_string(file, 2)), 150);
+    assert_string_equal(rp_record_file_string(file, 0), "");
+    assert_string_equal(rp_record_file_string(file, 3), "");
+    rp_record_file_close(file);
 }
 
 /* A process can die anywhere: every length from the header on is read as far as it goes. */
@@ -109,9 +109,9 @@ static void cut_anywhere(void **state)
 
     (void)state;
     for (size_t size = 0; size < whole; size += 16) {
-        struct rp_trace_file *file = NULL;
+        struct rp_record_file *file = NULL;
         struct rp_err err = RP_ERR_INIT;
-        int status = rp_trace_file_parse("cut", &image, size, &file, &err);
+        int status = rp_record_file_parse("cut", &image, size, &file, &err);
         size_t count;
 
         if (size < sizeof(image.header)) {
@@ -119,10 +119,10 @@ static void cut_anywhere(void **state)
             continue;
         }
         assert_int_equal(status, 0);
-        rp_trace_file_records(file, &count);
+        rp_record_file_records(file, &count);
         assert_int_equal(count, (size - sizeof(image.header)) / sizeof(struct rp_record));
-        assert_false(rp_trace_file_complete(file));
-        rp_trace_file_close(file);
+        assert_false(rp_record_file_complete(file));
+        rp_record_file_close(file);
     }
 }
 
@@ -141,14 +141,14 @@ static void incomplete_when_something_is_missing(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct image image = sound();
-        struct rp_trace_file *file = NULL;
+        struct rp_record_file *file = NULL;
 
         image.header.flags = rows[i].flags;
         image.header.lost_records = rows[i].lost_records;
         image.header.lost_dispatches = rows[i].lost_dispatches;
-        assert_int_equal(rp_trace_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
-        assert_false(rp_trace_file_complete(file));
-        rp_trace_file_close(file);
+        assert_int_equal(rp_record_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
+        assert_false(rp_record_file_complete(file));
+        rp_record_file_close(file);
     }
 }
 
@@ -156,23 +156,23 @@ static void unaligned_memory(void **state)
 {
     const struct image image = sound();
     char *bytes = malloc(image_bytes(&image) + 1);
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
 
     (void)state;
     memcpy(bytes + 1, &image, image_bytes(&image));
-    assert_int_equal(rp_trace_file_parse("t", bytes + 1, image_bytes(&image), &file, NULL), 0);
-    assert_string_equal(rp_trace_file_string(file, 1), "gfx942");
-    rp_trace_file_close(file);
+    assert_int_equal(rp_record_file_parse("t", bytes + 1, image_bytes(&image), &file, NULL), 0);
+    assert_string_equal(rp_record_file_string(file, 1), "gfx942");
+    rp_record_file_close(file);
     free(bytes);
 }
 
 /* Each damage is refused with a message that names file, record and fault. */
 static void expect_damage(const struct image *image, const char *message)
 {
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_trace_file_parse("file", image, image_bytes(image), &file, &err),
+    assert_int_equal(rp_record_file_parse("file", image, image_bytes(image), &file, &err),
                      -RP_BAD_INPUT);
     assert_null(file);
     assert_string_equal(err.text, message);
@@ -230,7 +230,7 @@ static void damage(void **state)
 static void references_to_lost_records(void **state)
 {
     struct image image = sound();
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     size_t count;
 
     (void)state;
@@ -239,10 +239,10 @@ static void references_to_lost_records(void **state)
     image.records[7].u.dispatch.kernel_id = 2;
     image.records[7].u.dispatch.queue_index = 1;
     image.records[9].u.queue.index = 5;
-    assert_int_equal(rp_trace_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
-    assert_false(rp_trace_file_complete(file));
-    assert_int_equal(rp_trace_file_records(file, &count)[7].u.dispatch.kernel_id, 2);
-    rp_trace_file_close(file);
+    assert_int_equal(rp_record_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
+    assert_false(rp_record_file_complete(file));
+    assert_int_equal(rp_record_file_records(file, &count)[7].u.dispatch.kernel_id, 2);
+    rp_record_file_close(file);
 
     image.records[3].u.agent.uuid_id = 3;
     expect_damage(&image, "file: record 3: agent refers to an unknown string");
@@ -256,14 +256,14 @@ static void references_to_lost_records(void **state)
 
 static void files_that_are_none(void **state)
 {
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    assert_int_equal(rp_trace_file_open("/nowhere/x", &file, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_record_file_open("/nowhere/x", &file, &err), -RP_ENVIRONMENT);
     assert_string_equal(err.text, "/nowhere/x: No such file or directory");
-    assert_int_equal(rp_trace_file_open("/", &file, &err), -RP_BAD_INPUT);
-    assert_int_equal(rp_trace_file_open("/dev/null", &file, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_record_file_open("/", &file, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_record_file_open("/dev/null", &file, &err), -RP_BAD_INPUT);
 }
 
 int main(void)

@@ -10,13 +10,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "capture/timing_version.h"
 #include "collect/device_identity.h"
 #include "collect/elf_needs.h"
 #include "collect/environment.h"
 #include "collect/hipcc.h"
 #include "collect/launch.h"
 #include "collect/result_dir.h"
+#include "trace/records.h"
 
 struct scratch {
     char dir[64];

@@ -22,7 +22,7 @@
 #include "collect/snapshot_server.h"
 
 static char work[64], folder[80], path[80];
-static struct rp_snapshot_wishes wishes = {.folder = folder, .origin = {.version = "0"}};
+static struct rp_snapshot_request wishes = {.folder = folder, .origin = {.version = "0"}};
 static const uint64_t numbers[] = {3, 5};
 static const struct rp_snapshot_wanted wanted = {.kernel_regex = "add",
                                                  .selection = {.mode = RP_SNAPSHOT_NUMBERS,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/exec/guard.h"
 #include "device/exec/threads.h"
 #include "device/timing/model.h"
@@ -109,14 +109,14 @@ bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, doub
 }
 
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
-                               const struct rp_threads_wish *wish, rp_threads_tell tell)
+                               const struct rp_threads_request *wish, rp_threads_tell tell)
 {
     (void)d, (void)arch, (void)wish, (void)tell;
     fake_exec.watched++;
 }
 
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
-                      const struct rp_threads_wish *wish, uint64_t start_ticks, void **ret_bytes,
+                      const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count)
 {
     uint64_t *bytes = malloc(2 * sizeof *bytes);

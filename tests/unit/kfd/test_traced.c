@@ -7,12 +7,12 @@
 #include "device/kfd/traced.h"
 #include "fake_exec.h"
 
-static const struct rp_threads_wish third = {.cu = 3, .engines = 1, .simds = 0xf, .rows = 100};
+static const struct rp_threads_request third = {.cu = 3, .engines = 1, .simds = 0xf, .rows = 100};
 
 static void a_wish_is_met_once(void **state)
 {
     struct rp_trace_requests traced;
-    struct rp_threads_wish wish = {0};
+    struct rp_threads_request wish = {0};
 
     (void)state;
     rp_traced_init(&traced);
@@ -30,7 +30,7 @@ static void a_wish_is_met_once(void **state)
 static void wishes_for_one_signal_are_met_in_order(void **state)
 {
     struct rp_trace_requests traced;
-    struct rp_threads_wish first = third, wish;
+    struct rp_threads_request first = third, wish;
 
     (void)state;
     first.cu = 1;
@@ -48,7 +48,7 @@ static void wishes_for_one_signal_are_met_in_order(void **state)
 static void a_trace_is_taken_by_signal_and_times(void **state)
 {
     struct rp_trace_requests traced;
-    struct rp_threads_wish wish;
+    struct rp_threads_request wish;
     uint64_t *words;
     void *bytes;
     size_t count;

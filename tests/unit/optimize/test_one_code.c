@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include "unit/cmocka_all.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/code_metadata.h"
 #include "replay/abi_gate.h"
 #include "replay/bundle.h"
+#include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
 #define TEXT(s) ((struct rp_code_text){.at = (s), .bytes = sizeof(s) - 1})

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "capture/code_metadata.h"
+#include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
 static void each_way_has_fewer(void **state)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/code_metadata.h"
 #include "replay/hidden_args.h"
 #include "replay/replay.h"
+#include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
 enum { AT = 16, BYTES = 64 };

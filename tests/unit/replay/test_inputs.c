@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "capture/page_file.h"
 #include "replay/addresses.h"
 #include "replay/inputs.h"
 #include "replay/replay.h"
+#include "trace/capture_pages.h"
 #include "unit/cmocka_all.h"
 
 #define LOW  0x7f0000000000u

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "capture/snapshot.h"
 #include "replay/packets.h"
+#include "trace/capture_stream.h"
 #include "unit/cmocka_all.h"
 
 /* Fields of a header by the HSA specification: 8 bits type, 1 barrier, 2 acquire, 2 release. */

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "capture/snapshot.h"
 #include "replay/places.h"
+#include "trace/capture_stream.h"
 #include "unit/cmocka_all.h"
 
 enum { REGIONS = 6 };

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "capture/code_metadata.h"
 #include "replay/addresses.h"
 #include "replay/replay.h"
+#include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
 #define KIND(t)                                                                                    \

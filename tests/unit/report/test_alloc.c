@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "rocm-perf/dag.h"
-#include "rocm-perf/store.h"
 #include "rocm-perf/timeline.h"
+#include "trace/rocpd.h"
 
 #include <jansson.h>
 
@@ -105,14 +105,15 @@ int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
     return fn(ctx, &row, err);
 }
 
-bool rp_store_ends(const struct rp_store *s, const struct rp_store_end **ret, size_t *ret_count)
+bool rp_store_corrected_ends(const struct rp_store *s, const struct rp_corrected_end **ret,
+                             size_t *ret_count)
 {
     (void)s, (void)ret, (void)ret_count;
     return false;
 }
 
-const struct rp_store_end *rp_store_end_of(const struct rp_store *s, uint32_t guid_index,
-                                           int64_t id)
+const struct rp_corrected_end *rp_store_find_corrected_end(const struct rp_store *s,
+                                                           uint32_t guid_index, int64_t id)
 {
     (void)s, (void)guid_index, (void)id;
     return NULL;

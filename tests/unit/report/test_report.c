@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/text.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 #include <jansson.h>
 

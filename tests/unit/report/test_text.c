@@ -179,10 +179,10 @@ static void numbers_have_fixed_decimals(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_string_equal(rp_text_fixed(rows[i].value, rows[i].decimals).text, rows[i].out);
+        assert_string_equal(rp_number_fixed(rows[i].value, rows[i].decimals).text, rows[i].out);
     }
-    assert_string_equal(rp_text_fixed(INFINITY, 2).text, "huge");
-    assert_string_equal(rp_text_fixed(NAN, 2).text, "?");
+    assert_string_equal(rp_number_fixed(INFINITY, 2).text, "huge");
+    assert_string_equal(rp_number_fixed(NAN, 2).text, "?");
     assert_true(rp_text_round6(0.12345678) == 0.123457);
     assert_true(rp_text_round6(DBL_MAX) == DBL_MAX);
 }
@@ -202,8 +202,8 @@ static void a_change_of_nothing_has_no_sign(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++)
-        assert_string_equal(rp_text_signed(rows[i].value, rows[i].decimals).text, rows[i].out);
-    assert_string_equal(rp_text_signed(NAN, 2).text, "?");
+        assert_string_equal(rp_number_signed(rows[i].value, rows[i].decimals).text, rows[i].out);
+    assert_string_equal(rp_number_signed(NAN, 2).text, "?");
 }
 
 static void runs_without_a_time_are_said(void **state)

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "rocm-perf/store.h"
+#include "trace/rocpd.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/counters.h"
-#include "store/csv.h"
+#include "trace/counter_set.h"
+#include "trace/csv_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "kit.h"
-#include "rocm-perf/history.h"
+#include "trace/history_db.h"
 
 static double runs[] = {1.1, 0.30000000000000004, 3};
 static struct rp_history_times times[] = {

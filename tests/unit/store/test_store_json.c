@@ -3,8 +3,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_read.h"
 #include "base/path.h"
-#include "store/json_cut.h"
+#include "trace/json_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +24,15 @@ static const char *put(const char *name, const char *text)
 /* The first value of the file as it is handed over; NULL: refused, with the reason in err. */
 static char *first_value(const char *text, struct rp_err *err)
 {
-    struct rp_json_cut *cut = calloc(1, sizeof *cut);
+    struct rp_json_stream *cut = calloc(1, sizeof *cut);
     const struct rp_buf *value;
     char *ret = NULL;
 
     cut->fd = -1;
-    assert_int_equal(rp_json_cut_open(cut, put("value.json", text), 0, err), 0);
-    if (rp_json_cut_value(cut, &value, err) == 0)
+    assert_int_equal(rp_json_stream_open(cut, put("value.json", text), 0, err), 0);
+    if (rp_json_stream_value(cut, &value, err) == 0)
         ret = strdup(rp_buf_text(value));
-    rp_json_cut_close(cut);
+    rp_json_stream_close(cut);
     free(cut);
     return ret;
 }
@@ -155,7 +156,7 @@ static void check_trace(struct rp_store *s)
 /* Parts in an unusual order, and every value at the seam of two blocks once. */
 static void test_seams(void **state)
 {
-    enum { BLOCK = sizeof((struct rp_json_cut *)NULL)->block };
+    enum { BLOCK = sizeof((struct rp_json_stream *)NULL)->block };
 
     (void)state;
     for (size_t at = 0; at <= sizeof trace; at += 2) {

@@ -3,12 +3,14 @@
 #include "kit.h"
 
 #include "base/buf.h"
-#include "store/json_cut.h"
-#include "store/json_fields.h"
+#include "base/json_read.h"
+#include "trace/json_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/json_read.c"
 
 static uint64_t draw(uint64_t *state)
 {
@@ -21,7 +23,7 @@ static uint64_t draw(uint64_t *state)
 /* The first value of the text, as everything but plain records is read; NULL: it is no JSON. */
 static json_t *by_jansson(const char *text)
 {
-    struct rp_json_cut *cut = calloc(1, sizeof *cut);
+    struct rp_json_stream *cut = calloc(1, sizeof *cut);
     struct rp_err err = RP_ERR_INIT;
     const char *path = kit_path("value.json");
     const struct rp_buf *value;
@@ -29,10 +31,10 @@ static json_t *by_jansson(const char *text)
 
     cut->fd = -1;
     kit_write_file(path, text, strlen(text));
-    assert_int_equal(rp_json_cut_open(cut, path, 0, &err), 0);
-    if (rp_json_cut_value(cut, &value, &err) == 0)
+    assert_int_equal(rp_json_stream_open(cut, path, 0, &err), 0);
+    if (rp_json_stream_value(cut, &value, &err) == 0)
         ret = rp_json_parse(value, &err);
-    rp_json_cut_close(cut);
+    rp_json_stream_close(cut);
     free(cut);
     return ret;
 }

@@ -3,7 +3,7 @@
 #include "kit.h"
 
 #include "base/cleanup.h"
-#include "rocm-perf/counters.h"
+#include "trace/counter_set.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/leaves.h"
-#include "store/plan.h"
-#include "store/sqlerr.h"
+#include "trace/sqlite_file.h"
+#include "trace/sqlite_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

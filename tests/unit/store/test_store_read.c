@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/probe.h"
+#include "trace/sqlite_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,13 +3,14 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/idset.h"
-#include "store/names.h"
-#include "store/text.h"
-#include "store/utf8.h"
+#include "base/intern.h"
+#include "base/utf8.h"
+#include "trace/rocpd_write.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "trace/rocpd_write.c"
 
 #define BAD "\xef\xbf\xbd"
 
@@ -42,17 +43,17 @@ static void test_utf8(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rp_autobuf out = {0};
         size_t len = strlen(cases[i].text);
-        rp_utf8_mend(&out, cases[i].text, len);
+        rp_utf8_fix(&out, cases[i].text, len);
         assert_string_equal(rp_buf_text(&out), cases[i].mended);
-        assert_int_equal(rp_utf8_valid(cases[i].text, len),
+        assert_int_equal(rp_utf8_is_valid(cases[i].text, len),
                          strcmp(cases[i].text, cases[i].mended) == 0);
-        assert_true(rp_utf8_valid(rp_buf_text(&out), out.len));
+        assert_true(rp_utf8_is_valid(rp_buf_text(&out), out.len));
     }
 }
 
 static void test_names(void **state)
 {
-    struct rp_names names = {0};
+    struct rp_string_ids names = {0};
     char text[32];
     bool is_new;
 
@@ -60,13 +61,13 @@ static void test_names(void **state)
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 1000; i++) {
             snprintf(text, sizeof text, "name %d", i);
-            assert_int_equal(rp_names_id(&names, text, &is_new), i + 1);
+            assert_int_equal(rp_string_ids_add(&names, text, &is_new), i + 1);
             assert_int_equal(is_new, round == 0);
         }
-    assert_int_equal(rp_names_id(&names, "", &is_new), 1001);
+    assert_int_equal(rp_string_ids_add(&names, "", &is_new), 1001);
     assert_true(is_new);
-    rp_names_free(&names);
-    rp_names_free(&names);
+    rp_string_ids_free(&names);
+    rp_string_ids_free(&names);
 }
 
 static void test_idset(void **state)
@@ -78,7 +79,7 @@ static void test_idset(void **state)
     (void)state;
     assert_false(rp_idset_has(&set, 5));
     for (int64_t i = 0; i < 500; i++)
-        assert_true(rp_idset_need(&set, i * 0x100000001));
+        assert_true(rp_idset_refer(&set, i * 0x100000001));
     for (int64_t i = 0; i < 500; i++)
         if (i % 100 != 7)
             assert_true(rp_idset_put(&set, i * 0x100000001));
@@ -94,24 +95,24 @@ static void test_idset(void **state)
 
 static void test_text(void **state)
 {
-    struct rp_text text = {.limit_bytes = 1 << 20};
+    struct rp_string_pool text = {.limit_bytes = 1 << 20};
     rp_autofree char *big = calloc(1, 300000);
     const char *first;
 
     (void)state;
-    first = rp_text_add(&text, "one", 3);
-    assert_string_equal(rp_text_add(&text, "cut\0off", 7), "cut");
-    assert_string_equal(rp_text_add(&text, "x\xff", 2), "x" BAD);
+    first = rp_string_pool_add(&text, "one", 3);
+    assert_string_equal(rp_string_pool_add(&text, "cut\0off", 7), "cut");
+    assert_string_equal(rp_string_pool_add(&text, "x\xff", 2), "x" BAD);
     memset(big, 'a', 300000);
     for (int i = 0; i < 3; i++) {
         big[0] = (char)('b' + i);
-        assert_non_null(rp_text_add(&text, big, 300000));
+        assert_non_null(rp_string_pool_add(&text, big, 300000));
     }
     big[0] = 'e';
-    assert_null(rp_text_add(&text, big, 300000));
-    assert_ptr_equal(rp_text_add(&text, "one", 3), first); /* once is enough */
+    assert_null(rp_string_pool_add(&text, big, 300000));
+    assert_ptr_equal(rp_string_pool_add(&text, "one", 3), first); /* once is enough */
     assert_string_equal(first, "one");
-    rp_text_free(&text);
+    rp_string_pool_free(&text);
 }
 
 int main(void)

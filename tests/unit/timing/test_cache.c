@@ -27,8 +27,8 @@ static const struct rp_cache_shape shape = {
 };
 
 /* Groups of one wave, which accesses LINES lines one after the other, so many times over. */
-static struct rp_wave_record *record_of(uint64_t groups, uint32_t lines, unsigned times, uint8_t flags,
-                                   unsigned sectors)
+static struct rp_wave_record *record_of(uint64_t groups, uint32_t lines, unsigned times,
+                                        uint8_t flags, unsigned sectors)
 {
     const struct rp_rec_plan plan = {
         .group_count = groups, .stride = 1, .count = groups, .steps_limit = 1 << 20};

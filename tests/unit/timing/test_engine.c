@@ -5,7 +5,7 @@
  */
 #include "machine.h"
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/exec/wave.h"
 #include "device/timing/wave_counters.h"
 

@@ -15,7 +15,7 @@ static const struct rp_arch *mi300x(void)
     return rp_arch_find("gfx942");
 }
 
-static struct rp_threads trace(struct made *m, struct rp_threads_wish wish)
+static struct rp_threads trace(struct made *m, struct rp_threads_request wish)
 {
     struct rp_threads t;
     struct rp_timing_stats stats;
@@ -29,7 +29,7 @@ static struct rp_threads trace(struct made *m, struct rp_threads_wish wish)
     return t;
 }
 
-static const struct rp_threads_wish everything = {
+static const struct rp_threads_request everything = {
     .cu = RP_THREADS_ANY_CU, .engines = UINT32_MAX, .simds = 0xf, .rows = UINT32_MAX};
 
 /* What must hold of any trace: rows in order within their waves, every begin with its end. */
@@ -210,7 +210,7 @@ static void engines_and_compute_units_are_chosen(void **state)
             made_step(made_wave(m, g, i), end);
         }
     struct rp_threads t = trace(
-        m, (struct rp_threads_wish){
+        m, (struct rp_threads_request){
                .cu = 9, .engines = 1u << 0 | 1u << 3 | 1u << 29, .simds = 0xf, .rows = UINT32_MAX});
     check(&t);
     /* 38 CUs: ten on the first two engines of a die, nine on the others */
@@ -219,7 +219,7 @@ static void engines_and_compute_units_are_chosen(void **state)
     assert_int_equal(t.wave_count, 4);
     assert_int_equal(t.event_count, 2 * 2 * (10 + 9 + 10));
     rp_threads_release(&t);
-    t = trace(m, (struct rp_threads_wish){
+    t = trace(m, (struct rp_threads_request){
                      .cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 2, .rows = UINT32_MAX});
     check(&t);
     assert_int_equal(waves_on(&t, 0, 1), t.wave_count); /* 1, when there are waves */
@@ -276,7 +276,7 @@ static void a_full_trace_cuts_all_waves(void **state)
             made_step(made_wave(m, 0, i), valu);
         made_step(made_wave(m, 0, i), end);
     }
-    struct rp_threads_wish few = everything;
+    struct rp_threads_request few = everything;
     few.rows = 30;
     struct rp_threads t = trace(m, few);
     check(&t);

@@ -1,7 +1,7 @@
 /* Counters of units through time: of records made by hand, of which the answer is known. */
 #include "machine.h"
 
-#include "arch/device_counters.h"
+#include "arch/hardware_counters.h"
 #include "device/exec/wave.h"
 #include "device/timing/wave_counters.h"
 

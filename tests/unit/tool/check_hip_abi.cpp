@@ -1,12 +1,12 @@
 // Compiled with the installed ROCm headers by test_abi: what src/tool/hip_abi.h and
-// src/capture/hip_calls.def say about the reports of the HIP runtime must be what its headers say.
+// src/trace/hip_calls.def say about the reports of the HIP runtime must be what its headers say.
 // It is only compiled, never run.
 #include <cstddef>
 #include <hip/hip_runtime_api.h>
 #include <hip/amd_detail/hip_prof_str.h>
 
 extern "C" {
-#include "capture/records.h"
+#include "trace/records.h"
 }
 
 // hip_api_trace_data_t stands in no installed header; its first member does.
@@ -31,7 +31,7 @@ static_assert(HIP_API_ID_LAST < 1024, "RP_HIP_OPERATIONS");
                           offsetof(hip_api_data_t, args) + (off) &&                                \
                       sizeof(((hip_api_data_t *)0)->args.call.name) == BYTES_RP_HIP_##form,        \
                   #call ": " #name);
-#include "capture/hip_calls.def"
+#include "trace/hip_calls.def"
 
 // Where src/tool/hip_launches.def finds function, geometry and dynamic LDS.
 #define AT(call, member, off)                                                                      \

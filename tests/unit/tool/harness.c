@@ -16,9 +16,9 @@ char tool_folder[64];
 
 /* --- the trace ----------------------------------------------------------------------------- */
 
-struct rp_trace_file *read_trace(void)
+struct rp_record_file *read_trace(void)
 {
-    struct rp_trace_file *file = NULL;
+    struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
     char pattern[96];
     glob_t found;
@@ -26,16 +26,16 @@ struct rp_trace_file *read_trace(void)
     snprintf(pattern, sizeof(pattern), "%s/*.rptrace", tool_folder);
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     assert_int_equal(found.gl_pathc, 1);
-    if (rp_trace_file_open(found.gl_pathv[0], &file, &err) < 0)
+    if (rp_record_file_open(found.gl_pathv[0], &file, &err) < 0)
         fail_msg("%s", err.text);
     globfree(&found);
     return file;
 }
 
-const struct rp_record *nth(const struct rp_trace_file *file, uint32_t kind, size_t n)
+const struct rp_record *nth(const struct rp_record_file *file, uint32_t kind, size_t n)
 {
     size_t count;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         if (records[i].kind == kind && n-- == 0)
@@ -43,10 +43,10 @@ const struct rp_record *nth(const struct rp_trace_file *file, uint32_t kind, siz
     return NULL;
 }
 
-size_t count_kind(const struct rp_trace_file *file, uint32_t kind)
+size_t count_kind(const struct rp_record_file *file, uint32_t kind)
 {
     size_t count, n = 0;
-    const struct rp_record *records = rp_trace_file_records(file, &count);
+    const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         n += records[i].kind == kind;
@@ -55,19 +55,19 @@ size_t count_kind(const struct rp_trace_file *file, uint32_t kind)
 
 size_t recorded(uint32_t kind)
 {
-    struct rp_trace_file *file = read_trace();
+    struct rp_record_file *file = read_trace();
     size_t n = count_kind(file, kind);
 
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     return n;
 }
 
 struct rp_trace_header header_now(void)
 {
-    struct rp_trace_file *file = read_trace();
-    struct rp_trace_header header = *rp_trace_file_header(file);
+    struct rp_record_file *file = read_trace();
+    struct rp_trace_header header = *rp_record_file_header(file);
 
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     return header;
 }
 

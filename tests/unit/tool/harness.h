@@ -2,8 +2,8 @@
 #ifndef RP_TEST_TOOL_HARNESS_H
 #define RP_TEST_TOOL_HARNESS_H
 
-#include "capture/trace_read.h"
 #include "fake_hsa.h"
+#include "trace/records.h"
 
 bool OnLoad(void *table, uint64_t version, uint64_t failed, const char *const *names);
 void OnUnload(void);
@@ -14,10 +14,10 @@ void OnUnload(void);
 /** Where the collector writes: made by tool_load, removed by tool_unload. */
 extern char tool_folder[64];
 
-struct rp_trace_file *read_trace(void);
+struct rp_record_file *read_trace(void);
 /** The n-th record of a kind, or NULL. */
-const struct rp_record *nth(const struct rp_trace_file *file, uint32_t kind, size_t n);
-size_t count_kind(const struct rp_trace_file *file, uint32_t kind);
+const struct rp_record *nth(const struct rp_record_file *file, uint32_t kind, size_t n);
+size_t count_kind(const struct rp_record_file *file, uint32_t kind);
 size_t recorded(uint32_t kind);
 struct rp_trace_header header_now(void);
 

@@ -15,9 +15,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "capture/records.h"
 #include "collect/builtin.h"
-#include "rocm-perf/store.h"
+#include "trace/records.h"
+#include "trace/rocpd.h"
 
 RP_DEFINE_CLEANUP(struct rp_store, rp_store_close)
 #define autostore rp_cleanup(rp_cleanup_rp_store_close) struct rp_store
@@ -505,15 +505,15 @@ static void modelled_times_say_what_they_are_from(void **state)
     char got[512] = "";
 
     (void)state;
-    add(&image, RP_REC_REPLAY)->u.replay = (struct rp_rec_replay){.dispatch_id = 2,
-                                                                  .waves = 10,
-                                                                  .replayed_waves = 3,
-                                                                  .error_share = 0.25,
-                                                                  .fast_clock_waves = 7};
-    add(&image, RP_REC_REPLAY)->u.replay =
-        (struct rp_rec_replay){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
-    add(&image, RP_REC_REPLAY)->u.replay =
-        (struct rp_rec_replay){.dispatch_id = 9, .waves = 6, .replayed_waves = 6}; /* lost */
+    add(&image, RP_REC_SIMULATION)->u.replay = (struct rp_rec_simulation){.dispatch_id = 2,
+                                                                          .waves = 10,
+                                                                          .replayed_waves = 3,
+                                                                          .error_share = 0.25,
+                                                                          .fast_clock_waves = 7};
+    add(&image, RP_REC_SIMULATION)->u.replay =
+        (struct rp_rec_simulation){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
+    add(&image, RP_REC_SIMULATION)->u.replay =
+        (struct rp_rec_simulation){.dispatch_id = 9, .waves = 6, .replayed_waves = 6}; /* lost */
     image.header.flags |= RP_TRACE_SOFTWARE;
     image.header.timing_version = 4;
     for (uint32_t i = 0; i < sizeof models / sizeof *models; i++) {

@@ -19,10 +19,10 @@
 
 #include <cmocka.h>
 
-#include "capture/device_table.h"
-#include "capture/snapshot.h"
 #include "harness.h"
 #include "tool/tool.h"
+#include "trace/capture_stream.h"
+#include "trace/device_table.h"
 
 /* What the tool keeps until the process ends, since threads may be in its hooks: what is wanted,
  * and the signal of a barrier that has not been executed. */

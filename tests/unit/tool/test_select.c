@@ -109,7 +109,7 @@ static const struct row {
      {0},
      0x45,
      false},
-    {{.mode = RP_SNAPSHOT_SURVEY}, {0}, 0, false},
+    {{.mode = RP_SNAPSHOT_SCAN}, {0}, 0, false},
 };
 
 static void each_selection(void **state)
@@ -169,7 +169,7 @@ static void who_gives_up_wants_nothing(void **state)
     assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
 }
 
-/* Each kind of dispatch that is left out is named once, and the first RP_SNAPSHOT_MOST_PASSED. */
+/* Each kind of dispatch that is left out is named once, and the first RP_SNAPSHOT_MAX_FILTERED. */
 static void kinds_are_named_once(void **state)
 {
     const struct rp_snapshot_selection wish = {
@@ -190,7 +190,7 @@ static void kinds_are_named_once(void **state)
                                                .agent = kind == 7 ? SECOND_GPU : FIRST_GPU,
                                                .queue_index = kind > 7 ? kind : 0};
         const bool known = rp_select_is_passed(&chosen, &candidate);
-        struct rp_snapshot_passed passed;
+        struct rp_snapshot_filtered passed;
 
         assert_int_equal(known, i >= 12);
         assert_int_equal(rp_select_pass(&tool, &chosen, &candidate, &passed), !known);
@@ -207,11 +207,11 @@ static void kinds_are_named_once(void **state)
     for (unsigned i = 0; i < 100; i++) {
         const struct rp_hsa_packet packet = {.grid = {1000 + i, 1, 1}};
         const struct rp_candidate candidate = {.packet = &packet, .symbol = "add", .agent = CPU};
-        struct rp_snapshot_passed passed;
+        struct rp_snapshot_filtered passed;
 
         named += rp_select_pass(&tool, &chosen, &candidate, &passed);
     }
-    assert_int_equal(named, RP_SNAPSHOT_MOST_PASSED);
+    assert_int_equal(named, RP_SNAPSHOT_MAX_FILTERED);
 }
 
 /* JIT compilers give many kernels one name: each code object's is one of its own, and one code

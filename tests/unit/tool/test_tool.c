@@ -17,7 +17,7 @@
 
 static void agents_are_recorded(void **state)
 {
-    struct rp_trace_file *file = read_trace();
+    struct rp_record_file *file = read_trace();
     const struct rp_rec_agent *gpu = &nth(file, RP_REC_AGENT, 1)->u.agent;
     const struct rp_record *prop;
     uint64_t simds = 0;
@@ -29,17 +29,17 @@ static void agents_are_recorded(void **state)
     assert_int_equal(gpu->node_id, 90001);
     assert_int_equal(gpu->logical_index, 1);
     assert_int_equal(gpu->type_index, 0);
-    assert_string_equal(rp_trace_file_string(file, gpu->name_id), "gfx942");
+    assert_string_equal(rp_record_file_string(file, gpu->name_id), "gfx942");
     for (size_t i = 0; (prop = nth(file, RP_REC_AGENT_PROP, i)); i++)
-        if (strcmp(rp_trace_file_string(file, prop->u.agent_prop.key_id), "simd_count") == 0)
+        if (strcmp(rp_record_file_string(file, prop->u.agent_prop.key_id), "simd_count") == 0)
             simds = prop->u.agent_prop.value;
     assert_int_equal(simds, 304 * 4);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 static void kernels_are_recorded(void **state)
 {
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_rec_kernel *kernel;
     const struct rp_rec_code_object *object;
 
@@ -53,10 +53,10 @@ static void kernels_are_recorded(void **state)
     object = &nth(file, RP_REC_CODE_OBJECT, 0)->u.code_object;
     assert_int_equal(object->id, 1);
     assert_int_equal(object->load_delta, -64);
-    assert_string_equal(rp_trace_file_string(file, object->uri_id),
+    assert_string_equal(rp_record_file_string(file, object->uri_id),
                         "memory://1#offset=0x10&size=32");
     kernel = &nth(file, RP_REC_KERNEL, 0)->u.kernel;
-    assert_string_equal(rp_trace_file_string(file, kernel->name_id), "_Z3addPf.kd");
+    assert_string_equal(rp_record_file_string(file, kernel->name_id), "_Z3addPf.kd");
     assert_int_equal(kernel->code_object_id, 1);
     assert_int_equal(kernel->kernarg_bytes, 288);
     assert_int_equal(kernel->arch_vgpr_count, 12);
@@ -66,13 +66,13 @@ static void kernels_are_recorded(void **state)
     assert_int_equal(kernel->arch_vgpr_count, 128);
     assert_int_equal(kernel->accum_vgpr_count, 384);
     assert_int_equal(kernel->sgpr_count, 112);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 static void packet_without_signal(void **state)
 {
     struct fake_queue *queue = create_queue();
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_rec_dispatch *d;
 
     (void)state;
@@ -96,8 +96,8 @@ static void packet_without_signal(void **state)
     assert_int_equal(d->private_bytes, 16);
     assert_int_equal(d->barrier_bit, 1);
     assert_int_equal(d->tid, gettid());
-    assert_false(rp_trace_file_complete(file)); /* not unloaded yet */
-    rp_trace_file_close(file);
+    assert_false(rp_record_file_complete(file)); /* not unloaded yet */
+    rp_record_file_close(file);
     destroy_queue(queue);
 }
 
@@ -105,7 +105,7 @@ static void programs_signal_stays(void **state)
 {
     struct fake_queue *queue = create_queue();
     rp_hsa_signal signal = fake_signal(1);
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
@@ -125,8 +125,8 @@ static void programs_signal_stays(void **state)
     assert_int_equal(count_kind(file, RP_REC_DISPATCH), 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(nth(file, RP_REC_DISPATCH, i)->u.dispatch.start_ns, 1010 + 20 * i);
-    assert_int_equal(rp_trace_file_header(file)->lost_dispatches, 0);
-    rp_trace_file_close(file);
+    assert_int_equal(rp_record_file_header(file)->lost_dispatches, 0);
+    rp_record_file_close(file);
     destroy_queue(queue);
 }
 
@@ -179,7 +179,7 @@ static void signal_pending_twice_is_forwarded(void **state)
 {
     struct fake_queue *one = create_queue(), *two = create_queue();
     rp_hsa_signal signal = fake_signal(1);
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     submit_one(one, signal);
@@ -193,7 +193,7 @@ static void signal_pending_twice_is_forwarded(void **state)
     file = read_trace();
     assert_int_equal(nth(file, RP_REC_DISPATCH, 0)->u.dispatch.start_ns, 1010);
     assert_int_equal(nth(file, RP_REC_DISPATCH, 1)->u.dispatch.start_ns, 1030);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     CORE(38, hsa_signal_destroy)(signal);
     destroy_queue(one);
     destroy_queue(two);
@@ -376,7 +376,7 @@ static void waits_name_their_producers(void **state)
                   {9, {2}, RP_BARRIER_AND, 0, 1, 1, 0}};
     const rp_hsa_signal deps[] = {b, c};
     struct rp_hsa_packet late;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     unsigned orders = 0;
     char from[8] = "", to[8];
 
@@ -422,7 +422,7 @@ static void waits_name_their_producers(void **state)
     assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.wait_count, 1);
     assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.unknown_count, 1);
     assert_int_equal(nth(file, RP_REC_WAIT, 0)->u.wait.waits[0], 2);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     destroy_queue(one);
     destroy_queue(two);
     CORE(38, hsa_signal_destroy)(b);
@@ -484,7 +484,7 @@ static void copies_are_recorded(void **state)
 {
     rp_hsa_signal signal = fake_signal(1), shared = fake_signal(3);
     char from[64] = "x", to[64] = "";
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_rec_copy *copy;
 
     (void)state;
@@ -508,8 +508,8 @@ static void copies_are_recorded(void **state)
     assert_int_equal(copy->dst_agent, FAKE_GPU);
     assert_int_equal(copy->src_agent, FAKE_CPU);
     assert_int_equal(copy->end_ns - copy->start_ns, 10);
-    assert_int_equal(rp_trace_file_header(file)->lost_records, 1); /* the shared one, honestly */
-    rp_trace_file_close(file);
+    assert_int_equal(rp_record_file_header(file)->lost_records, 1); /* the shared one, honestly */
+    rp_record_file_close(file);
     CORE(38, hsa_signal_destroy)(signal);
     CORE(38, hsa_signal_destroy)(shared);
 }

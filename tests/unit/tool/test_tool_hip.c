@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/asleep.h"
+#include "base/blocked_thread.h"
 #include "harness.h"
 #include "tool/hip_abi.h"
 
@@ -194,9 +194,9 @@ static void make_call(int which, const void *args, size_t bytes)
 
 /* --- tests --------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct rp_trace_file *file, size_t n)
+static const char *name_of(const struct rp_record_file *file, size_t n)
 {
-    return rp_trace_file_string(file, nth(file, RP_REC_CALL, n)->u.call.name_id);
+    return rp_record_file_string(file, nth(file, RP_REC_CALL, n)->u.call.name_id);
 }
 
 static void calls_are_recorded(void **state)
@@ -208,7 +208,7 @@ static void calls_are_recorded(void **state)
         uint32_t flags;
     } create = {&made, 0, 1};
     const struct rp_rec_call *call;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     make_call(PUSH, malloc_args, sizeof(malloc_args));
@@ -226,15 +226,15 @@ static void calls_are_recorded(void **state)
     assert_string_equal(name_of(file, 1), "hipStreamCreateWithFlags");
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.created, 0x5555);
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, call->correlation_id + 1);
-    assert_true(rp_trace_file_header(file)->flags & RP_TRACE_HIP_CALLS);
-    rp_trace_file_close(file);
+    assert_true(rp_record_file_header(file)->flags & RP_TRACE_HIP_CALLS);
+    rp_record_file_close(file);
 }
 
 static void work_belongs_to_its_call(void **state)
 {
     struct fake_queue *queue = create_queue();
     const uint8_t args[64] = {0};
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     struct call outer, inner;
 
     (void)state;
@@ -258,7 +258,7 @@ static void work_belongs_to_its_call(void **state)
     assert_int_equal(nth(file, RP_REC_DISPATCH, 4)->u.dispatch.correlation_id, 4);
     assert_int_equal(nth(file, RP_REC_CALL, 0)->u.call.correlation_id, 3); /* ends first */
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 2);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     destroy_queue(queue);
 }
 
@@ -268,7 +268,7 @@ static void polling_is_merged(void **state)
     const uint64_t one = 0x11, two = 0x22;
     static const uint32_t merged[] = {0, 998, 0, 0, 0, 0};
     static const uint64_t asked[] = {0x11, 0x11, 0x22, 0x22, 0x11};
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     for (int i = 0; i < 1000; i++)
@@ -290,7 +290,7 @@ static void polling_is_merged(void **state)
         assert_memory_equal(call->args, &asked[query++], sizeof(asked[0]));
     }
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 1000);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 /** Geometry of a launch, as in the arguments of several calls. */
@@ -356,7 +356,7 @@ static void failed_launches_are_recorded(void **state)
     enum { FAILED = sizeof(wanted) / sizeof(wanted[0]) };
     static const struct geometry nothing;
     uint64_t host[8] = {0x1000};
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     results_asked = 0;
@@ -365,20 +365,20 @@ static void failed_launches_are_recorded(void **state)
     assert_int_equal(results_asked, 1);
     fail_in_each_way();
     file = read_trace();
-    assert_int_equal(rp_trace_file_header(file)->launch_calls, FAILED + 1);
+    assert_int_equal(rp_record_file_header(file)->launch_calls, FAILED + 1);
     assert_int_equal(count_kind(file, RP_REC_FAILED_LAUNCH), FAILED);
     for (size_t i = 0; i < FAILED; i++) {
         const struct rp_rec_failed_launch *f = &nth(file, RP_REC_FAILED_LAUNCH, i)->u.failed_launch;
         const struct geometry *sizes = wanted[i].sized && i != 5 ? &geometry : &nothing;
 
-        assert_string_equal(rp_trace_file_string(file, f->api_name_id), wanted[i].api);
-        assert_string_equal(rp_trace_file_string(file, f->kernel_name_id), wanted[i].kernel);
-        assert_string_equal(rp_trace_file_string(file, f->error_name_id), wanted[i].error);
+        assert_string_equal(rp_record_file_string(file, f->api_name_id), wanted[i].api);
+        assert_string_equal(rp_record_file_string(file, f->kernel_name_id), wanted[i].kernel);
+        assert_string_equal(rp_record_file_string(file, f->error_name_id), wanted[i].error);
         assert_memory_equal(f->grid, sizes->grid, sizeof(f->grid));
         assert_memory_equal(f->block, sizes->block, sizeof(f->block));
         assert_int_equal(f->dynamic_lds_bytes, wanted[i].lds_bytes);
     }
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 /* HIP does not tell a tracer whether a call failed. */
@@ -395,7 +395,7 @@ static void handles_of_failed_calls_are_not_recorded(void **state)
         {5, 5, 0x8888, 0x8888}, /* the same; written */
         {5, 1, 0x7777, 0},
     };
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
@@ -417,7 +417,7 @@ static void handles_of_failed_calls_are_not_recorded(void **state)
     assert_int_equal(count_kind(file, RP_REC_CALL), CASES);
     for (size_t i = 0; i < CASES; i++)
         assert_int_equal(nth(file, RP_REC_CALL, i)->u.call.created, cases[i].created);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 /* --- callbacks of signals -------------------------------------------------------------------- */
@@ -662,12 +662,12 @@ static void spinning_callbacks_are_given_up(void **state)
     AMD(7, hsa_amd_signal_async_handler)(signal, RP_HSA_CONDITION_LT, 1, spinning_callback, NULL);
     assert_int_equal(pthread_create(&thread, NULL, late_thread, &late_us), 0);
     wait_for_start(1);
-    assert_true(rp_thread_ran_ns(spinner_tid, &before_ns));
+    assert_true(rp_thread_cpu_ns(spinner_tid, &before_ns));
     for (int i = 0; i < 20; i++) {
         AMD(33, hsa_amd_signal_create)(1, 0, NULL, 0, &other);
         CORE(38, hsa_signal_destroy)(other);
     }
-    assert_true(rp_thread_ran_ns(spinner_tid, &after_ns));
+    assert_true(rp_thread_cpu_ns(spinner_tid, &after_ns));
     __atomic_store_n(&spinning, false, __ATOMIC_SEQ_CST);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_in_range(after_ns - before_ns, 1,
@@ -687,7 +687,7 @@ static void *ask_three_times(void *data)
 
 static void queries_of_a_thread_that_ends_are_written(void **state)
 {
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     pthread_t thread;
 
     (void)state;
@@ -696,7 +696,7 @@ static void queries_of_a_thread_that_ends_are_written(void **state)
     file = read_trace();
     assert_int_equal(count_kind(file, RP_REC_CALL), 2);
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.merged, 1);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 static void an_unknown_runtime_is_said(void **state)
@@ -769,7 +769,7 @@ static void *caller(void *data)
 static void many_threads(void **state)
 {
     pthread_t threads[THREADS];
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_record *records;
     uint8_t *seen = calloc(THREADS * CALLS + 1, 1);
     size_t count, calls = 0;
@@ -780,7 +780,7 @@ static void many_threads(void **state)
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     file = read_trace();
-    records = rp_trace_file_records(file, &count);
+    records = rp_record_file_records(file, &count);
     for (size_t i = 0; i < count; i++) {
         if (records[i].kind != RP_REC_CALL)
             continue;
@@ -790,7 +790,7 @@ static void many_threads(void **state)
     }
     assert_int_equal(calls, THREADS * CALLS);
     assert_true(versions_asked >= 1 && versions_asked <= THREADS + 1);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
     free(seen);
 }
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/asleep.h"
+#include "base/blocked_thread.h"
 #include "harness.h"
 #include "tool/tool.h"
 
@@ -117,7 +117,7 @@ static void full_disk_recovers(void **state)
     enum { MANY = 10000 };
     struct fake_queue *before_full = create_queue(), *queue;
     struct rlimit before, small;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     const struct rp_rec_dispatch *last;
 
     (void)state;
@@ -137,8 +137,8 @@ static void full_disk_recovers(void **state)
     assert_int_equal(last->dispatch_id, 2 * MANY);
     assert_int_equal(last->kernel_id, 1);
     assert_int_equal(last->queue_index, 1);
-    assert_false(rp_trace_file_complete(file));
-    rp_trace_file_close(file);
+    assert_false(rp_record_file_complete(file));
+    rp_record_file_close(file);
     destroy_queue(before_full);
     destroy_queue(queue);
 }
@@ -146,7 +146,7 @@ static void full_disk_recovers(void **state)
 static void unload_closes(void **state)
 {
     struct fake_queue *queue;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     tool_load(state);
     queue = create_queue();
@@ -157,10 +157,10 @@ static void unload_closes(void **state)
     assert_int_equal(fake.signals_alive, 0); /* the pools were given back in time */
     OnUnload();
     file = read_trace();
-    assert_true(rp_trace_file_complete(file));
+    assert_true(rp_record_file_complete(file));
     assert_int_equal(count_kind(file, RP_REC_DISPATCH), 1);
-    assert_true(rp_trace_file_header(file)->fini_ns >= rp_trace_file_header(file)->init_ns);
-    rp_trace_file_close(file);
+    assert_true(rp_record_file_header(file)->fini_ns >= rp_record_file_header(file)->init_ns);
+    rp_record_file_close(file);
     OnUnload(); /* twice is once */
     tool_unload(state);
 }
@@ -168,7 +168,7 @@ static void unload_closes(void **state)
 static void unload_with_running_kernel(void **state)
 {
     struct fake_queue *queue;
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
 
     tool_load(state);
     queue = create_queue();
@@ -176,10 +176,10 @@ static void unload_with_running_kernel(void **state)
     CORE(1, hsa_shut_down)(); /* waits, but not for ever */
     OnUnload();
     file = read_trace();
-    assert_true(rp_trace_file_header(file)->flags & RP_TRACE_CLOSED);
-    assert_int_equal(rp_trace_file_header(file)->lost_dispatches, 1);
-    assert_false(rp_trace_file_complete(file));
-    rp_trace_file_close(file);
+    assert_true(rp_record_file_header(file)->flags & RP_TRACE_CLOSED);
+    assert_int_equal(rp_record_file_header(file)->lost_dispatches, 1);
+    assert_false(rp_record_file_complete(file));
+    rp_record_file_close(file);
     submit_one(queue, 0); /* late, into hooks of an unloaded tool */
     assert_int_equal(queue->packets[1].completion, 0);
     destroy_queue(queue);
@@ -216,7 +216,7 @@ static void *submit_and_wait(void *data)
 static void many_threads(void **state)
 {
     pthread_t threads[THREADS];
-    struct rp_trace_file *file;
+    struct rp_record_file *file;
     size_t count;
     const struct rp_record *records;
     static uint8_t seen[THREADS * PER_THREAD + 1];
@@ -227,7 +227,7 @@ static void many_threads(void **state)
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     file = read_trace();
-    records = rp_trace_file_records(file, &count);
+    records = rp_record_file_records(file, &count);
     memset(seen, 0, sizeof(seen));
     for (size_t i = 0; i < count; i++) {
         const struct rp_rec_dispatch *d = &records[i].u.dispatch;
@@ -241,7 +241,7 @@ static void many_threads(void **state)
     assert_int_equal(count_kind(file, RP_REC_QUEUE), THREADS);
     for (size_t i = 1; i <= THREADS * PER_THREAD; i++)
         assert_int_equal(seen[i], 1);
-    rp_trace_file_close(file);
+    rp_record_file_close(file);
 }
 
 static uint32_t giver_tid; /* atomic */

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/line_reader.h"
-#include "base/proc.h"
+#include "base/file.h"
+#include "base/process.h"
 #include "tune/worker.h"
 #include "unit/cmocka_all.h"
 

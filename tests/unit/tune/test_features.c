@@ -11,7 +11,8 @@
 static const int sizes[] = {8, 2, 4}, others[] = {1, 6}, flags[] = {0, 1}, one[] = {5};
 
 static const struct rp_config_feature *find(const struct rp_space_features *features,
-                                     enum rp_feature_kind kind, size_t a, size_t b, size_t *ret_at)
+                                            enum rp_feature_kind kind, size_t a, size_t b,
+                                            size_t *ret_at)
 {
     for (*ret_at = 0; *ret_at < features->count; ++*ret_at) {
         const struct rp_config_feature *feature = &features->feature[*ret_at];

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 

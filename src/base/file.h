@@ -1,0 +1,62 @@
+/**
+ * @file file.h
+ * @brief Lines from a pipe or socket, as they come.
+ */
+#ifndef RP_BASE_FILE_H
+#define RP_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct rp_err;
+
+/* Who may read and write the files and folders that we make: the one place that says so.
+ *
+ * The umask is taken off. A file that is there keeps its mode, also where a new one takes its
+ * place.
+ */
+
+enum rp_mode {
+    /** Results: nobody but owner and group writes, whatever the umask allows. */
+    RP_MODE_FILE = 0664,
+    RP_MODE_FOLDER = 0775,
+    /** Results that outlive a session, and that other results are added to. */
+    RP_MODE_HISTORY = 0644,
+    /** Captures and sessions: they hold the memory, the sources and the input of a user's program.
+     */
+    RP_MODE_PRIVATE_FILE = 0600,
+    RP_MODE_PRIVATE_FOLDER = 0700,
+};
+
+/** Zero-initialise; release with rp_line_reader_free. */
+struct rp_line_reader {
+    struct rp_buf buf;
+    size_t begin;      /**< of the next line in buf */
+    size_t scanned;    /**< without a newline up to here */
+    bool ended;        /**< the other side has closed */
+    size_t most_bytes; /**< of a line; 0: RP_LINE_MAX_BYTES */
+    bool skipping;     /**< what comes up to the next newline is passed over */
+};
+
+/**
+ * Takes what is there, or waits for it.
+ * @return 0; RP_INTERRUPTED: a signal was caught; RP_BAD_INPUT: a line is too long; RP_ENVIRONMENT
+ */
+int rp_line_reader_fill(struct rp_line_reader *reader, int fd, struct rp_err *err);
+
+/** @return a whole line without its newline, valid until the next fill; NULL: there is none yet */
+const char *rp_line_reader_next(struct rp_line_reader *reader, size_t *ret_bytes);
+
+/** @return what has come after the last newline once the other side has closed, until the next
+ * fill; NULL: nothing, or the end of a line that is passed over */
+const char *rp_line_reader_rest(struct rp_line_reader *reader, size_t *ret_bytes);
+
+/** Drops the line that was too long, also what of it is still to come: for who goes on after one.
+ */
+void rp_line_reader_skip(struct rp_line_reader *reader);
+
+void rp_line_reader_free(struct rp_line_reader *reader);
+
+#endif

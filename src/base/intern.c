@@ -1,0 +1,211 @@
+#include "base/intern.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+/* The slot of a key, or the free one where it belongs. */
+static uint32_t *slot_of(const struct rp_numbering *n, uint64_t key)
+{
+    size_t at = (size_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32) & (n->slot_count - 1);
+
+    while (n->slots[at] && n->keys[n->slots[at] - 1] != key)
+        at = (at + 1) & (n->slot_count - 1);
+    return &n->slots[at];
+}
+
+static bool grow(struct rp_numbering *n)
+{
+    size_t slot_count = n->slot_count ? n->slot_count * 2 : 64;
+    uint64_t *keys = reallocarray(n->keys, slot_count / 2, sizeof *keys);
+    uint32_t *slots;
+
+    if (!keys)
+        return false;
+    n->keys = keys;
+    slots = calloc(slot_count, sizeof *slots);
+    if (!slots)
+        return false;
+    free(n->slots);
+    n->slots = slots;
+    n->slot_count = slot_count;
+    for (uint32_t i = 0; i < n->count; i++)
+        *slot_of(n, n->keys[i]) = i + 1;
+    return true;
+}
+
+uint32_t rp_numbering_add(struct rp_numbering *n, uint64_t key)
+{
+    uint32_t *slot;
+
+    if (n->count && n->keys[n->last] == key)
+        return n->last;
+    if ((size_t)n->count * 2 >= n->slot_count && (n->count >= RP_NO_NUMBER - 1u || !grow(n)))
+        return RP_NO_NUMBER;
+    slot = slot_of(n, key);
+    if (!*slot) {
+        n->keys[n->count] = key;
+        *slot = ++n->count;
+    }
+    return n->last = *slot - 1;
+}
+
+uint32_t rp_numbering_find(const struct rp_numbering *n, uint64_t key)
+{
+    return n->slot_count ? *slot_of(n, key) - 1
+                         : RP_NO_NUMBER; /* a free slot, 0, becomes it, too */
+}
+
+void rp_numbering_free(struct rp_numbering *n)
+{
+    free(n->keys);
+    free(n->slots);
+    *n = (struct rp_numbering){0};
+}
+
+struct rp_string_ids_slot {
+    char *text; /* NULL = free */
+    uint64_t hash;
+    int64_t id;
+};
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static struct rp_string_ids_slot *probe(struct rp_string_ids_slot *slots, size_t capacity,
+                                        uint64_t hash, const char *text)
+{
+    size_t at = (size_t)hash & (capacity - 1);
+
+    while (slots[at].text && (slots[at].hash != hash || strcmp(slots[at].text, text) != 0))
+        at = (at + 1) & (capacity - 1);
+    return &slots[at];
+}
+
+static bool names_grow(struct rp_string_ids *names)
+{
+    size_t capacity = names->capacity ? names->capacity * 2 : 64;
+    struct rp_string_ids_slot *slots = calloc(capacity, sizeof *slots);
+
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < names->capacity; i++) {
+        const struct rp_string_ids_slot *old = &names->slots[i];
+        if (old->text)
+            *probe(slots, capacity, old->hash, old->text) = *old;
+    }
+    free(names->slots);
+    names->slots = slots;
+    names->capacity = capacity;
+    return true;
+}
+
+int64_t rp_string_ids_add(struct rp_string_ids *names, const char *text, bool *ret_new)
+{
+    uint64_t hash = hash_text(text);
+    struct rp_string_ids_slot *slot;
+
+    if (names->used * 2 >= names->capacity && !names_grow(names))
+        return 0;
+    slot = probe(names->slots, names->capacity, hash, text);
+    *ret_new = !slot->text;
+    if (!slot->text) {
+        slot->text = strdup(text);
+        if (!slot->text)
+            return 0;
+        slot->hash = hash;
+        slot->id = (int64_t)++names->used;
+    }
+    return slot->id;
+}
+
+void rp_string_ids_free(struct rp_string_ids *names)
+{
+    for (size_t i = 0; i < names->capacity; i++)
+        free(names->slots[i].text);
+    free(names->slots);
+    memset(names, 0, sizeof *names);
+}
+
+struct rp_string_pool_chunk {
+    struct rp_string_pool_chunk *next;
+    size_t used, capacity;
+    char bytes[];
+};
+
+enum { CHUNK_BYTES = 64 * 1024 };
+
+static struct rp_string_pool_chunk *room_for(struct rp_string_pool *text, size_t bytes)
+{
+    struct rp_string_pool_chunk *chunk = text->chunks;
+    size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+
+    if (chunk && chunk->capacity - chunk->used >= bytes)
+        return chunk;
+    if (text->used_bytes + bytes > text->limit_bytes)
+        return NULL;
+    chunk = malloc(sizeof *chunk + capacity);
+    if (!chunk)
+        return NULL;
+    *chunk = (struct rp_string_pool_chunk){.next = text->chunks, .capacity = capacity};
+    text->chunks = chunk;
+    text->used_bytes += capacity;
+    return chunk;
+}
+
+/* FNV-1a, reduced to a place in recent. */
+static const char **place_of(struct rp_string_pool *text, const char *bytes, size_t len)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+    return &text->recent[(hash ^ hash >> 15) % (sizeof text->recent / sizeof text->recent[0])];
+}
+
+const char *rp_string_pool_add(struct rp_string_pool *text, const char *bytes, size_t len)
+{
+    rp_autobuf mended = {0};
+    struct rp_string_pool_chunk *chunk;
+    const char **place;
+    char *copy;
+
+    len = strnlen(bytes, len);
+    place = place_of(text, bytes, len);
+    if (*place && strncmp(*place, bytes, len) == 0 && (*place)[len] == '\0')
+        return *place;
+    if (!rp_utf8_is_valid(bytes, len)) {
+        rp_utf8_fix(&mended, bytes, len);
+        if (mended.failed)
+            return NULL;
+        bytes = rp_buf_text(&mended);
+        len = mended.len;
+    }
+    chunk = room_for(text, len + 1);
+    if (!chunk)
+        return NULL;
+    copy = chunk->bytes + chunk->used;
+    memcpy(copy, bytes, len);
+    copy[len] = '\0';
+    chunk->used += len + 1;
+    *place = copy;
+    return copy;
+}
+
+void rp_string_pool_free(struct rp_string_pool *text)
+{
+    while (text->chunks) {
+        struct rp_string_pool_chunk *next = text->chunks->next;
+        free(text->chunks);
+        text->chunks = next;
+    }
+}

@@ -1,0 +1,523 @@
+#include "base/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+/* Called with each child of this process while it returns true. */
+typedef bool take_child(void *arg, pid_t child);
+
+static bool each_child_of(const char *task, take_child *take, void *arg)
+{
+    char path[64];
+    FILE *file;
+    int pid;
+    bool go_on = true;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
+    file = fopen(path, "re");
+    if (!file)
+        return true; /* the thread has ended */
+    while (go_on && fscanf(file, "%d", &pid) == 1)
+        go_on = take(arg, pid);
+    fclose(file);
+    return go_on;
+}
+
+static void each_child(take_child *take, void *arg)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+
+    if (!tasks)
+        return;
+    while ((task = readdir(tasks)))
+        if (task->d_name[0] != '.' && !each_child_of(task->d_name, take, arg))
+            break;
+    closedir(tasks);
+}
+
+static bool note_before(void *arg, pid_t child)
+{
+    struct rp_orphans *adopted = arg;
+    pid_t *more = reallocarray(adopted->before, adopted->befores + 1, sizeof *more);
+
+    if (!more)
+        return false;
+    adopted->before = more;
+    adopted->before[adopted->befores++] = child;
+    return true;
+}
+
+void rp_orphans_begin(struct rp_orphans *ret)
+{
+    const struct sigaction hear = {.sa_handler = SIG_DFL};
+    int adopts = 0;
+
+    prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+    *ret = (struct rp_orphans){.adopts_anyway = adopts != 0};
+    sigaction(SIGCHLD, &hear, &ret->on_end);
+    each_child(note_before, ret);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void rp_orphans_end(struct rp_orphans *adopted)
+{
+    sigaction(SIGCHLD, &adopted->on_end, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, adopted->adopts_anyway);
+    free(adopted->before);
+    *adopted = (struct rp_orphans){0};
+}
+
+void rp_orphans_leave(const struct rp_orphans *adopted)
+{
+    sigaction(SIGCHLD, &adopted->on_end, NULL);
+}
+
+struct sweep {
+    const struct rp_orphans *adopted;
+    pid_t except;
+    int signo;
+    size_t found;
+};
+
+static bool sweep_child(void *arg, pid_t child)
+{
+    struct sweep *sweep = arg;
+
+    if (child == sweep->except)
+        return true;
+    for (size_t i = 0; i < sweep->adopted->befores; i++)
+        if (sweep->adopted->before[i] == child)
+            return true;
+    /* Not reaped yet, so the number is still that of this process. */
+    if (sweep->signo)
+        kill(child, sweep->signo);
+    waitpid(child, NULL, WNOHANG);
+    sweep->found++;
+    return true;
+}
+
+/**
+ * Sends a signal (0: none) to each child but `except` and those of before, and reaps those that
+ * have ended.
+ * @return how many there were, ended ones included: their children may have come to us meanwhile
+ */
+static size_t rp_orphans_signal(const struct rp_orphans *adopted, pid_t except, int signo)
+{
+    struct sweep sweep = {adopted, except, signo, 0};
+
+    each_child(sweep_child, &sweep);
+    return sweep.found;
+}
+
+void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except)
+{
+    enum { ROUNDS = 1000, ROUND_MS = 2 };
+
+    for (int i = 0; i < ROUNDS && rp_orphans_signal(adopted, except, SIGKILL) > 0; i++)
+        poll(NULL, 0, ROUND_MS);
+}
+
+/* How much memory the processes below this one have. */
+
+struct process {
+    pid_t pid, parent;
+    uint64_t resident_pages;
+    bool ours;
+};
+
+/** The name of a process may hold anything: fields are counted from its last parenthesis. */
+static bool read_process(const char *name, struct process *ret)
+{
+    char path[64], text[1024];
+    const char *at;
+    FILE *file;
+    size_t got;
+    int parent;
+
+    snprintf(path, sizeof path, "/proc/%.20s/stat", name);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    got = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[got] = 0;
+    at = strrchr(text, ')');
+    /* proc(5): behind the name the state, then the parent; rss is field 24. */
+    if (!at || sscanf(at + 1, " %*c %d", &parent) != 1)
+        return false;
+    for (unsigned field = 2; field < 24 && at; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return false;
+    *ret = (struct process){atoi(name), parent, strtoull(at + 1, NULL, 10), false};
+    return true;
+}
+
+static struct process *read_all(size_t *ret_count)
+{
+    struct process *list = NULL, one;
+    size_t count = 0, room = 0;
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0]) || !read_process(entry->d_name, &one))
+            continue;
+        if (count == room) {
+            struct process *more = realloc(list, (room = 2 * room + 64) * sizeof *list);
+
+            if (!more)
+                break;
+            list = more;
+        }
+        list[count++] = one;
+    }
+    if (dir)
+        closedir(dir);
+    *ret_count = count;
+    return list;
+}
+
+/**
+ * Resident bytes of all that descend from this process, without itself; pages that several of them
+ * share count several times.
+ * @return 0 where /proc is not there
+ */
+static uint64_t rp_proc_tree_resident_bytes(void)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    const pid_t self = getpid();
+    size_t count;
+    rp_autofree struct process *list = read_all(&count);
+    uint64_t pages = 0;
+    bool more = true;
+
+    while (more) { /* as often as the tree is deep */
+        more = false;
+        for (size_t i = 0; i < count; i++) {
+            bool below = list[i].parent == self;
+
+            for (size_t j = 0; j < count && !below && !list[i].ours; j++)
+                below = list[j].ours && list[j].pid == list[i].parent;
+            if (below && !list[i].ours) {
+                list[i].ours = more = true;
+                pages += list[i].resident_pages;
+            }
+        }
+    }
+    return pages * page_bytes;
+}
+
+/* The one piece of state a signal handler can reach: whom to pass a signal to (a process, or a
+ * group as kill() spells it), and that one came. Only rp_proc_run touches it, and runs do not nest.
+ */
+static volatile sig_atomic_t interrupted_by;
+static volatile int64_t interrupted_at_ns;
+static volatile pid_t signal_target;
+static volatile sig_atomic_t killed; /* as nobody waited for its end */
+
+enum { NS_PER_S = 1000000000 };
+static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* Who asks again after a while means it. Signals that come together are one request. */
+static void forward_signal(int signo)
+{
+    int saved = errno;
+    int64_t now_ns = monotonic_ns();
+    bool again = interrupted_by && now_ns - interrupted_at_ns >= NS_PER_S;
+
+    if (!interrupted_by)
+        interrupted_at_ns = now_ns;
+    interrupted_by = signo;
+    if (signal_target) {
+        killed = killed || again;
+        kill(signal_target, again ? SIGKILL : signo);
+    }
+    errno = saved;
+}
+
+/* SIGHUP and SIGQUIT stay ignored where they are (nohup). SIGINT is taken in any case: a script's
+ * background job has it ignored, and must still be stoppable. */
+static void catch_signals(struct sigaction *ret_old)
+{
+    struct sigaction forward = {.sa_handler = forward_signal};
+
+    for (unsigned i = 0; i < ENDING_SIGNALS; i++) {
+        int signo = ending_signals[i];
+
+        sigaction(signo, NULL, &ret_old[i]);
+        if (ret_old[i].sa_handler != SIG_IGN || signo == SIGINT)
+            sigaction(signo, &forward, NULL);
+    }
+}
+
+void rp_proc_catch_signals(void)
+{
+    struct sigaction old[ENDING_SIGNALS];
+
+    catch_signals(old);
+}
+
+int rp_proc_interrupted(struct rp_err *err)
+{
+    if (!interrupted_by)
+        return 0;
+    return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
+}
+
+int rp_proc_interrupting_signal(void)
+{
+    return interrupted_by;
+}
+
+static int apply_env(const struct rp_env_change *change)
+{
+    for (; change && change->name; change++) {
+        const char *old = getenv(change->name);
+        rp_autofree char *joined = NULL;
+
+        if (!change->value) {
+            unsetenv(change->name);
+            continue;
+        }
+        if (change->separator && old && *old)
+            joined = rp_format("%s%s%s", change->value, change->separator, old);
+        if (setenv(change->name, joined ? joined : change->value, 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int exec_failure(struct rp_err *err, const char *path, int errno_value)
+{
+    if (errno_value == ENOEXEC)
+        return rp_fail(err, RP_USAGE, "%s is neither a program nor a script with a #! line", path);
+    if (errno_value == ENOENT)
+        return rp_fail(err, RP_USAGE, "%s cannot be executed: its interpreter or loader is missing",
+                       path);
+    return rp_fail_errno(err, RP_USAGE, errno_value, "cannot execute %s", path);
+}
+
+static void set_limit(int what, uint64_t most)
+{
+    if (most)
+        setrlimit(what, &(struct rlimit){most, most});
+}
+
+static void set_limits(const struct rp_proc_limits *limits)
+{
+    set_limit(RLIMIT_AS, limits->address_bytes);
+    set_limit(RLIMIT_FSIZE, limits->file_bytes);
+    set_limit(RLIMIT_CPU, limits->cpu_s);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+}
+
+int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
+{
+    signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
+    if (apply_env(proc->env) != 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (proc->stdin_fd > 0)
+        dup2(proc->stdin_fd, STDIN_FILENO);
+    if (proc->stdout_fd >= 0)
+        dup2(proc->stdout_fd, STDOUT_FILENO);
+    if (proc->stderr_fd >= 0)
+        dup2(proc->stderr_fd, STDERR_FILENO);
+    if (proc->directory && chdir(proc->directory) != 0)
+        return exec_failure(err, proc->directory, errno);
+    if (proc->limits) /* last: an environment that does not fit into them is no failure of ours */
+        set_limits(proc->limits);
+    execv(proc->path, proc->argv);
+    return exec_failure(err, proc->path, errno);
+}
+
+/* In the child: reports a failing exec through the pipe, which a successful one closes. */
+static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
+{
+    int code = ENOMEM;
+
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would wait for it if we are killed */
+    if (own_group)
+        setpgid(0, 0);
+    /* exec resets the caught signals by itself. */
+    if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
+        code = errno;
+    (void)!write(report_fd, &code, sizeof code);
+    _exit(127);
+}
+
+/* Has the process ended by then? */
+static bool has_ended_until(int pidfd, int64_t until_ns)
+{
+    struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+
+    for (;;) {
+        int64_t left_ms = (until_ns - monotonic_ns()) / (NS_PER_S / 1000);
+        int got = poll(&fd, 1, left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+
+        if (got > 0)
+            return true;
+        if (left_ms <= 0)
+            return false;
+    }
+}
+
+static void pause_ms(int ms)
+{
+    poll(NULL, 0, ms);
+}
+
+/* Has it ended by then, without all of its processes having more memory than they may? Who waits
+ * is told each time that is looked at. */
+static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
+                             bool *ret_over)
+{
+    enum { LOOK_NS = 100000000 };
+    const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
+    const int64_t until_ns = proc->timeout_ns ? begin_ns + proc->timeout_ns : INT64_MAX;
+
+    for (;;) {
+        const int64_t look_ns = monotonic_ns() + LOOK_NS;
+
+        if ((!most_resident_bytes && !proc->waiting) || look_ns >= until_ns)
+            return has_ended_until(pidfd, until_ns);
+        if (has_ended_until(pidfd, look_ns))
+            return true;
+        *ret_over = most_resident_bytes && rp_proc_tree_resident_bytes() > most_resident_bytes;
+        if (*ret_over)
+            return false;
+        if (proc->waiting)
+            proc->waiting(proc->context, look_ns - begin_ns);
+    }
+}
+
+/* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while what
+ * it has started may be writing down its results: that has the time of grace, too. */
+static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t child,
+                      int64_t begin_ns, bool *ret_over)
+{
+    rp_autoclose int pidfd = pidfd_open(child, 0);
+    int64_t killed_at_ns;
+
+    if (pidfd < 0 || has_ended_within(pidfd, proc, begin_ns, ret_over))
+        return false;
+    if (!*ret_over) { /* else the machine has no time for grace */
+        kill(signal_target, SIGTERM);
+        killed_at_ns = monotonic_ns() + GRACE_NS;
+        has_ended_until(pidfd, killed_at_ns);
+        while (rp_orphans_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
+            pause_ms(10);
+    }
+    kill(signal_target, SIGKILL); /* also what is left of its group; it is not reaped yet */
+    killed = 1;
+    return !*ret_over;
+}
+
+static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t child,
+                     int64_t begin_ns, struct rp_proc_end *end)
+{
+    int status;
+
+    end->timed_out = (proc->timeout_ns || proc->waiting) &&
+                     end_after(proc, adopted, child, begin_ns, &end->over_memory);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (killed)
+        rp_orphans_kill(adopted, child);
+    end->signaled = WIFSIGNALED(status);
+    end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopted,
+                     struct rp_proc_end *ret, struct rp_err *err)
+{
+    int report[2], exec_errno = 0;
+    int64_t begin_ns = monotonic_ns();
+    /* A terminal sends Ctrl-C to all of us, and only its foreground group may read from it. Without
+     * one the signal comes to this process alone, and must reach what a script has started, too. */
+    bool own_group = proc->limits || !isatty(STDIN_FILENO);
+    ssize_t got;
+    pid_t child;
+
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
+    child = fork();
+    if (child < 0) {
+        close(report[0]);
+        close(report[1]);
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a process");
+    }
+    if (child == 0) {
+        rp_orphans_leave(adopted);
+        child_main(proc, own_group, report[1]);
+    }
+    if (own_group)
+        setpgid(child, child); /* the child does so too: whoever is first */
+    signal_target = own_group ? -child : child;
+    close(report[1]);
+    if (interrupted_by) /* came between the fork and the line above */
+        kill(signal_target, interrupted_by);
+    while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
+        ;
+    close(report[0]);
+    wait_for(proc, adopted, child, begin_ns, ret);
+    signal_target = 0;
+    ret->wall_ns = monotonic_ns() - begin_ns;
+    if (got == (ssize_t)sizeof exec_errno)
+        return exec_failure(err, proc->path, exec_errno);
+    return 0;
+}
+
+int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err)
+{
+    struct sigaction old[ENDING_SIGNALS];
+    struct rp_proc_end end = {0};
+    struct rp_orphans adopted;
+    int rc;
+
+    catch_signals(old);
+    rp_orphans_begin(&adopted);
+    killed = 0;
+    rc = rp_proc_interrupted(err);
+    if (rc == 0)
+        rc = run_child(proc, &adopted, &end, err);
+    rp_orphans_end(&adopted);
+    for (unsigned i = 0; i < ENDING_SIGNALS; i++)
+        sigaction(ending_signals[i], &old[i], NULL);
+    if (rc == 0)
+        rc = rp_proc_interrupted(err);
+    if (rc == 0)
+        *ret = end;
+    return rc;
+}

@@ -1,0 +1,111 @@
+/**
+ * @file process.h
+ * @brief Processes whose parents have ended before them: they become ours while a program runs, so
+ *        that what it leaves behind can be waited for and killed, whatever group it has moved to.
+ *
+ * Meanwhile a daemon of the program has this process for its parent, not number 1.
+ */
+#ifndef RP_BASE_PROCESS_H
+#define RP_BASE_PROCESS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rp_err;
+
+/** The children this process had before: they are nobody's business. */
+struct rp_orphans {
+    pid_t *before;
+    size_t befores;
+    bool adopts_anyway;      /**< as it was found */
+    struct sigaction on_end; /**< SIGCHLD, as it was found */
+};
+
+/**
+ * From here on this process adopts, and hears how its children end: who has SIGCHLD ignored, as
+ * some programs leave it to those they start, does not. Before Linux 3.5, or without /proc, nothing
+ * is ever found.
+ */
+void rp_orphans_begin(struct rp_orphans *ret);
+
+/** Adopts no more; those that it has stay. Frees what begin took. */
+void rp_orphans_end(struct rp_orphans *adopted);
+
+/** In a child: SIGCHLD is what it would be without us. */
+void rp_orphans_leave(const struct rp_orphans *adopted);
+
+/** Kills them until none is left: each round makes orphans of its victims' children, which come to
+ *  us. */
+void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except);
+
+/* Child processes: start one with a changed environment, wait for it, forward signals. */
+
+/** Changes on top of the parent's environment. */
+struct rp_env_change {
+    const char *name;
+    const char *value;     /**< NULL removes the variable */
+    const char *separator; /**< not NULL: an existing value is kept behind value and separator */
+};
+
+/** For programs that nobody knows. 0 = none. Each of their processes gets those of setrlimit. */
+struct rp_proc_limits {
+    uint64_t address_bytes; /**< not for programs that reserve addresses: those of a GPU do */
+    uint64_t
+        resident_bytes;  /**< of all processes together, looked at now and then; needs a timeout */
+    uint64_t file_bytes; /**< of each file that is written */
+    uint64_t cpu_s;
+};
+
+struct rp_proc {
+    const char *path;                    /**< what to execute */
+    char *const *argv;                   /**< NULL-terminated */
+    const struct rp_env_change *env;     /**< terminated by name == NULL; may be NULL */
+    const char *directory;               /**< to run in, with an absolute path; NULL: here */
+    int stdin_fd;                        /**< 0 = inherit */
+    int stdout_fd;                       /**< -1 = inherit */
+    int stderr_fd;                       /**< -1 = inherit */
+    int64_t timeout_ns;                  /**< 0 = may take for ever */
+    const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
+    /** Called while it runs, ten times a second; may be NULL. */
+    void (*waiting)(void *context, int64_t elapsed_ns);
+    void *context;
+};
+
+struct rp_proc_end {
+    bool signaled;
+    int status;       /**< exit status, or the signal's number */
+    bool over_memory; /**< it took more than limits.resident_bytes, and was killed */
+    bool timed_out;   /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
+    int64_t wall_ns;  /**< start to end, monotonic clock */
+};
+
+/**
+ * Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
+ * (from the terminal, or forwarded) and do not end this process; it is ended if this process dies.
+ * A further one, at least a second later, kills it: it may hang. Processes that it has started get
+ * these signals, too, unless standard input is a terminal (which sends Ctrl-C to all of them).
+ * Who is killed, or takes too long, goes with all that it has started, in whatever group that is;
+ * what a program leaves behind that ends by itself goes on.
+ * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
+ *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
+ */
+int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err);
+
+/**
+ * From here on these signals do not end this process at any time: they are remembered. For commands
+ * that have something to clean up after the program has ended.
+ */
+void rp_proc_catch_signals(void);
+
+/** The signal that has come; 0: none. */
+int rp_proc_interrupting_signal(void);
+/** @return 0, or RP_INTERRUPTED when such a signal has come */
+int rp_proc_interrupted(struct rp_err *err);
+
+/** Replaces this process; returns only on failure, with RP_USAGE. */
+int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err);
+
+#endif

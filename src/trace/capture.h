@@ -1,0 +1,207 @@
+/**
+ * @file capture.h
+ * @brief Names in a capture folder.
+ */
+#ifndef RP_TRACE_CAPTURE_H
+#define RP_TRACE_CAPTURE_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/capture_pages.h"
+#include "trace/capture_stream.h"
+
+struct rp_capture;
+struct rp_capture_writer;
+struct rp_err;
+struct rp_snapshot_feed;
+
+#define RP_CAPTURE_DISPATCH_FILE   "dispatch.json"
+#define RP_CAPTURE_REGIONS_FILE    "memory_regions.json"
+#define RP_CAPTURE_COVERAGE_FILE   "coverage.json"
+#define RP_CAPTURE_CHECKSUMS_FILE  "checksums.json"  /* the last one that is written */
+#define RP_CAPTURE_SELF_CHECK_FILE "self_check.json" /* added to a whole capture */
+#define RP_CAPTURE_KERNARG_FILE    "kernarg.bin"
+#define RP_CAPTURE_CODE_FILE       "kernel.hsaco"
+#define RP_CAPTURE_PAGES_FILE      "memory/pages.bin"
+#define RP_CAPTURE_REGION_FILE     "region_%012" PRIx64 ".bin" /* in memory/ and after/ */
+#define RP_CAPTURE_SEVERAL_FOLDER  "dispatch-%" PRIu64         /* one of several in a folder */
+#define RP_CAPTURE_PARTIAL         ".partial-"                 /* and a process number */
+
+#define RP_CAPTURE_FORMAT "rocm-perf-capture"
+enum { RP_CAPTURE_FORMAT_VERSION = 1 };
+
+/* Reader of capture folders (docs/format/capture.md). */
+
+/** A captured region. */
+struct rp_capture_memory {
+    struct rp_snapshot_region region;
+    struct rp_region_map before;
+    struct rp_region_map after; /**< no runs: nothing changed */
+    uint64_t nonzero_pages, changed_pages;
+};
+
+/** What is not captured. */
+struct rp_capture_refusal {
+    struct rp_snapshot_region region;
+    const char *reason;
+};
+
+/** Strings belong to the capture. */
+struct rp_capture_facts {
+    struct rp_snapshot_dispatch dispatch;
+    const char *name, *symbol;
+    const char *isa, *product; /**< "" = unknown */
+    const char *acquire_scope, *release_scope;
+    bool barrier;
+    bool software;
+    const char *timing; /**< of the software device, a word of --timing; "" = unknown */
+    uint32_t pid;
+    const char *version; /**< of rocm-perf that made it */
+};
+
+/**
+ * Opens a folder, checks its texts and maps, and finds its pages. Their contents are not looked at:
+ * that is for rp_capture_verify, and for those who read them.
+ * @return 0; RP_BAD_INPUT naming the file that is missing or damaged; RP_ENVIRONMENT
+ */
+int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *err);
+/** Accepts NULL. */
+void rp_capture_close(struct rp_capture *capture);
+
+const struct rp_capture_facts *rp_capture_get_facts(const struct rp_capture *capture);
+const struct rp_capture_memory *rp_capture_get_memory(const struct rp_capture *capture,
+                                                      size_t *ret_count);
+const struct rp_capture_refusal *rp_capture_get_refusals(const struct rp_capture *capture,
+                                                         size_t *ret_count);
+uint64_t rp_capture_stored_pages(const struct rp_capture *capture);
+
+/** One page of a region as it was in a state. */
+int rp_capture_page(struct rp_capture *capture, const struct rp_capture_memory *memory,
+                    enum rp_region_state state, uint64_t page, uint8_t ret[RP_PAGE_BYTES],
+                    struct rp_err *err);
+
+struct rp_capture_sizes {
+    uint64_t files, bytes; /**< on the disk */
+};
+
+/** Reads every byte: checksums of the files, and all pages. @return 0 or RP_BAD_INPUT */
+int rp_capture_verify(struct rp_capture *capture, struct rp_capture_sizes *ret, struct rp_err *err);
+
+/* Writes a capture folder (docs/format/capture.md) as its contents come, in bounded memory.
+ *
+ * It grows in "<folder>.partial-<pid>" and gets its name when it is whole and on the disk.
+ */
+
+/** What dispatch.json says besides what the tool told. */
+struct rp_capture_origin {
+    const char *const *command; /**< NULL-terminated */
+    const char *version;        /**< of rocm-perf */
+    const char *rocm;           /**< NULL: unknown */
+};
+
+/** @return 0; RP_ENVIRONMENT; RP_USAGE: there is something of that name already */
+int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err);
+/** @param name  of the kernel, for people */
+int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_dispatch *dispatch,
+                        const char *symbol, const char *name, struct rp_err *err);
+/** kernarg.bin, kernel.hsaco */
+int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes, size_t size,
+                    struct rp_err *err);
+
+/** Begins a region; after rp_capture_after: goes on with one of those before. */
+int rp_capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                      struct rp_err *err);
+/** Of the region begun last; pages in rising order, those left out are zero. */
+int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
+                     size_t count, struct rp_err *err);
+/** From here on the state after the dispatch comes. */
+int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err);
+
+/** Completes the folder and gives it its name. */
+int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
+                      struct rp_err *err);
+
+/** Accepts NULL. Removes what was not finished. */
+void rp_capture_free(struct rp_capture_writer *w);
+
+/* The receiving end of capture_stream.h: messages of one process into a capture folder.
+ *
+ * The process may be killed, or be of another version: whatever comes is checked, and ends in a
+ * whole capture or in none.
+ */
+
+struct rp_snapshot_request {
+    const char *folder; /**< of the capture, made when a dispatch comes */
+    bool several;       /**< it gets a folder for each one: RP_CAPTURE_SEVERAL_FOLDER */
+    struct rp_capture_origin origin;
+    /** Name of a symbol for people; owned by the caller. NULL: out of memory. */
+    char *(*name)(const char *symbol, void *data);
+    /** Whether dispatches of a kernel are wanted. */
+    bool (*wants)(const char *symbol, const char *name, void *data);
+    /** The dispatch with this number among those that match takes long. NULL: nobody wants to know
+     */
+    void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
+    void *data;
+};
+
+/** @param wishes  must outlive the feed */
+int rp_snapshot_feed_open(const struct rp_snapshot_request *wishes, struct rp_snapshot_feed **ret,
+                          struct rp_err *err);
+
+/** The bytes that a message of this header may have; less than it says: refuse it. */
+size_t rp_snapshot_max_bytes(uint32_t kind);
+
+/**
+ * Takes a message with its bytes, which are aligned to 8.
+ * @param ret_reply  for KERNEL: the answer
+ * @return 0; RP_BAD_INPUT (not understood), RP_ENVIRONMENT (cannot be written): then it is over
+ */
+int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *message,
+                          const void *bytes, uint32_t *ret_reply, struct rp_err *err);
+
+/** A capture has begun and is not whole. */
+bool rp_snapshot_feed_is_capturing(const struct rp_snapshot_feed *feed);
+/** Whole captures so far. */
+size_t rp_snapshot_feed_done(const struct rp_snapshot_feed *feed);
+/** The number of the newest one among the dispatches that match. */
+uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed);
+/** Why the tool declined first; NULL: it did not. */
+const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed);
+/** How often it did. */
+size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed);
+/** Dispatches that filters left out, one of each kind. */
+const struct rp_snapshot_filtered *rp_snapshot_feed_filtered(const struct rp_snapshot_feed *feed,
+                                                             size_t *ret_count);
+/** Kernels seen, and those of them that are wanted. */
+void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,
+                              size_t *ret_wanted);
+
+/** Accepts NULL. Removes a capture that is not whole. */
+void rp_snapshot_feed_close(struct rp_snapshot_feed *feed);
+
+/* checksums.json: size and XXH3 (128 bits) of each file of a capture folder. It is written
+ *        last, so that a folder without it is not whole.
+ */
+
+/** For all that is in the folder. */
+int rp_capture_write_checksums(const char *folder, struct rp_err *err);
+
+/** For one more file, with the extension .json, or one that is there anew. The list must be there;
+ * what it says of the others stays. */
+int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err);
+
+/** @return 0; RP_BAD_INPUT naming the first file that is missing or another */
+int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
+                               struct rp_err *err);
+
+/**
+ * The same for the files at the top of the folder but pages.bin, whose pages have checksums of
+ * their own: of what a replay would otherwise take as it is. Costs milliseconds whatever the
+ * capture's size.
+ */
+int rp_capture_check_small_files(const char *folder, struct rp_err *err);
+
+#endif

@@ -1,0 +1,186 @@
+/**
+ * @file code_object.h
+ * @brief What a code object says about one of its kernels: the AMDGPU metadata note (LLVM's AMDGPU
+ * user guide, code object V3 and later).
+ */
+#ifndef RP_TRACE_CODE_OBJECT_H
+#define RP_TRACE_CODE_OBJECT_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+struct rp_code_identity;
+struct rp_code_symbols;
+struct rp_err;
+
+/* What a kernel consists of, so that kernels of two code objects can be told apart, or found
+ *        to be the same one.
+ *
+ * That is its descriptor, its instructions, and all that these refer to: functions that are called,
+ * tables, variables. Addresses are taken for what is there, so that kernels that only lie elsewhere
+ * are the same. The injected tool has it, too: it needs libc only.
+ */
+
+/* Segments and symbols of a code object that lies in memory. Nothing in it is trusted. */
+
+/** What the loader can find by name. */
+struct rp_code_symbols {
+    const uint8_t *at; /**< Elf64_Sym, not aligned */
+    size_t count;
+    const char *names; /**< ends with 0 */
+    size_t name_bytes;
+};
+
+/** @return NULL: symbols or sections of the code object cannot be read, or memory is out. It refers
+ * to the bytes. */
+struct rp_code_identity *rp_code_identity_open(const uint8_t *bytes, size_t size);
+/** Accepts NULL. */
+void rp_code_identity_free(struct rp_code_identity *contents);
+/** The dynamic ones. */
+const struct rp_code_symbols *rp_code_identity_symbols(const struct rp_code_identity *contents);
+
+/**
+ * All that makes a kernel, as bytes that are the same for the same kernel.
+ * @param kd          its descriptor, "name.kd"
+ * @param most_bytes  of them: what is referred to behind them is left out
+ * @return false: it cannot be told. Free @p ret with rp_buf_free.
+ */
+bool rp_code_identity_of_kernel(const struct rp_code_identity *contents, const char *kd,
+                                size_t most_bytes, struct rp_buf *ret);
+
+/** Of the first megabyte of it; 0: it cannot be told. */
+uint64_t rp_code_identity_hash(const struct rp_code_identity *contents, const char *kd);
+
+/** It lives as long as the bytes. */
+struct rp_code_elf {
+    const uint8_t *bytes;
+    size_t size;
+    Elf64_Ehdr header;
+};
+
+/** @return whether it is an ELF file and its program headers are all there */
+bool rp_code_elf_open(const uint8_t *bytes, size_t size, struct rp_code_elf *ret);
+
+/** @param i below header.e_phnum. @return whether the file has all its bytes */
+bool rp_code_elf_segment(const struct rp_code_elf *elf, size_t i, Elf64_Phdr *ret);
+
+/** Bytes of the file at an address of the loaded object; NULL: not all of them are in it. */
+const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, uint64_t bytes);
+
+/** One note: what a tool has left beside code and data. */
+struct rp_code_note {
+    uint32_t type;
+    const char *owner; /**< without an end of its own */
+    uint32_t owner_bytes;
+    const uint8_t *text;
+    uint32_t text_bytes;
+};
+
+/** Takes one note. @return whether to go on */
+typedef bool rp_code_note_fn(void *ctx, const struct rp_code_note *note);
+
+/**
+ * Every note, in the order of the file: those of segments (PT_NOTE), and where no segment has any,
+ * those of sections (SHT_NOTE). A linker that joins several files
+ * leaves their notes side by side. Notes behind one that is cut short are not there.
+ */
+void rp_code_elf_notes(const struct rp_code_elf *elf, rp_code_note_fn *take, void *ctx);
+
+/**
+ * The dynamic symbols. Their section says where they are, and where sections are stripped, the
+ * dynamic segment does.
+ * @return whether there is a sound table
+ */
+bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
+
+/** Looks for a symbol among the dynamic ones, then among all: a descriptor may be local. */
+bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym *ret);
+
+/** @param i below count. @return its name; NULL: it has none, or is defined elsewhere */
+const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret);
+
+bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret);
+
+/** LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
+bool rp_code_symbol_is_kernel(const char *name);
+
+/** LLVM's AMDGPU user guide, "Kernel Descriptor": KERNEL_CODE_ENTRY_BYTE_OFFSET is from there. */
+enum { RP_CODE_DESCRIPTOR_BYTES = 64, RP_CODE_ENTRY_AT = 16 };
+
+/** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
+ * descriptor is in the file */
+bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor, uint64_t *ret);
+
+/** A function, or a kernel. */
+struct rp_code_function {
+    const char *symbol; /**< without .kd; it lives as long as the bytes */
+    uint32_t symbol_bytes;
+    bool is_kernel; /**< named by its descriptor */
+    uint64_t address, bytes;
+};
+
+/** Functions by address; of those at one address a kernel, else the first by name. */
+struct rp_code_functions {
+    struct rp_code_function *at;
+    size_t count;
+};
+
+/**
+ * Functions of all symbols, or of the dynamic ones where the others are stripped. A kernel has
+ * the name of its descriptor, which is what the runtime launches it by. Hand-written assembly
+ * leaves out sizes: a function of size 0 ends where the next one, or its segment, does.
+ * @return 0; negative: out of memory
+ */
+int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functions *ret);
+void rp_code_functions_free(struct rp_code_functions *functions);
+/** The function that has the address, or NULL. */
+const struct rp_code_function *rp_code_function_at(const struct rp_code_functions *functions,
+                                                   uint64_t address);
+
+/** Text in the code object, without an end of its own. */
+struct rp_code_text {
+    const char *at;
+    uint32_t bytes;
+};
+
+struct rp_code_arg {
+    uint64_t offset, bytes;
+    struct rp_code_text kind;  /**< "by_value", "global_buffer", "hidden_block_count_x", ... */
+    struct rp_code_text space; /**< "global", ...; no bytes: none is named */
+};
+
+struct rp_code_kernel {
+    struct rp_code_text target; /**< "amdgcn-amd-amdhsa--gfx942:xnack-"; no bytes: not said */
+    uint64_t kernarg_bytes, group_bytes, private_bytes;
+    uint64_t wave_size, max_workgroup;
+    uint64_t vgprs; /**< accumulation VGPRs included where the file is one: with 100 and 64 LLVM
+                         writes 164 for gfx90a and gfx942, and 100 for gfx908 */
+    uint64_t agprs, sgprs;
+    uint64_t required_workgroup[3]; /**< all 0: any */
+    bool uniform_workgroups;        /**< no partial ones */
+    bool dynamic_stack;
+    struct rp_code_arg *args;
+    size_t arg_count;
+};
+
+bool rp_code_text_is(struct rp_code_text text, const char *other);
+bool rp_code_text_same(struct rp_code_text a, struct rp_code_text b);
+/** Arguments that the runtime adds. */
+bool rp_code_arg_is_hidden(const struct rp_code_arg *arg);
+
+/**
+ * Finds a kernel in a code object, whose bytes must outlive the result.
+ * @param symbol  with .kd
+ * @return 0; RP_BAD_INPUT: no metadata, damaged, or there is no such kernel (ret_missing, may be
+ *         NULL, says that it is that)
+ */
+int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol,
+                        struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err);
+
+/** Accepts a zeroed one. */
+void rp_code_kernel_free(struct rp_code_kernel *kernel);
+
+#endif

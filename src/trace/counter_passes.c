@@ -1,0 +1,1044 @@
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/path.h"
+#include "trace/counter_set.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
+
+/** What a set is beside another one; unsaid: what it has counted tells. */
+enum rp_counters_relation { RP_COUNTERS_UNSAID, RP_COUNTERS_PASS, RP_COUNTERS_PROCESS };
+
+/* Counters of one run that lie in several files: of passes, of processes, of both. */
+
+/* --- which GPU ---------------------------------------------------------------------------- */
+
+static bool is_other_number(uint32_t a, uint32_t b)
+{
+    return a && b && a != b;
+}
+
+bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b)
+{
+    /* "gfx90a:sramecc+:xnack-" is a gfx90a. */
+    size_t a_len = strcspn(a->arch, ":"), b_len = strcspn(b->arch, ":");
+
+    if (a_len == 0 || b_len == 0)
+        return false;
+    if (a_len != b_len || strncmp(a->arch, b->arch, a_len) != 0)
+        return true;
+    /* Guesses are wrong by themselves, and then they are all wrong in the same way. */
+    return is_other_number(a->pci_device_id, b->pci_device_id) ||
+           (a->guessed == b->guessed && is_other_number(a->compute_units, b->compute_units));
+}
+
+const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device)
+{
+    return set->devices[device].arch[0] ? &set->devices[device] : &set->any;
+}
+
+static const char *source_of(const struct rp_counted_device *d)
+{
+    return d->source ? d->source : "one file";
+}
+
+static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_device *b,
+                     struct rp_err *err)
+{
+    if (!rp_counted_differ(a, b))
+        return 0;
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "counters of different GPUs: %s says %s with %u CUs (device %#x), %s says %s with"
+        " %u CUs (device %#x): analyse the files of one GPU at a time",
+        source_of(a), a->arch, a->compute_units, a->pci_device_id, source_of(b), b->arch,
+        b->compute_units, b->pci_device_id);
+}
+
+/* A pass on another GPU is no pass of the same run: one ceiling cannot hold for both. */
+static int check_gpus(const struct rp_counters *into, const struct rp_counters *from,
+                      struct rp_err *err)
+{
+    int result = check_gpu(&into->any, &from->any, err);
+
+    for (size_t i = 0, j; i < from->device_count && result == 0; i++)
+        if (rp_counters_find_device(into, from->devices[i].id, &j))
+            result = check_gpu(rp_counters_facts(into, j), rp_counters_facts(from, i), err);
+    return result;
+}
+
+/* --- passes ------------------------------------------------------------------------------- */
+
+/* A dispatch as the n-th of its kernel on its GPU. */
+struct place {
+    const char *kernel;
+    int64_t device;
+    size_t index;
+};
+
+static int by_kernel(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = strcmp(a->kernel, b->kernel);
+
+    if (order == 0)
+        order = (a->device > b->device) - (a->device < b->device);
+    return order;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = by_kernel(a, b);
+
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static struct place *places_of(const struct rp_counters *set)
+{
+    struct place *places = calloc(set->dispatch_count + 1, sizeof *places);
+
+    for (size_t i = 0; places && i < set->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &set->dispatches[i];
+        places[i] = (struct place){
+            .kernel = set->kernels[d->kernel], .device = set->devices[d->device].id, .index = i};
+    }
+    if (places && set->dispatch_count)
+        qsort(places, set->dispatch_count, sizeof *places, by_place);
+    return places;
+}
+
+static int add_pass(struct rp_counters *into, size_t at, const struct rp_counters *from,
+                    const struct rp_counted_dispatch *d, const uint32_t *ids, struct rp_err *err)
+{
+    struct rp_counted_dispatch *to = &into->dispatches[at];
+    int result = 0;
+
+    if (d->timed && (!to->timed || (from->is_timeline && !into->is_timeline))) {
+        to->timed = true;
+        to->duration_ns = d->duration_ns;
+    }
+    for (uint32_t i = 0; i < d->value_count && result == 0; i++) {
+        uint32_t counter = ids[d->values[i].counter];
+        if (!rp_counter_find(to, counter))
+            result = rp_counter_put(to, counter, d->values[i].value, err);
+    }
+    return result;
+}
+
+/* Dispatches of another process get ids of their own. */
+static int add_other(struct rp_counters *into, const struct rp_counters *from,
+                     const struct rp_counted_dispatch *d, int64_t process, const uint32_t *ids,
+                     struct rp_err *err)
+{
+    uint32_t device;
+    size_t at;
+    bool is_new;
+    int result = rp_counters_device(into, from->devices[d->device].id, &device, err);
+
+    if (result == 0)
+        result = rp_counters_dispatch(into, device, process, (int64_t)into->dispatch_count,
+                                      from->kernels[d->kernel], &at, &is_new, err);
+    return result < 0 ? result : add_pass(into, at, from, d, ids, err);
+}
+
+static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
+                     const struct rp_counted_device *from, struct rp_err *err)
+{
+    if (to->arch[0])
+        return 0;
+    *to = *from;
+    to->source = NULL; /* the other set's text goes */
+    return from->source ? rp_counters_set_device_source(into, to, from->source, err) : 0;
+}
+
+static int take_facts(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    int result = take_fact(into, &into->any, &from->any, err);
+
+    for (size_t i = 0, j; i < from->device_count && result == 0; i++)
+        if (rp_counters_find_device(into, from->devices[i].id, &j))
+            result = take_fact(into, &into->devices[j], &from->devices[i], err);
+    return result;
+}
+
+/* --- counters that several passes have ------------------------------------------------------ */
+
+static const size_t NO_PLACE = SIZE_MAX;
+
+/* Dispatches of two passes by place, and which of the first each of the second one is. */
+struct pairs {
+    struct place *old, *new;
+    size_t *old_of; /* per new; NO_PLACE: none */
+};
+
+static void pairs_free(struct pairs *p)
+{
+    free(p->old);
+    free(p->new);
+    free(p->old_of);
+}
+
+static int pair_up(const struct rp_counters *into, const struct rp_counters *from, bool is_pass,
+                   struct pairs *ret, struct rp_err *err)
+{
+    size_t have = is_pass ? into->dispatch_count : 0, i = 0;
+
+    ret->old = is_pass ? places_of(into) : NULL;
+    ret->new = places_of(from);
+    ret->old_of = calloc(from->dispatch_count + 1, sizeof *ret->old_of);
+    if ((is_pass && !ret->old) || !ret->new || !ret->old_of)
+        return rp_out_of_memory(err);
+    for (size_t j = 0; j < from->dispatch_count; j++) {
+        while (i < have && by_kernel(&ret->old[i], &ret->new[j]) < 0)
+            i++;
+        ret->old_of[j] =
+            i < have && by_kernel(&ret->old[i], &ret->new[j]) == 0 ? ret->old[i++].index : NO_PLACE;
+    }
+    return 0;
+}
+
+/* What both passes say of each counter, over the dispatches of a kernel on a GPU. */
+struct repeats {
+    struct repeat {
+        double first, other;
+        bool seen, was_disputed;
+    } * of;         /* by counter */
+    uint32_t *seen; /* counters that both have */
+    size_t seen_count;
+};
+
+static void repeats_free(struct repeats *r)
+{
+    free(r->of);
+    free(r->seen);
+}
+
+/* "SQ_LEVEL_WAVES" is read at one moment: two runs have no reason to agree. */
+static bool is_momentary(const char *name)
+{
+    return strncmp(name, "SQ", 2) == 0 && strstr(name, "_LEVEL") && !strstr(name, "_ACCUM");
+}
+
+/* Clocks, like "GRBM_GUI_ACTIVE": the same work takes another time in each run. So do percentages
+ * and means that rocprof makes of clocks, like "MemUnitBusy", and what was in flight, which is
+ * added up in each clock. */
+static bool depends_on_time(const char *name)
+{
+    static const char *const of_time[] = {"GRBM_", "CYCLE",  "BUSY",    "ACTIVE", "WAIT",
+                                          "STALL", "_ACCUM", "LATENCY", "_LEVEL"};
+
+    if (!rp_counter_adds_up(name))
+        return true;
+
+    for (size_t i = 0; i < sizeof of_time / sizeof *of_time; i++)
+        if (strstr(name, of_time[i]))
+            return true;
+    return false;
+}
+
+static void see_pair(const struct rp_counters *into, const struct rp_counted_dispatch *to,
+                     const struct rp_counted_dispatch *d, const uint32_t *ids, struct repeats *r)
+{
+    for (uint32_t i = 0; i < d->value_count; i++) {
+        const uint32_t counter = ids[d->values[i].counter];
+        const struct rp_counter_value *have = rp_counter_find(to, counter);
+        const double other = d->values[i].value;
+        struct repeat *repeat = &r->of[counter];
+
+        if (!have || isnan(have->value) || isnan(other) || is_momentary(into->names[counter]))
+            continue;
+        if (!repeat->seen)
+            r->seen[r->seen_count++] = counter;
+        repeat->seen = true;
+        repeat->was_disputed |= isinf(have->value) || isinf(other);
+        repeat->first += have->value;
+        repeat->other += other;
+    }
+}
+
+static int add_dispute(struct rp_counters *into, const struct rp_counter_dispute *dispute,
+                       struct rp_err *err)
+{
+    if (!rp_counters_grow((void **)&into->disputes, into->dispute_count, sizeof *dispute))
+        return rp_out_of_memory(err);
+    into->disputes[into->dispute_count++] = *dispute;
+    return 0;
+}
+
+/* @return whether the counter cannot be told */
+static bool is_disputed(struct rp_counters *into, uint32_t counter, const struct repeat *repeat)
+{
+    const double most = fmax(repeat->first, repeat->other);
+    const double by = most > 0 ? fabs(repeat->first - repeat->other) / most : 0;
+
+    if (repeat->was_disputed ||
+        (by > RP_PASS_TOLERANCE_PERCENT / 100.0 && !depends_on_time(into->names[counter])))
+        return true;
+    if (by > into->repeat_difference) {
+        into->repeat_difference = by;
+        into->repeat_counter = counter;
+    }
+    return false;
+}
+
+/* Decides on the counters of one kernel, whose dispatches are @p count pairs from @p first on. */
+static int settle(struct rp_counters *into, const struct pairs *pairs, size_t first, size_t count,
+                  struct repeats *r, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < r->seen_count; i++) {
+        const uint32_t counter = r->seen[i];
+        const struct repeat repeat = r->of[counter];
+        uint32_t kernel = 0;
+
+        r->of[counter] = (struct repeat){0};
+        if (!is_disputed(into, counter, &repeat))
+            continue;
+        for (size_t j = first; j < first + count; j++) {
+            const size_t at = pairs->old_of[j];
+            struct rp_counter_value *v =
+                at == NO_PLACE ? NULL : rp_counter_find(&into->dispatches[at], counter);
+
+            if (v)
+                v->value = INFINITY;
+            kernel = v ? into->dispatches[at].kernel : kernel;
+        }
+        if (result == 0 && !repeat.was_disputed)
+            result = add_dispute(into,
+                                 &(struct rp_counter_dispute){.kernel = kernel,
+                                                              .counter = counter,
+                                                              .first = repeat.first,
+                                                              .other = repeat.other},
+                                 err);
+    }
+    r->seen_count = 0;
+    return result;
+}
+
+/* Where two passes have counted the same, it must be the same: a kernel that differs by more than
+ * runs do has other work in each, or its dispatches came in another order. */
+static int check_repeats(struct rp_counters *into, const struct rp_counters *from,
+                         const struct pairs *pairs, const uint32_t *ids, struct rp_err *err)
+{
+    rp_cleanup(repeats_free) struct repeats r = {
+        .of = calloc(into->name_count + 1, sizeof *r.of),
+        .seen = calloc(into->name_count + 1, sizeof *r.seen),
+    };
+    int result = r.of && r.seen ? 0 : rp_out_of_memory(err);
+
+    for (size_t j = 0, end; j < from->dispatch_count && result == 0; j = end) {
+        for (end = j;
+             end < from->dispatch_count && by_kernel(&pairs->new[j], &pairs->new[end]) == 0; end++)
+            if (pairs->old_of[end] != NO_PLACE)
+                see_pair(into, &into->dispatches[pairs->old_of[end]],
+                         &from->dispatches[pairs->new[end].index], ids, &r);
+        result = settle(into, pairs, j, end - j, &r, err);
+    }
+    return result;
+}
+
+/* A dispute is of a kernel on a GPU: a sum over the dispatches that had no partner would pass for
+ * that of the kernel. */
+static void spread_dispute(struct rp_counters *into, const struct place *places, size_t count,
+                           bool *is_disputed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            is_disputed[d->values[v].counter] |= isinf(d->values[v].value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            if (is_disputed[d->values[v].counter])
+                d->values[v].value = INFINITY;
+    }
+}
+
+static int spread_disputes(struct rp_counters *into, struct rp_err *err)
+{
+    const size_t count = into->dispatch_count;
+    rp_autofree struct place *places = into->dispute_count ? places_of(into) : NULL;
+    rp_autofree bool *is_disputed = calloc(into->name_count + 1, sizeof *is_disputed);
+
+    if (!is_disputed || (into->dispute_count && !places))
+        return rp_out_of_memory(err);
+    for (size_t first = 0, end; places && first < count; first = end) {
+        for (end = first; end < count && by_kernel(&places[first], &places[end]) == 0;)
+            end++;
+        memset(is_disputed, 0, into->name_count * sizeof *is_disputed);
+        spread_dispute(into, &places[first], end - first, is_disputed);
+    }
+    return 0;
+}
+
+static int take_disputes(struct rp_counters *into, const struct rp_counters *from,
+                         const uint32_t *ids, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < from->dispute_count && result == 0; i++) {
+        struct rp_counter_dispute dispute = from->disputes[i];
+
+        dispute.counter = ids[dispute.counter];
+        result = rp_counters_kernel(into, from->kernels[dispute.kernel], &dispute.kernel, err);
+        if (result == 0)
+            result = add_dispute(into, &dispute, err);
+    }
+    if (from->repeat_difference > into->repeat_difference) {
+        into->repeat_difference = from->repeat_difference;
+        into->repeat_counter = ids[from->repeat_counter];
+    }
+    return result;
+}
+
+/* --- joining two -------------------------------------------------------------------------- */
+
+static int merge_dispatches(struct rp_counters *into, const struct rp_counters *from, bool is_pass,
+                            const uint32_t *ids, struct rp_err *err)
+{
+    /* No process has this number: ids start anew with every file. */
+    int64_t process = INT64_MIN + (int64_t)into->dispatch_count;
+    rp_cleanup(pairs_free) struct pairs pairs = {0};
+    int result = pair_up(into, from, is_pass, &pairs, err);
+
+    if (result == 0 && is_pass)
+        result = check_repeats(into, from, &pairs, ids, err);
+    for (size_t j = 0; j < from->dispatch_count && result == 0; j++) {
+        const struct rp_counted_dispatch *d = &from->dispatches[pairs.new[j].index];
+
+        if (pairs.old_of[j] != NO_PLACE)
+            result = add_pass(into, pairs.old_of[j], from, d, ids, err);
+        else
+            result = add_other(into, from, d, process, ids, err);
+    }
+    return result;
+}
+
+/** Are the times of both known, and do they overlap? */
+static bool rp_counters_at_one_time(const struct rp_counters *a, const struct rp_counters *b)
+{
+    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
+}
+
+/* Ranks of a run count at the same time. What is not known to have done so may be another run of
+ * the program, whose dispatches would be added to this one's. */
+static int warn_of_other_run(struct rp_counters *into, const struct rp_counters *from,
+                             struct rp_err *err)
+{
+    if (!from->path || from->dispatch_count == 0 || rp_counters_at_one_time(into, from))
+        return 0;
+    into->added_files++;
+    return rp_counters_warn(into, err,
+                            "%s has the counters of the files before it, and not their times: its"
+                            " dispatches are added as those of another process; results only hold"
+                            " for one run, so give files of different runs one at a time",
+                            from->path);
+}
+
+static void take_times(struct rp_counters *into, const struct rp_counters *from)
+{
+    if (!from->last_ns)
+        return;
+    if (!into->last_ns || from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+}
+
+static int take_files(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    for (size_t i = 0; i < from->file_count; i++) {
+        struct rp_counter_file file = from->files[i];
+
+        file.path = rp_string_pool_add(into->text, file.path, strlen(file.path));
+        if (!file.path || !rp_counters_grow((void **)&into->files, into->file_count, sizeof file))
+            return rp_out_of_memory(err);
+        into->files[into->file_count++] = file;
+    }
+    return 0;
+}
+
+/* What is known of a set beside its dispatches. */
+static int take_rest(struct rp_counters *into, const struct rp_counters *from, const uint32_t *ids,
+                     struct rp_err *err)
+{
+    int result = take_facts(into, from, err);
+
+    if (result == 0)
+        result = take_disputes(into, from, ids, err);
+    if (result == 0)
+        result = spread_disputes(into, err);
+    if (result == 0)
+        result = take_files(into, from, err);
+    for (size_t i = 0; i < from->warning_count && result == 0; i++)
+        result = rp_counters_warn(into, err, "%s", from->warnings[i]);
+    if (result < 0)
+        return result;
+    take_times(into, from);
+    into->spoilt_times += from->spoilt_times;
+    into->added_files += from->added_files;
+    into->is_timeline |= from->is_timeline;
+    return 0;
+}
+
+static int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *from,
+                                enum rp_counters_relation relation, struct rp_err *err)
+{
+    bool is_pass = relation == RP_COUNTERS_PASS;
+    size_t had = into->name_count;
+    rp_autofree uint32_t *ids = calloc(from->name_count + 1, sizeof *ids);
+    int result = ids ? check_gpus(into, from, err) : rp_out_of_memory(err);
+
+    for (size_t i = 0; i < from->name_count && result == 0; i++)
+        result = rp_counters_name(into, from->names[i], &ids[i], err);
+    if (relation == RP_COUNTERS_UNSAID)
+        is_pass = had == 0 || into->name_count > had || from->name_count == 0;
+    if (result == 0 && !is_pass && from->name_count)
+        result = warn_of_other_run(into, from, err);
+    if (result == 0)
+        result = merge_dispatches(into, from, is_pass, ids, err);
+    return result < 0 ? result : take_rest(into, from, ids, err);
+}
+
+int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    return rp_counters_merge_as(into, from, RP_COUNTERS_UNSAID, err);
+}
+
+/* Files and folders of one run: which of them are there twice, which are of one process, which of
+ * one pass. */
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* --- the tree of folders ------------------------------------------------------------------ */
+
+void rp_counter_parts_free(struct rp_counter_parts *parts)
+{
+    for (size_t i = 0; parts && i < parts->count; i++) {
+        rp_counters_free(parts->list[i].set);
+        rp_counter_parts_free(parts->list[i].below);
+        free(parts->list[i].path);
+    }
+    if (parts)
+        free(parts->list);
+    free(parts);
+}
+
+static bool add(struct rp_counter_parts **parts, const struct rp_counter_part *part)
+{
+    if (!*parts)
+        *parts = calloc(1, sizeof **parts);
+    if (!*parts || !rp_counters_grow((void **)&(*parts)->list, (*parts)->count, sizeof *part))
+        return false;
+    (*parts)->list[(*parts)->count++] = *part;
+    return true;
+}
+
+int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set, const char *path,
+                         struct rp_err *err)
+{
+    char *copy = path ? strdup(path) : NULL;
+
+    if ((copy || !path) && add(parts, &(struct rp_counter_part){.set = set, .path = copy}))
+        return 0;
+    free(copy);
+    rp_counters_free(set);
+    return rp_out_of_memory(err);
+}
+
+int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_parts *below,
+                           const char *path, bool is_pass, struct rp_err *err)
+{
+    char *copy = strdup(path);
+
+    if (copy &&
+        add(parts, &(struct rp_counter_part){.below = below, .path = copy, .is_pass = is_pass}))
+        return 0;
+    free(copy);
+    rp_counter_parts_free(below);
+    return rp_out_of_memory(err);
+}
+
+/* --- passes that are named one by one ----------------------------------------------------- */
+
+/* Where a part lies in folders of passes: "run/pmc_1/host/1_counter_collection.csv". */
+struct pass_place {
+    char *within; /* "/home/me/run", however it was named; NULL: in no folder of a pass */
+    char *folder; /* "run/" */
+    char *pass;   /* "pmc_1" */
+};
+
+static void pass_places_free(struct pass_place *places, size_t count)
+{
+    for (size_t i = 0; places && i < count; i++) {
+        free(places[i].within);
+        free(places[i].folder);
+        free(places[i].pass);
+    }
+    free(places);
+}
+
+static bool find_pass(const struct rp_counter_part *part, struct pass_place *ret)
+{
+    rp_autofree char *path =
+        part->path ? rp_format("%s%s", part->path, part->below ? "/" : "") : NULL;
+    size_t length = 0;
+    const char *pass = path ? rp_counters_pass_in(path, &length) : NULL;
+
+    if (!pass)
+        return !part->path || path;
+    ret->folder = strndup(path, (size_t)(pass - path));
+    ret->pass = strndup(pass, length);
+    if (ret->folder)
+        ret->within = realpath(*ret->folder ? ret->folder : ".", NULL);
+    if (ret->folder && !ret->within)
+        ret->within = strdup(ret->folder);
+    return ret->within && ret->pass;
+}
+
+static bool in_one_folder(const struct pass_place *a, const struct pass_place *b)
+{
+    return a->within && b->within && strcmp(a->within, b->within) == 0;
+}
+
+static bool has_other_pass(const struct pass_place *places, size_t count, size_t at)
+{
+    for (size_t i = 0; i < count; i++)
+        if (in_one_folder(&places[i], &places[at]) && strcmp(places[i].pass, places[at].pass) != 0)
+            return true;
+    return false;
+}
+
+/* The part of that name among them, added when new. */
+static struct rp_counter_part *folder_in(struct rp_counter_parts **parts, const char *path,
+                                         bool is_pass, struct rp_err *err)
+{
+    struct rp_counter_part part = {.is_pass = is_pass};
+
+    for (size_t i = 0; *parts && i < (*parts)->count; i++)
+        if (strcmp((*parts)->list[i].path, path) == 0)
+            return &(*parts)->list[i];
+    part.below = calloc(1, sizeof *part.below);
+    part.path = strdup(path);
+    if (part.below && part.path && add(parts, &part))
+        return &(*parts)->list[(*parts)->count - 1];
+    free(part.below);
+    free(part.path);
+    rp_out_of_memory(err);
+    return NULL;
+}
+
+/* Moves the parts of one folder of passes into the first of them, which becomes that folder. */
+static int group(struct rp_counter_parts *parts, const struct pass_place *places, size_t first,
+                 struct rp_err *err)
+{
+    struct rp_counter_part folder = {.path = strdup(places[first].folder)};
+    int result = folder.path ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = first; i < parts->count && result == 0; i++) {
+        struct rp_counter_part *pass, *part = &parts->list[i];
+        rp_autofree char *path = NULL;
+
+        if (!in_one_folder(&places[i], &places[first]))
+            continue;
+        path = rp_format("%s%s", folder.path, places[i].pass);
+        pass = path ? folder_in(&folder.below, path, true, err) : NULL;
+        if (!pass || !add(&pass->below, part))
+            result = rp_out_of_memory(err);
+        else
+            *part = (struct rp_counter_part){0};
+    }
+    if (result < 0) {
+        rp_counter_parts_free(folder.below);
+        free(folder.path);
+        return result;
+    }
+    parts->list[first] = folder;
+    return 0;
+}
+
+/* What was named of several passes in one folder is joined as if the folder had been named. */
+static int group_passes(struct rp_counter_parts *parts, struct rp_err *err)
+{
+    const size_t count = parts->count;
+    struct pass_place *places = calloc(count + 1, sizeof *places);
+    bool ok = places != NULL;
+    int result = 0;
+
+    for (size_t i = 0; i < count && ok; i++)
+        ok = find_pass(&parts->list[i], &places[i]);
+    for (size_t i = 0; i < count && ok && result == 0; i++)
+        if (places[i].within && (parts->list[i].set || parts->list[i].below) &&
+            has_other_pass(places, count, i))
+            result = group(parts, places, i, err);
+    pass_places_free(places, count);
+    return ok ? result : rp_out_of_memory(err);
+}
+
+/* --- files that are there twice ----------------------------------------------------------- */
+
+struct seen_file {
+    const struct rp_counter_file *file;
+    size_t part;
+    size_t same; /* number of all that are the same */
+};
+
+static int by_number(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_contents(const void *left, const void *right)
+{
+    const struct seen_file *a = left, *b = right;
+    int order = by_number(a->file->contents, b->file->contents);
+
+    return order ? order : by_number(a->part, b->part);
+}
+
+static int by_inode(const void *left, const void *right)
+{
+    const struct seen_file *a = left, *b = right;
+    int order = by_number(a->file->device, b->file->device);
+
+    order = order ? order : by_number(a->file->inode, b->file->inode);
+    return order ? order : by_number(a->part, b->part);
+}
+
+static bool are_same(const struct rp_counter_file *a, const struct rp_counter_file *b)
+{
+    return (a->contents && a->contents == b->contents) ||
+           (a->inode && a->inode == b->inode && a->device == b->device);
+}
+
+static int refuse_twins(const struct rp_counter_file *a, const struct rp_counter_file *b,
+                        struct rp_err *err)
+{
+    if (strcmp(a->path, b->path) == 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "counters %s are given twice: give the file, or its folder, once", a->path);
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s and %s are the same counters of the same dispatches: leave out one of them",
+                   a->path, b->path);
+}
+
+/* Of neighbours in this order. */
+static int find_twins(struct seen_file *files, size_t count,
+                      int (*order)(const void *, const void *), struct rp_err *err)
+{
+    if (count)
+        qsort(files, count, sizeof *files, order);
+    for (size_t i = 1; i < count; i++) {
+        struct seen_file *a = &files[i - 1], *b = &files[i];
+
+        if (a->part == b->part || !are_same(a->file, b->file))
+            continue;
+        if (!a->file->is_timeline || !b->file->is_timeline)
+            return refuse_twins(a->file, b->file, err);
+        b->same = a->same;
+    }
+    return 0;
+}
+
+static void drop(struct rp_counter_part *part)
+{
+    rp_counters_free(part->set);
+    part->set = NULL;
+}
+
+static int by_part(const void *left, const void *right)
+{
+    const struct seen_file *a = left, *b = right;
+
+    return by_number(a->part, b->part);
+}
+
+/* Parts of which every file is in one that stays, too; of those that are the same the first stays.
+ * @param left  parts that have a file, by what is the same */
+static void drop_spare(struct rp_counter_part *parts, struct seen_file *files, size_t count,
+                       size_t *left)
+{
+    if (count)
+        qsort(files, count, sizeof *files, by_part);
+    for (size_t i = 0; i < count; i++)
+        left[files[i].same]++;
+    for (size_t end = count, first; end > 0; end = first) {
+        bool is_spare = true;
+
+        for (first = end; first > 0 && files[first - 1].part == files[end - 1].part; first--)
+            is_spare &= left[files[first - 1].same] > 1;
+        if (!is_spare)
+            continue;
+        for (size_t i = first; i < end; i++)
+            left[files[i].same]--;
+        drop(&parts[files[first].part]);
+    }
+}
+
+/* Counters would be added up twice; of a trace, which only gives times, one is enough. */
+static int drop_twins(struct rp_counter_part *parts, size_t count, struct rp_err *err)
+{
+    size_t file_count = 0, at = 0;
+    rp_autofree struct seen_file *files = NULL;
+    rp_autofree size_t *left = NULL;
+    int result;
+
+    for (size_t i = 0; i < count; i++)
+        file_count += parts[i].set ? parts[i].set->file_count : 0;
+    files = calloc(file_count + 1, sizeof *files);
+    left = calloc(file_count + 1, sizeof *left);
+    if (!files || !left)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; parts[i].set && k < parts[i].set->file_count; k++, at++)
+            files[at] = (struct seen_file){.file = &parts[i].set->files[k], .part = i, .same = at};
+    result = find_twins(files, at, by_contents, err);
+    if (result == 0)
+        result = find_twins(files, at, by_inode, err);
+    if (result == 0)
+        drop_spare(parts, files, at, left);
+    return result;
+}
+
+/* --- which belong together ---------------------------------------------------------------- */
+
+/* rocprofv3 calls what it writes of one process PREFIXcounter_collection.csv and so on. */
+static char *prefix_of(const struct rp_counters *set, const char *end)
+{
+    if (set->file_count != 1 || !rp_gzip_name_ends_with(set->path, end))
+        return NULL;
+    return strndup(set->path, rp_gzip_name_length(set->path) - strlen(end));
+}
+
+/* A trace gives its times to the counters of its process. */
+static int join_traces(struct rp_counter_part *parts, size_t count, struct rp_string_ids *prefixes,
+                       struct rp_err *err)
+{
+    rp_autofree size_t *counted = calloc(count + 1, sizeof *counted); /* part + 1 of each prefix */
+    int result = counted ? 0 : rp_out_of_memory(err);
+
+    for (int traces = 0; traces < 2; traces++)
+        for (size_t i = 0; i < count && result == 0; i++) {
+            rp_autofree char *prefix =
+                parts[i].set ? prefix_of(parts[i].set,
+                                         traces ? "kernel_trace.csv" : "counter_collection.csv")
+                             : NULL;
+            bool is_new;
+            int64_t id = prefix ? rp_string_ids_add(prefixes, prefix, &is_new) : 0;
+
+            if (prefix && !id)
+                result = rp_out_of_memory(err);
+            if (!id || (traces && !counted[id - 1]))
+                continue;
+            if (!traces) {
+                counted[id - 1] = i + 1;
+                continue;
+            }
+            result = rp_counters_merge_as(parts[counted[id - 1] - 1].set, parts[i].set,
+                                          RP_COUNTERS_PASS, err);
+            drop(&parts[i]);
+        }
+    return result;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* What was counted, in one text; other text for what has a pass of its own. NULL: no memory. */
+static char *kind_of(const struct rp_counter_part *part, size_t at)
+{
+    const struct rp_counters *set = part->set;
+    rp_autofree const char **names = malloc((set->name_count + 1) * sizeof *names);
+    rp_autobuf text = {0};
+
+    if (!names)
+        return NULL;
+    if (part->is_pass || (set->name_count == 0 && !set->is_timeline))
+        return rp_format("pass\n%zu", at);
+    if (set->name_count) {
+        memcpy(names, set->names, set->name_count * sizeof *names);
+        qsort(names, set->name_count, sizeof *names, by_text);
+    }
+    for (size_t i = 0; i < set->name_count; i++)
+        rp_buf_printf(&text, "%s\n", names[i]);
+    return text.failed ? NULL : strdup(rp_buf_text(&text));
+}
+
+/* Processes of one pass become one part, the first of them. */
+static int join_processes(struct rp_counter_part *parts, size_t count, struct rp_string_ids *kinds,
+                          struct rp_err *err)
+{
+    rp_autofree size_t *first = calloc(count + 1, sizeof *first); /* part of each kind */
+    int result = first ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        rp_autofree char *kind = parts[i].set ? kind_of(&parts[i], i) : NULL;
+        bool is_new, is_process;
+        int64_t id = kind ? rp_string_ids_add(kinds, kind, &is_new) : 0;
+        struct rp_counters *into;
+
+        if (!parts[i].set)
+            continue;
+        if (!id)
+            return rp_out_of_memory(err);
+        if (is_new) {
+            first[id - 1] = i;
+            continue;
+        }
+        into = parts[first[id - 1]].set;
+        is_process =
+            !into->is_timeline || into->name_count || rp_counters_at_one_time(into, parts[i].set);
+        result = rp_counters_merge_as(into, parts[i].set,
+                                      is_process ? RP_COUNTERS_PROCESS : RP_COUNTERS_PASS, err);
+        drop(&parts[i]);
+    }
+    return result;
+}
+
+static int join_passes(struct rp_counter_part *parts, size_t count, struct rp_err *err)
+{
+    struct rp_counter_part *into = NULL;
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (!parts[i].set)
+            continue;
+        if (!into) {
+            into = &parts[i];
+            continue;
+        }
+        result = rp_counters_merge_as(
+            into->set, parts[i].set, parts[i].is_pass ? RP_COUNTERS_PASS : RP_COUNTERS_UNSAID, err);
+        drop(&parts[i]);
+    }
+    return result;
+}
+
+/* Joins what is below folders, then the folders. @p ret is one of the sets, or NULL. */
+static int unite(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err)
+{
+    rp_cleanup(rp_string_ids_free) struct rp_string_ids prefixes = {0};
+    rp_cleanup(rp_string_ids_free) struct rp_string_ids kinds = {0};
+    int result = 0;
+
+    for (size_t i = 0; i < parts->count && result == 0; i++) {
+        struct rp_counter_part *part = &parts->list[i];
+
+        if (part->below)
+            result = unite(part->below, &part->set, err);
+        if (result == 0 && part->below && part->set) {
+            part->set->path = rp_string_pool_add(part->set->text, part->path, strlen(part->path));
+            result = part->set->path ? 0 : rp_out_of_memory(err);
+        }
+    }
+    if (result == 0)
+        result = drop_twins(parts->list, parts->count, err);
+    if (result == 0)
+        result = join_traces(parts->list, parts->count, &prefixes, err);
+    if (result == 0)
+        result = join_processes(parts->list, parts->count, &kinds, err);
+    if (result == 0)
+        result = join_passes(parts->list, parts->count, err);
+    for (size_t i = 0; i < parts->count && result == 0; i++)
+        if (parts->list[i].set) { /* the only one that is left */
+            *ret = parts->list[i].set;
+            parts->list[i].set = NULL;
+        }
+    return result;
+}
+
+/* All sets of the tree, as far as there is room. @return how many there are */
+static size_t list_sets(const struct rp_counter_parts *parts, struct rp_counters **ret, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; parts && i < parts->count; i++) {
+        const struct rp_counter_part *part = &parts->list[i];
+
+        if (part->set && count < room)
+            ret[count] = part->set;
+        count += part->set != NULL;
+        count += list_sets(part->below, ret ? ret + count : NULL, room > count ? room - count : 0);
+    }
+    return count;
+}
+
+static int tell_all_apart(const struct rp_counter_parts *parts, struct rp_err *err)
+{
+    const size_t count = list_sets(parts, NULL, 0);
+    rp_autofree struct rp_counters **sets = calloc(count + 1, sizeof(struct rp_counters *));
+
+    if (!sets)
+        return rp_out_of_memory(err);
+    list_sets(parts, sets, count);
+    return rp_counters_tell_apart(sets, count, err);
+}
+
+int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err)
+{
+    struct rp_counters *joined = NULL;
+    int result = tell_all_apart(parts, err);
+
+    if (result == 0)
+        result = group_passes(parts, err);
+    if (result == 0)
+        result = unite(parts, &joined, err);
+    rp_counter_parts_free(parts);
+    if (result == 0)
+        *ret = joined;
+    return result;
+}
+
+/* rocprofv3 writes each pass of an input file to a folder "pmc_1" or "pass_1". */
+static bool is_pass_name(const char *base, size_t length)
+{
+    static const char *const begins[] = {"pmc_", "pass_"};
+
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        const size_t len = strlen(begins[i]);
+
+        if (length > len && strncmp(base, begins[i], len) == 0 &&
+            len + strspn(base + len, "0123456789") == length)
+            return true;
+    }
+    return false;
+}
+
+bool rp_counters_is_pass_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return is_pass_name(base, strlen(base));
+}
+
+const char *rp_counters_pass_in(const char *path, size_t *ret_length)
+{
+    const char *found = NULL;
+
+    for (const char *at = path, *slash; (slash = strchr(at, '/')); at = slash + 1)
+        if (is_pass_name(at, (size_t)(slash - at))) {
+            found = at;
+            *ret_length = (size_t)(slash - at);
+        }
+    return found;
+}

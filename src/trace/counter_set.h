@@ -1,0 +1,264 @@
+/**
+ * @file counter_set.h
+ * @brief Hardware counters by kernel dispatch, whichever file they come from.
+ *
+ * CSV forms: docs/format/counters.md. Times are nanoseconds.
+ */
+#ifndef RP_TRACE_COUNTER_SET_H
+#define RP_TRACE_COUNTER_SET_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/path.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
+
+struct rp_counter_parts;
+struct rp_err;
+struct rp_string_ids;
+struct rp_string_pool;
+
+/** What a file says of a GPU; 0 or "" = nothing. */
+struct rp_counted_device {
+    int64_t id; /**< agent, -1 = whichever ran the kernels */
+    char arch[32];
+    uint32_t pci_device_id, compute_units, xcc_count, engine_clock_mhz, memory_clock_mhz;
+    /** How the driver has split the GPU, as the file says it: "SPX", "CPX"; "NPS1", "NPS4". */
+    char compute_mode[8], memory_mode[8];
+    bool guessed; /**< written by a tool that is known to guess: what the table knows is better */
+    const char *source; /**< file that says so; NULL = unknown */
+};
+
+struct rp_counter_value {
+    uint32_t counter; /**< index into rp_counters.names */
+    uint32_t origin;  /**< of a file that is being read: the row, or its time, and the form */
+    /** Sum over the instances of the hardware. Not known: NAN, a register was full; INFINITY,
+     * passes contradict each other. */
+    double value;
+};
+
+struct rp_counted_dispatch {
+    uint32_t kernel; /**< index into rp_counters.kernels */
+    uint32_t device; /**< index into rp_counters.devices */
+    int64_t process, id;
+    bool timed; /**< duration_ns is known */
+    double duration_ns;
+    struct rp_counter_value *values;
+    uint32_t value_count, value_capacity;
+};
+
+/** Passes that counted the same, and not alike: the counter is unknown for that kernel on a GPU. */
+struct rp_counter_dispute {
+    uint32_t kernel, counter; /**< indices of kernels and names */
+    double first, other;      /**< sums over the dispatches that both have */
+};
+
+/** A file that a set was made of. */
+struct rp_counter_file {
+    const char *path;
+    uint64_t device, inode; /**< of the file system; both 0: it is no file */
+    uint64_t contents;      /**< hash of dispatches, times and counters; 0: without times */
+    bool is_timeline;
+};
+
+struct rp_counters {
+    const char **names; /**< of counters: "TCC_REQ_sum", "SQ_WAVES" */
+    size_t name_count;
+    const char **kernels;
+    size_t kernel_count;
+    struct rp_counted_device *devices;
+    size_t device_count;
+    struct rp_counted_device any;           /**< of every device that has no facts of its own */
+    struct rp_counted_dispatch *dispatches; /**< in the order of the file */
+    size_t dispatch_count;
+    uint64_t spoilt_times;     /**< dispatches whose times a spreadsheet has rounded */
+    int64_t first_ns, last_ns; /**< of all dispatches with times of CSV; both 0: not known */
+    const char *path;          /**< the CSV file that it was made of; NULL: of something else */
+    bool is_timeline;     /**< a kernel trace: its times are better than those of counter runs */
+    uint32_t added_files; /**< with the counters of others, and of other times: other runs? */
+    char **warnings;      /**< what a reader of the numbers has to know of the files */
+    size_t warning_count;
+    struct rp_counter_dispute *disputes;
+    size_t dispute_count;
+    /** By how much passes differ at most on a counter that several have, of those that agree within
+     * RP_PASS_TOLERANCE_PERCENT: a fraction of the larger sum; 0: not at all. */
+    double repeat_difference;
+    uint32_t repeat_counter; /**< and which it is */
+
+    /* Owned by the functions below. */
+    struct rp_string_pool *text;
+    struct rp_string_ids *name_ids, *kernel_ids;
+    uint32_t *slots, *device_slots;
+    size_t slot_count, device_slot_count;
+    struct rp_counter_file *files;
+    size_t file_count;
+};
+
+/** Runs of one program never count quite the same: by so much they may differ. */
+enum { RP_PASS_TOLERANCE_PERCENT = 5 };
+
+/** Is it read here: a folder, or a file called *.csv? */
+bool rp_counters_can_open(const char *path);
+
+/** Is it a result of rocprof, the tool before rocprofv2, whatever it is called? */
+bool rp_counters_is_rocprof(const char *path);
+
+/** Does the folder, or one that lies in it, hold such files? */
+bool rp_counters_in(const char *folder);
+/** Do two files lie in "pmc_1" and "pmc_2" of one folder, as passes of one program do? */
+bool rp_counters_of_two_passes(const char *a, const char *b);
+
+/**
+ * Reads a CSV file or a folder of them: rocprofv3's counter_collection and kernel_trace,
+ * rocprof-compute's pmc_perf.csv. Facts of the GPU come from agent_info.csv or sysinfo.csv beside.
+ * @return 0; RP_BAD_INPUT naming file, line and column; RP_ENVIRONMENT
+ */
+int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err);
+
+/* What a set of counters is made of, for those who read and join them in this room. */
+
+struct rp_counter_parts {
+    struct rp_counter_part *list;
+    size_t count;
+};
+
+/** Adds a file or a folder, as rp_counters_open. @p parts is made when it is NULL. */
+int rp_counters_open_part(const char *path, struct rp_counter_parts **parts, struct rp_err *err);
+/** Adds what was read from elsewhere; takes the set, also when it fails. @param path  of the file;
+ * NULL: it is of several, or of none */
+int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set, const char *path,
+                         struct rp_err *err);
+void rp_counter_parts_free(struct rp_counter_parts *parts);
+/**
+ * Joins them in their order. Those that counted the same are processes; what processes of one pass
+ * counted is put together before passes are joined, so that the n-th dispatch of a kernel is the
+ * same in each. A folder is joined by itself first, and "pmc_1", "pass_1" are passes whatever they
+ * counted, also where they, or files in them, are named one by one. A trace belongs to the counters
+ * of its process. See rp_counters_merge.
+ * @param parts  are taken, also after a failure
+ * @return 0; RP_BAD_INPUT: counters are there twice, or of different GPUs; RP_ENVIRONMENT
+ */
+int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err);
+/** The same of a text; @p path is for messages. Facts of GPUs are taken too. */
+int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
+                      struct rp_err *err);
+/** Only the facts of the GPU that lie beside a file of counters or of ceilings; none: no facts. */
+int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err);
+void rp_counters_free(struct rp_counters *set);
+
+/**
+ * Adds what another run of the same program counted. A file with counters that are new is another
+ * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
+ * another process, which is said unless it ran at the same time. A kernel trace only gives times.
+ * A counter that both have is the first one's; where the sums of a kernel differ by more than
+ * RP_PASS_TOLERANCE_PERCENT, it is not known.
+ * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
+ */
+int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);
+
+/** Do both say what they are, and is it not the same kind of GPU? */
+bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
+/** What is known of the device with this index, be it only what holds for all of them. */
+const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device);
+
+struct rp_counters *rp_counters_new(void);
+/** What is said of a file is said once. */
+int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/** Index of the device, added when new. */
+int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
+/** The file that facts come from which have no source yet. */
+int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
+/**
+ * Of kernels that a reader has called "NAME [code ...]" (rp_kernel_code_name, 16 digits) those that
+ * are the only ones of their name on their devices, in all sets, become "NAME" again, and the
+ * others get 8 digits.
+ */
+int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err);
+/** Index of the dispatch, added when new; times and kernel are those of the first call. */
+int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
+                         const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);
+/**
+ * Adds to the counter's value; an instance "NAME[3]" counts as NAME. A register of 32 bits that is
+ * full makes the sum unknown.
+ */
+int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, double value,
+                    struct rp_err *err);
+/**
+ * Why a number cannot be what a counter counted: it is negative, not finite, too large for 64 bits,
+ * or a fraction although the hardware counts events. Metrics that rocprofv3 derives (FETCH_SIZE,
+ * L2CacheHit, TA_BUSY_avr) may be fractions, and not finite: then they are not known.
+ * @return a static text; NULL: it can be one
+ */
+const char *rp_counter_refusal(const char *name, double value);
+/**
+ * Percentages and means do not add up. Counters of the hardware have no small letters; what rocprof
+ * makes of them has (VALUUtilization, TA_BUSY_avr), or says so in capitals; of these only amounts
+ * are sums. The page has the same rule (charts.js).
+ */
+bool rp_counter_adds_up(const char *name);
+/** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
+ */
+bool rp_counter_is_full(double value);
+/** Value of a counter of a dispatch; false: it was not counted, or a register was full. */
+bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
+
+/** Room for one more element; the capacity is the next power of two. */
+bool rp_counters_grow(void **rows, size_t count, size_t row_bytes);
+/** Index of a counter, added when new; an instance "NAME[3]" is NAME. */
+int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err);
+/** Index of a kernel, added when new. */
+int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
+                       struct rp_err *err);
+bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *ret);
+/** NULL: the dispatch has no such value. */
+struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter);
+/** Adds a value that the dispatch does not have. */
+int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value,
+                   struct rp_err *err);
+
+/** A file, or a folder of them. */
+struct rp_counter_part {
+    struct rp_counters *set;        /**< NULL: it is a folder that is not joined yet */
+    struct rp_counter_parts *below; /**< what lies in it; NULL: it is a file */
+    char *path;   /**< as it was named, or of the folder that it lies in; NULL: not known */
+    bool is_pass; /**< by the name of the folder, whatever was counted in it */
+};
+
+/** Takes the folder's parts, also when it fails. */
+int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_parts *below,
+                           const char *path, bool is_pass, struct rp_err *err);
+
+/** The last folder of a pass ("pmc_1") that a path leads into, and the length of its name. A folder
+ * that is named needs a slash behind. NULL: none. */
+const char *rp_counters_pass_in(const char *path, size_t *ret_length);
+
+/** A CSV file, with what lies beside it and says which GPU it was. */
+int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err);
+/** Is it called SQ_LEVEL_WAVES.csv: a run of rocprof-compute for the waves in flight? */
+bool rp_counters_is_level_waves_file(const char *path);
+#define RP_COUNTER_LEVEL_WAVES_ACCUM "SQ_LEVEL_WAVES_ACCUM"
+
+/** Remembers the file that a set was read from, by which it is known when it comes again. */
+int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err);
+
+bool rp_counters_is_pass_folder(const char *path);
+
+int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
+                                  const char *path, struct rp_err *err);
+
+#endif

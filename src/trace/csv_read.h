@@ -1,0 +1,34 @@
+/**
+ * @file csv_read.h
+ * @brief Comma-separated values, RFC 4180: quoted fields may hold commas, line ends and, doubled,
+ *        quotes.
+ */
+#ifndef RP_TRACE_CSV_READ_H
+#define RP_TRACE_CSV_READ_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct rp_err;
+
+/** Set at and end; zero the rest; release with rp_csv_free. */
+struct rp_csv {
+    const char *at, *end;
+    unsigned long line;  /**< of the record that was read, from 1 */
+    unsigned long lines; /**< read so far */
+    struct rp_buf text;
+    size_t *starts; /**< of each field in text; each is terminated */
+    size_t count, capacity;
+};
+
+/**
+ * Reads the next record that is not empty.
+ * @return 1, or 0 at the end; RP_BAD_INPUT naming the line; RP_ENVIRONMENT
+ */
+int rp_csv_next(struct rp_csv *csv, struct rp_err *err);
+/** Field of the record, "" when it has fewer. */
+const char *rp_csv_field(const struct rp_csv *csv, size_t index);
+void rp_csv_free(struct rp_csv *csv);
+
+#endif

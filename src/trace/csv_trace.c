@@ -1,0 +1,502 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/path.h"
+#include "trace/csv_read.h"
+#include "trace/foreign_trace.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
+#include "trace/rocpd_read.h"
+#include "trace/sqlite_file.h"
+
+/*
+ * The CSV files that rocprofv3 writes for one process become a database in memory, so that there
+ * is one reader of traces. What CSV does not say: arguments of calls, sizes of copies, and which
+ * call made another; the last is found by their times.
+ */
+
+enum kind { KERNELS, COPIES, CALLS, AGENTS };
+
+static const struct {
+    const char *end; /* of the file's name */
+    enum kind kind;
+    bool is_trace; /* opens the process; the others only tell more of it */
+} files[] = {
+    {"kernel_trace.csv", KERNELS, true},  {"memory_copy_trace.csv", COPIES, true},
+    {"hip_api_trace.csv", CALLS, true},   {"hsa_api_trace.csv", CALLS, false},
+    {"rccl_api_trace.csv", CALLS, false}, {"marker_api_trace.csv", CALLS, false},
+    {"agent_info.csv", AGENTS, false},
+};
+
+enum { FILE_COUNT = sizeof files / sizeof files[0] };
+
+/* Header words of rocprofv3 6.4 to 7.x. */
+enum column {
+    AGENT,
+    QUEUE,
+    STREAM,
+    THREAD,
+    PROCESS,
+    DISPATCH,
+    KERNEL_NAME,
+    CORRELATION,
+    START,
+    END,
+    LDS,
+    SCRATCH,
+    VGPRS,
+    ACCUM_VGPRS,
+    SGPRS,
+    BLOCK_X,
+    BLOCK_Y,
+    BLOCK_Z,
+    GRID_X,
+    GRID_Y,
+    GRID_Z,
+    DIRECTION,
+    SOURCE,
+    DESTINATION,
+    DOMAIN,
+    FUNCTION,
+    NODE,
+    LOGICAL,
+    AGENT_TYPE,
+    NAME,
+    DEVICE,
+    COLUMN_COUNT
+};
+
+static const struct {
+    const char *word, *older; /* NULL: there was no other */
+} words[COLUMN_COUNT] = {
+    [AGENT] = {"Agent_Id", NULL},
+    [QUEUE] = {"Queue_Id", NULL},
+    [STREAM] = {"Stream_Id", NULL},
+    [THREAD] = {"Thread_Id", NULL},
+    [PROCESS] = {"Process_Id", NULL},
+    [DISPATCH] = {"Dispatch_Id", NULL},
+    [KERNEL_NAME] = {"Kernel_Name", NULL},
+    [CORRELATION] = {"Correlation_Id", NULL},
+    [START] = {"Start_Timestamp", NULL},
+    [END] = {"End_Timestamp", NULL},
+    [LDS] = {"LDS_Block_Size", "Group_Segment_Size"},
+    [SCRATCH] = {"Scratch_Size", "Private_Segment_Size"},
+    [VGPRS] = {"VGPR_Count", NULL},
+    [ACCUM_VGPRS] = {"Accum_VGPR_Count", NULL},
+    [SGPRS] = {"SGPR_Count", NULL},
+    [BLOCK_X] = {"Workgroup_Size_X", NULL},
+    [BLOCK_Y] = {"Workgroup_Size_Y", NULL},
+    [BLOCK_Z] = {"Workgroup_Size_Z", NULL},
+    [GRID_X] = {"Grid_Size_X", NULL},
+    [GRID_Y] = {"Grid_Size_Y", NULL},
+    [GRID_Z] = {"Grid_Size_Z", NULL},
+    [DIRECTION] = {"Direction", "Operation"},
+    [SOURCE] = {"Source_Agent_Id", NULL},
+    [DESTINATION] = {"Destination_Agent_Id", NULL},
+    [DOMAIN] = {"Domain", NULL},
+    [FUNCTION] = {"Function", NULL},
+    [NODE] = {"Node_Id", NULL},
+    [LOGICAL] = {"Logical_Node_Id", NULL},
+    [AGENT_TYPE] = {"Agent_Type", NULL},
+    [NAME] = {"Name", NULL},
+    [DEVICE] = {"Device_Id", NULL},
+};
+
+struct loader {
+    struct rp_memdb m;
+    struct rp_string_ids kernels;
+    struct rp_call_list calls;
+    int64_t rows, process;
+    bool process_known;
+    /* of the file that is read */
+    struct rp_csv csv;
+    size_t at[COLUMN_COUNT]; /* from 1; 0: the file has no such column */
+};
+
+/* --- fields ------------------------------------------------------------------------------- */
+
+static const char *field(const struct loader *l, enum column column)
+{
+    return l->at[column] ? rp_csv_field(&l->csv, l->at[column] - 1) : "";
+}
+
+/* A whole number, perhaps behind a word: "Agent 2". An empty field is the given one. */
+static int number(const struct loader *l, enum column column, int64_t if_none, int64_t *ret,
+                  struct rp_err *err)
+{
+    const char *text = field(l, column), *digits = text;
+    char *end;
+
+    if (strncasecmp(text, "Agent ", 6) == 0)
+        digits += 6;
+    if (!*digits) {
+        *ret = if_none;
+        return 0;
+    }
+    errno = 0;
+    *ret = strtoll(digits, &end, 0);
+    if (end != digits && !*end && errno == ERANGE)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is too %s: '%s'", l->csv.line,
+                       words[column].word, *ret < 0 ? "small" : "large", text);
+    if (*end || errno)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is no whole number: '%s'", l->csv.line,
+                       words[column].word, text);
+    return 0;
+}
+
+static int numbers(const struct loader *l, const enum column *columns, size_t count,
+                   int64_t if_none, int64_t *ret, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = number(l, columns[i], if_none, &ret[i], err);
+    return result;
+}
+
+static int run(struct loader *l, const char *sql, const int64_t *values, size_t count,
+               const char *text, struct rp_err *err)
+{
+    return rp_memdb_run(&l->m, sql, values, count, &text, text != NULL, err);
+}
+
+static int add_event(struct loader *l, int64_t call, int64_t parent, int64_t *ret,
+                     struct rp_err *err)
+{
+    const int64_t values[] = {++l->m.events, call, parent};
+
+    *ret = l->m.events;
+    return run(l, "INSERT INTO rocpd_event VALUES (?1, ?2, ?3)", values, 3, NULL, err);
+}
+
+static int add_times(const struct loader *l, int64_t ret[2], struct rp_err *err)
+{
+    static const enum column columns[] = {START, END};
+
+    return numbers(l, columns, 2, 0, ret, err);
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+/* A kernel of a name, a GPU and registers: of one name there may be several. */
+static int kernel_id(struct loader *l, int64_t *ret, struct rp_err *err)
+{
+    static const enum column columns[] = {AGENT, SGPRS, VGPRS, ACCUM_VGPRS};
+    rp_autofree char *key =
+        rp_format("%s %s %s %s %s", field(l, AGENT), field(l, SGPRS), field(l, VGPRS),
+                  field(l, ACCUM_VGPRS), field(l, KERNEL_NAME));
+    bool is_new = false;
+    int64_t values[5];
+    int result;
+
+    *ret = key ? rp_string_ids_add(&l->kernels, key, &is_new) : 0;
+    if (*ret == 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!is_new)
+        return 0;
+    values[0] = *ret;
+    result = numbers(l, columns, 4, INT64_MIN, values + 1, err);
+    return result < 0 ? result
+                      : run(l,
+                            "INSERT INTO rocpd_info_kernel_symbol (id, code_object_id,"
+                            " sgpr_count, arch_vgpr_count, accum_vgpr_count, kernel_name,"
+                            " display_name) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+                            values, 5, field(l, KERNEL_NAME), err);
+}
+
+static int add_kernel(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {AGENT,   THREAD,  DISPATCH, STREAM, QUEUE,  SCRATCH, LDS,
+                                          BLOCK_X, BLOCK_Y, BLOCK_Z,  GRID_X, GRID_Y, GRID_Z};
+    int64_t values[18], correlation;
+    int result = kernel_id(l, &values[1], err);
+
+    values[0] = ++l->rows;
+    if (result == 0)
+        result = add_times(l, &values[2], err);
+    if (result == 0)
+        result = numbers(l, columns, 13, 0, &values[5], err);
+    if (result == 0)
+        result = number(l, CORRELATION, 0, &correlation, err);
+    if (result == 0)
+        result = add_event(l, correlation, 0, &values[4], err);
+    if (result < 0)
+        return result;
+    return run(l,
+               "INSERT INTO rocpd_kernel_dispatch (id, kernel_id, start, end, event_id,"
+               " agent_id, tid, dispatch_id, stream_id, queue_id, private_segment_size,"
+               " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z,"
+               " grid_size_x, grid_size_y, grid_size_z) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+               " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+               values, 18, NULL, err);
+}
+
+static int add_copy(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {STREAM, SOURCE, DESTINATION};
+    int64_t values[8], correlation;
+    int result = rp_memdb_string(&l->m, field(l, DIRECTION), &values[1], err);
+
+    values[0] = ++l->rows;
+    if (result == 0)
+        result = add_times(l, &values[2], err);
+    if (result == 0)
+        result = numbers(l, columns, 3, INT64_MIN, &values[5], err);
+    if (result == 0)
+        result = number(l, CORRELATION, 0, &correlation, err);
+    if (result == 0)
+        result = add_event(l, correlation, 0, &values[4], err);
+    if (result < 0)
+        return result;
+    return run(l,
+               "INSERT INTO rocpd_memory_copy (id, name_id, start, end, event_id,"
+               " stream_id, src_agent_id, dst_agent_id, size)"
+               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, -1)",
+               values, 8, NULL, err);
+}
+
+static int add_call(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {THREAD, START, END, CORRELATION};
+    struct rp_call call = {0};
+    int64_t values[4];
+    int result = numbers(l, columns, 4, 0, values, err);
+
+    if (result == 0)
+        result = rp_memdb_string(&l->m, field(l, FUNCTION), &call.name, err);
+    if (result == 0 && l->at[PROCESS] && !l->process_known) {
+        result = number(l, PROCESS, 0, &l->process, err);
+        l->process_known = true;
+    }
+    if (result < 0)
+        return result;
+    call.thread = values[0];
+    call.start_ns = values[1];
+    call.end_ns = values[2];
+    call.correlation = values[3];
+    return rp_call_list_add(&l->calls, &call, err);
+}
+
+static int add_agent(struct loader *l, struct rp_err *err)
+{
+    static const enum column columns[] = {NODE, LOGICAL, DEVICE};
+    bool is_gpu = strcmp(field(l, AGENT_TYPE), "GPU") == 0;
+    int64_t values[3];
+    int result = numbers(l, columns, 3, 0, values, err);
+
+    return result < 0 ? result
+                      : run(l,
+                            is_gpu ? "INSERT INTO rocpd_info_agent VALUES"
+                                     " (?1, 'GPU', ?1, ?2, 0, ?3, ?4)"
+                                   : "INSERT INTO rocpd_info_agent VALUES"
+                                     " (?1, 'CPU', ?1, ?2, 0, ?3, ?4)",
+                            values, 3, field(l, NAME), err);
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static const enum column needed[][6] = {
+    [KERNELS] = {AGENT, QUEUE, KERNEL_NAME, CORRELATION, START, END},
+    [COPIES] = {DIRECTION, CORRELATION, START, END, SOURCE, DESTINATION},
+    [CALLS] = {THREAD, FUNCTION, CORRELATION, START, END, END},
+    [AGENTS] = {NODE, LOGICAL, AGENT_TYPE, NAME, NODE, NODE},
+};
+
+static int read_header(struct loader *l, enum kind kind, struct rp_err *err)
+{
+    memset(l->at, 0, sizeof l->at);
+    for (size_t i = 0; i < l->csv.count; i++)
+        for (size_t c = 0; c < COLUMN_COUNT; c++)
+            if (strcasecmp(rp_csv_field(&l->csv, i), words[c].word) == 0 ||
+                (words[c].older && strcasecmp(rp_csv_field(&l->csv, i), words[c].older) == 0))
+                l->at[c] = i + 1;
+    for (size_t i = 0; i < 6; i++)
+        if (!l->at[needed[kind][i]])
+            return rp_fail(err, RP_BAD_INPUT, "it has no column %s: is it of rocprofv3?",
+                           words[needed[kind][i]].word);
+    return 0;
+}
+
+static int read_rows(struct loader *l, enum kind kind, struct rp_err *err)
+{
+    static int (*const add[])(struct loader *, struct rp_err *) = {
+        [KERNELS] = add_kernel, [COPIES] = add_copy, [CALLS] = add_call, [AGENTS] = add_agent};
+    int result = rp_csv_next(&l->csv, err);
+    size_t fields = l->csv.count;
+
+    if (result == 0)
+        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
+    if (result > 0)
+        result = read_header(l, kind, err);
+    while (result >= 0 && (result = rp_csv_next(&l->csv, err)) > 0) {
+        if (l->csv.count != fields)
+            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu",
+                           l->csv.line, l->csv.count, fields);
+        result = add[kind](l, err);
+    }
+    return result;
+}
+
+static int read_file(struct loader *l, const char *path, enum kind kind, uint64_t *ret_bytes,
+                     struct rp_err *err)
+{
+    rp_autobuf text = {0};
+    int result = rp_gzip_read_buf(path, &text, err);
+
+    if (result < 0)
+        return rp_wrap(err, "read trace %s", path);
+    *ret_bytes += text.len;
+    l->csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
+    result = read_rows(l, kind, err);
+    rp_csv_free(&l->csv);
+    return result < 0 ? rp_wrap(err, "read trace %s", path) : 0;
+}
+
+static int put_calls(struct loader *l, struct rp_err *err)
+{
+    int result = rp_call_list_find_parents(&l->calls, err);
+
+    for (size_t i = 0; i < l->calls.count && result == 0; i++) {
+        const struct rp_call *c = &l->calls.at[i];
+        int64_t values[] = {(int64_t)i + 1, c->thread, c->start_ns, c->end_ns, c->name, 0};
+        result = add_event(l, c->correlation, c->parent, &values[5], err);
+        if (result == 0)
+            result = run(l, "INSERT INTO rocpd_region VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values, 6,
+                         NULL, err);
+    }
+    return result;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+/* The tables of rocpd, with the columns that CSV has values for. */
+static const char tables[] =
+    "CREATE TABLE rocpd_metadata (id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
+    "CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT);"
+    "CREATE TABLE rocpd_info_process (id INTEGER PRIMARY KEY, pid);"
+    "CREATE TABLE rocpd_info_agent (id INTEGER PRIMARY KEY, type, absolute_index,"
+    " logical_index, type_index, uuid, name);"
+    "CREATE TABLE rocpd_info_queue (id INTEGER PRIMARY KEY, name);"
+    "CREATE TABLE rocpd_info_code_object (id INTEGER PRIMARY KEY, agent_id);" /* one of a GPU */
+    "CREATE TABLE rocpd_info_kernel_symbol (id INTEGER PRIMARY KEY, code_object_id,"
+    " kernel_name TEXT, display_name TEXT, kernarg_segment_size, kernarg_segment_alignment,"
+    " group_segment_size, private_segment_size, sgpr_count, arch_vgpr_count, accum_vgpr_count);"
+    "CREATE TABLE rocpd_event (id INTEGER PRIMARY KEY, stack_id, parent_stack_id);"
+    "CREATE TABLE rocpd_region (id INTEGER PRIMARY KEY, tid, start, end, name_id,"
+    " event_id);"
+    "CREATE TABLE rocpd_kernel_dispatch (id INTEGER PRIMARY KEY, tid, agent_id,"
+    " kernel_id, dispatch_id, queue_id, stream_id, start, end, private_segment_size,"
+    " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x,"
+    " grid_size_y, grid_size_z, event_id);"
+    "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, start, end, name_id,"
+    " dst_agent_id, src_agent_id, size, stream_id, event_id);";
+
+/* How much of the path stands before the name that rocprofv3 gives each file; false: none. */
+static bool prefix_of(const char *path, size_t *ret)
+{
+    size_t len = rp_gzip_name_length(path);
+
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        size_t end = strlen(files[i].end);
+        if (files[i].is_trace && rp_gzip_name_ends_with(path, files[i].end) &&
+            (len == end || strchr("/_", path[len - end - 1]))) {
+            *ret = len - end;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rp_store_csv_prefix(const char *path, size_t *ret_len)
+{
+    return prefix_of(path, ret_len);
+}
+
+static int put_process(struct loader *l, struct rp_err *err)
+{
+    const int64_t values[] = {1, l->process};
+
+    return run(l, "INSERT INTO rocpd_info_process VALUES (?1, ?2)", values, 2, NULL, err);
+}
+
+/* Queues and agents of the rows, as far as no other file told of them. */
+static const char rest[] =
+    "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch;"
+    "INSERT OR IGNORE INTO rocpd_info_agent SELECT DISTINCT agent_id, 'GPU', agent_id, agent_id,"
+    " 0, NULL, '' FROM rocpd_kernel_dispatch;"
+    "INSERT OR IGNORE INTO rocpd_info_code_object SELECT DISTINCT code_object_id, code_object_id"
+    " FROM rocpd_info_kernel_symbol WHERE code_object_id IS NOT NULL;";
+
+/* The file of that process and ending: the one that was named, whatever its capitals, and others as
+ * rocprofv3 calls them, or all in capitals, as some file systems do. @param ret  NULL: none */
+static int find_file(const char *path, size_t prefix, const char *end, char **ret,
+                     struct rp_err *err)
+{
+    const bool is_path =
+        rp_gzip_name_ends_with(path, end) && rp_gzip_name_length(path) == prefix + strlen(end);
+    rp_autofree char *name = is_path ? strdup(path) : rp_format("%.*s%s", (int)prefix, path, end);
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = rp_gzip_find(name);
+    for (char *c = name + prefix; !*ret && *c; c++)
+        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    if (!*ret)
+        *ret = rp_gzip_find(name);
+    return 0;
+}
+
+static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t *ret_bytes,
+                    struct rp_err *err)
+{
+    int result = rp_memdb_begin(&l->m, ":memory:", tables, err);
+
+    if (result == 0)
+        result = rp_sql_exec(l->m.db, "BEGIN", err);
+    for (size_t i = 0; i < FILE_COUNT && result == 0; i++) {
+        rp_autofree char *there = NULL;
+
+        result = find_file(path, prefix, files[i].end, &there, err);
+        if (result == 0 && there)
+            result = read_file(l, there, files[i].kind, ret_bytes, err);
+    }
+    if (result == 0)
+        result = put_calls(l, err);
+    if (result == 0)
+        result = put_process(l, err);
+    if (result == 0)
+        result = rp_sql_exec(l->m.db, rest, err);
+    return result < 0 ? result : rp_sql_exec(l->m.db, "COMMIT", err);
+}
+
+static void end_load(struct loader *l)
+{
+    rp_memdb_end(&l->m);
+    rp_string_ids_free(&l->kernels);
+    rp_call_list_free(&l->calls);
+}
+
+int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err)
+{
+    struct loader l = {0};
+    size_t prefix;
+    uint64_t bytes = 0;
+    int result;
+
+    if (!prefix_of(path, &prefix))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "read trace %s: it is not called like a trace of rocprofv3", path);
+    result = read_all(&l, path, prefix, &bytes, err);
+    end_load(&l);
+    if (result < 0) {
+        sqlite3_close(l.m.db);
+        return result;
+    }
+    return rp_store_adopt(l.m.db, path, prefix, bytes, ret, err);
+}

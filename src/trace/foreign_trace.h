@@ -1,0 +1,65 @@
+/**
+ * @file foreign_trace.h
+ * @brief The private database that a trace of another format becomes, so that there is one reader
+ *        of traces.
+ */
+#ifndef RP_TRACE_FOREIGN_TRACE_H
+#define RP_TRACE_FOREIGN_TRACE_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+
+struct rp_err;
+
+enum { RP_MEMDB_STATEMENTS = 32 };
+
+/** Zero-initialise; release with rp_memdb_end. */
+struct rp_memdb {
+    sqlite3 *db;
+    struct {
+        const char *sql; /* its address tells it apart */
+        sqlite3_stmt *stmt;
+    } statements[RP_MEMDB_STATEMENTS];
+    struct rp_string_ids strings; /**< rocpd_string */
+    int64_t events;               /**< rows of rocpd_event */
+};
+
+/** Makes the tables. The database is the caller's to close, also after a failure. */
+int rp_memdb_begin(struct rp_memdb *m, const char *name, const char *tables, struct rp_err *err);
+/** Everything but the database. */
+void rp_memdb_end(struct rp_memdb *m);
+
+/** A statement of ours, prepared when it is first needed. */
+int rp_memdb_statement(struct rp_memdb *m, const char *sql, sqlite3_stmt **ret, struct rp_err *err);
+/** Parameters are the numbers, INT64_MIN for NULL, and behind them the texts. */
+int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, size_t count,
+                 const char *const *texts, size_t text_count, struct rp_err *err);
+/** Row of rocpd_string. */
+int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err);
+
+/* Which call made another, where a trace does not say: a call of a thread during which
+ *        another one runs has made it.
+ */
+
+struct rp_call {
+    int64_t thread, start_ns, end_ns, correlation;
+    int64_t parent; /**< correlation id of the call that made it; 0 = none */
+    int64_t name;   /**< string */
+    int64_t event;  /**< its row, if it has one already */
+};
+
+struct rp_call_list {
+    struct rp_call *at;
+    size_t count, room;
+};
+
+/** @return 0 or RP_ENVIRONMENT */
+int rp_call_list_add(struct rp_call_list *calls, const struct rp_call *call, struct rp_err *err);
+/** Finds the parents, and leaves the calls sorted by correlation id. @return 0 or RP_ENVIRONMENT */
+int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err);
+void rp_call_list_free(struct rp_call_list *calls);
+
+#endif

@@ -1,0 +1,60 @@
+/**
+ * @file gzip.h
+ * @brief Files that may be packed by gzip, whatever they are called, read as if they were not.
+ *
+ * What a packed file holds goes into a file without a name in $TMPDIR, or /tmp. It may be 256 MB,
+ * or 100 times the packed file if that is more: traces shrink by 10 to 50, a bomb by 1000.
+ */
+#ifndef RP_TRACE_GZIP_H
+#define RP_TRACE_GZIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct rp_err;
+
+/** Length of a path without ".gz" at its end. */
+size_t rp_gzip_name_length(const char *path);
+/** Does a path end so, with or without ".gz" behind? In any case of the letters. */
+bool rp_gzip_name_ends_with(const char *path, const char *end);
+/** The path, or the path with ".gz", whichever is there; NULL: none. Free it. */
+char *rp_gzip_find(const char *path);
+
+/** Is it called as packed, and lies there unpacked as well? */
+bool rp_gzip_has_unpacked(const char *path);
+
+/** The same, and do the two hold different things, or cannot be compared? */
+bool rp_gzip_differs(const char *path);
+
+/** Is the file packed? False when that cannot be told. */
+bool rp_gzip_is_packed(const char *path);
+
+/**
+ * Opens a regular file for reading, unpacked.
+ * @param peek  only so many bytes are wanted from a packed file; 0: all
+ * @return 0; RP_BAD_INPUT: it is not there, not a regular file, damaged or too large when unpacked;
+ *         RP_ENVIRONMENT
+ */
+int rp_gzip_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *err);
+
+/**
+ * The whole text of a file, unpacked, which is the caller's.
+ * @return as rp_gzip_open; RP_BAD_INPUT also when it has more than @p most_bytes
+ */
+int rp_gzip_read_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err);
+
+/** The same for who opens files by name. @param ret_path  to be unlinked and freed */
+int rp_gzip_unpack(const char *path, char **ret_path, struct rp_err *err);
+
+/* Comma-separated values, RFC 4180: quoted fields may hold commas, line ends and, doubled,
+ *        quotes.
+ */
+
+/** Reads a whole file, which gzip may have packed. @return 0; RP_BAD_INPUT when it does not exist;
+ * RP_ENVIRONMENT */
+int rp_gzip_read_buf(const char *path, struct rp_buf *text, struct rp_err *err);
+
+#endif

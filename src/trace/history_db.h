@@ -1,0 +1,78 @@
+/**
+ * @file history_db.h
+ * @brief The results of a program over time, in one SQLite file. docs/history.md has its tables.
+ */
+#ifndef RP_TRACE_HISTORY_DB_H
+#define RP_TRACE_HISTORY_DB_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+
+enum { RP_HISTORY_VERSION = 1, RP_HISTORY_HASH = 65 };
+
+/** Times of one kernel, or of all of them, in one result. */
+struct rp_history_times {
+    char *kernel; /**< NULL: all kernels */
+    bool runtime_internal;
+    uint64_t launches; /**< of a run; 0: not known */
+    double *runs_ms;   /**< sums of a run's launches; usable ones only */
+    size_t run_count;
+};
+
+/** One result. What is not known is NULL. */
+struct rp_history_result {
+    int64_t id;                 /**< from 1 on, in the order of adding */
+    char hash[RP_HISTORY_HASH]; /**< of its contents, commit and configuration */
+    char *added;                /**< RFC 3339, UTC, to the second */
+    char *commit;
+    char *config;  /**< "KEY=VALUE" lines, sorted; "" for none */
+    char *program; /**< command line, or a name that was given */
+    char *device;  /**< kinds of GPU, how and by which model it was timed */
+    bool software, wall, complete;
+    char *rocm_version, *tracer;
+    struct rp_history_times *times; /**< first all kernels */
+    size_t times_count;
+};
+void rp_history_result_free(struct rp_history_result *result);
+
+/** All of a file, in the order of time. */
+struct rp_history {
+    struct rp_history_result *results;
+    size_t count;
+};
+void rp_history_free(struct rp_history *history);
+
+/**
+ * Whether a path can be that of a history: no empty name, no database of SQLite without a file, no
+ * URI, no folder. Nothing need be there.
+ * @return 0; RP_USAGE; RP_BAD_INPUT: it is a pipe or a device
+ */
+int rp_history_check_path(const char *path, struct rp_err *err);
+
+/**
+ * Adds a result to a file, which is made if there is none. Any number of processes may do so at
+ * once. One that is there already is not added again.
+ * @param ret_id  of the result, also when it was there
+ * @return 0; RP_USAGE: see rp_history_check_path; RP_BAD_INPUT: the file is no history, of a later
+ *         version, damaged, or has what no rocm-perf makes, as a trigger; RP_ENVIRONMENT. Nothing
+ *         is changed then
+ */
+int rp_history_add(const char *path, const struct rp_history_result *result, int64_t *ret_id,
+                   bool *ret_new, struct rp_err *err);
+
+/**
+ * Removes results by their numbers, all or none. Their numbers are not given again.
+ * @return 0; RP_USAGE: there is none of that number; RP_BAD_INPUT; RP_ENVIRONMENT
+ */
+int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct rp_err *err);
+
+/** @return 0; RP_BAD_INPUT: there is no such file, or it is no history; RP_ENVIRONMENT */
+int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err);
+
+/* Opening the file of a history. */
+
+#endif

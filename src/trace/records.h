@@ -1,0 +1,474 @@
+/**
+ * @file records.h
+ * @brief Trace file written by the injected tool and read by collect: a header, then fixed records.
+ *
+ * One file per process, `<pid>.<start>.rptrace` in the folder named by ROCM_PERF_TRACE_DIR. The
+ * writer maps it shared and publishes `committed_records` with a release store after a record is
+ * whole, so what was recorded survives a crash, a signal or _exit(). `flags` gains
+ * RP_TRACE_CLOSED only on an orderly end; a reader marks the trace incomplete without it.
+ * All integers little endian, all times in nanoseconds of the HSA system clock domain.
+ */
+#ifndef RP_TRACE_RECORDS_H
+#define RP_TRACE_RECORDS_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_record_file;
+
+#define RP_TRACE_VERSION 3u
+/** A writer that cannot make its file leaves an empty one: its name, this, and the errno value. */
+#define RP_TRACE_FAILED_SUFFIX ".failed-"
+
+enum rp_trace_flag {
+    RP_TRACE_CLOSED = 1u << 0,         /**< the tool was unloaded in order */
+    RP_TRACE_SOFTWARE = 1u << 1,       /**< the software device answered: times are modelled */
+    RP_TRACE_UNTRACED_QUEUE = 1u << 2, /**< a queue could not be intercepted: work is missing */
+    RP_TRACE_HIP_CALLS = 1u << 3,      /**< the HIP runtime reports its calls */
+    RP_TRACE_HIP_UNKNOWN = 1u << 4,    /**< it is of a version whose reports are not understood */
+};
+
+/** How the software device finds times. */
+enum rp_trace_timing {
+    RP_TRACE_TIMING_NONE = 0, /**< they are measured, or the writer does not say */
+    RP_TRACE_TIMING_FAST,     /**< from counts */
+    RP_TRACE_TIMING_DETAILED, /**< replays of sampled workgroups: RP_REC_SIMULATION */
+    RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
+};
+
+struct rp_trace_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;      /**< sizeof this struct; records begin there */
+    uint32_t record_bytes;      /**< sizeof(struct rp_record) */
+    uint32_t flags;             /**< enum rp_trace_flag, written atomically */
+    uint64_t committed_records; /**< release-stored by the writer */
+    uint64_t lost_records;      /**< could not be written (disk full, out of memory) */
+    uint64_t lost_dispatches;   /**< dispatches whose times were never obtained */
+    uint64_t init_ns;           /**< HSA clock when the tool was loaded */
+    uint64_t fini_ns;           /**< ... unloaded; 0 while open */
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t hsa_runtime_version;
+    uint32_t timing;         /**< enum rp_trace_timing */
+    uint32_t timing_version; /**< of that model */
+    uint8_t reserved[4];
+    uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
+    uint8_t reserved_too[32];
+};
+static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
+
+enum rp_record_kind {
+    RP_REC_NONE = 0,
+    RP_REC_STRING = 1, /**< up to 104 bytes of a string; continued by part number */
+    RP_REC_AGENT = 2,
+    RP_REC_QUEUE = 3,
+    RP_REC_CODE_OBJECT = 4,
+    RP_REC_KERNEL = 5, /**< kernel symbol */
+    RP_REC_DISPATCH = 6,
+    RP_REC_COPY = 7,
+    RP_REC_AGENT_PROP = 8, /**< one key/value of an agent's extra data */
+    RP_REC_QUEUE_END = 9,
+    RP_REC_BARRIER = 10,       /**< packet that only orders others, when it is submitted */
+    RP_REC_CALL = 11,          /**< call of the program to the HIP runtime, when it has returned */
+    RP_REC_WAIT = 12,          /**< what a copy waits for, when it is submitted */
+    RP_REC_COUNTERS = 13,      /**< hardware counters of a dispatch, behind its record */
+    RP_REC_SIMULATION = 14,    /**< what its modelled time is from, likewise */
+    RP_REC_FAILED_LAUNCH = 15, /**< HIP refused it, and nothing ran */
+};
+
+/** Strings are stored once and referred to by id; id 0 is the empty string. */
+struct rp_rec_string {
+    uint32_t id;
+    uint16_t part;  /**< 0, 1, 2 ... in order, written back to back by one thread */
+    uint16_t bytes; /**< used bytes of text in this part */
+    uint32_t total_bytes;
+    uint32_t reserved;
+    char text[104];
+};
+
+struct rp_rec_agent {
+    uint64_t handle;  /**< hsa_agent_t.handle */
+    uint32_t type;    /**< 0 CPU, 1 GPU */
+    uint32_t node_id; /**< driver node: absolute index */
+    uint32_t name_id; /**< "gfx942" */
+    uint32_t product_name_id;
+    uint32_t vendor_name_id;
+    uint32_t uuid_id;
+    uint32_t logical_index; /**< order among all agents */
+    uint32_t type_index;    /**< order among agents of this type */
+};
+
+/** extdata keys of rocpd_info_agent: integers, in the spelling of facts (cu_count, ...). */
+struct rp_rec_agent_prop {
+    uint64_t agent;
+    uint32_t key_id;
+    uint32_t reserved;
+    uint64_t value;
+};
+
+struct rp_rec_queue {
+    uint64_t agent;
+    uint64_t queue_id; /**< hsa_queue_t.id */
+    uint32_t index;    /**< 0, 1, ... in order of creation; used by dispatches */
+    uint32_t size_packets;
+    uint64_t created_ns;
+};
+
+struct rp_rec_code_object {
+    uint32_t id; /**< 1, 2, ... */
+    uint32_t uri_id;
+    uint64_t agent;
+    uint64_t load_base, load_bytes;
+    int64_t load_delta;
+    uint64_t storage; /**< 0 memory, 1 file */
+};
+
+struct rp_rec_kernel {
+    uint32_t id; /**< 1, 2, ... */
+    uint32_t code_object_id;
+    uint64_t kernel_object;   /**< address in AQL packets */
+    uint32_t name_id;         /**< mangled, with ".kd" */
+    uint32_t display_name_id; /**< demangled when the runtime tells, else 0 */
+    uint32_t kernarg_bytes, kernarg_align_bytes;
+    uint32_t group_bytes, private_bytes;
+    uint32_t sgpr_count; /**< as rocpd reports it, facts/rocm-formats.md 4.4; 0 = unknown */
+    uint32_t arch_vgpr_count;
+    uint32_t accum_vgpr_count;
+    uint32_t max_workgroup_size; /**< 0 = unknown */
+    uint32_t wave_size;
+    uint32_t code_bytes; /**< of its code object when loaded, low half; 0 = unknown */
+    uint64_t code_hash;  /**< rp_code_identity_hash; 0 = unknown */
+};
+
+struct rp_rec_dispatch {
+    uint64_t dispatch_id;    /**< 1, 2, ... in order of submission in this process */
+    uint64_t correlation_id; /**< of the call that launched it, else of its own */
+    uint32_t kernel_id;      /**< 0 = unknown kernel object */
+    uint32_t queue_index;
+    uint64_t agent;
+    uint64_t start_ns, end_ns;
+    uint64_t submit_ns; /**< host clock at submission */
+    uint32_t tid;
+    uint32_t private_bytes, group_bytes; /**< of this dispatch */
+    uint32_t grid[3];                    /**< work-items */
+    uint16_t workgroup[3];
+    uint16_t barrier_bit; /**< waits for all packets before it in the queue */
+    uint64_t order; /**< kernels, copies and barriers of the process as submitted: 1, 2, ... */
+    uint64_t match; /**< in a survey (capture_stream.h): its number among those that match; 0: it
+                       does not */
+};
+
+struct rp_rec_copy {
+    uint64_t start_ns, end_ns;
+    uint64_t bytes;
+    uint64_t dst_agent, src_agent;
+    uint64_t dst_address, src_address;
+    uint64_t correlation_id;
+    uint32_t tid;
+    uint32_t engine;  /**< reserved: SDMA engine when known */
+    uint64_t copy_id; /**< 1, 2, ... in order of submission in this process */
+    uint64_t order;   /**< as of a dispatch */
+};
+
+enum rp_barrier_type {
+    RP_BARRIER_AND = 0,   /**< waits for all of its signals */
+    RP_BARRIER_OR = 1,    /**< ... for one of them */
+    RP_BARRIER_VALUE = 2, /**< AMD's: for one signal to have a value */
+    RP_BARRIER_OTHER = 3, /**< vendor packet without signals to wait for */
+};
+
+enum { RP_REC_BARRIER_WAITS = 8, RP_REC_WAITS = 12 };
+
+/** The packet processor launches nothing behind it in its queue before it is complete. */
+struct rp_rec_barrier {
+    uint64_t order, correlation_id;
+    uint32_t queue_index;
+    uint32_t tid;
+    uint16_t type; /**< enum rp_barrier_type */
+    uint16_t barrier_bit;
+    uint16_t wait_count;
+    uint16_t unknown_count; /**< signals to wait for that nothing is known to complete: the host */
+    uint64_t waits[RP_REC_BARRIER_WAITS]; /**< orders of what completes the signals */
+};
+
+/** Of one copy there may be several. */
+struct rp_rec_wait {
+    uint64_t order; /**< of the copy */
+    uint32_t wait_count;
+    uint32_t unknown_count;
+    uint64_t waits[RP_REC_WAITS];
+};
+
+enum { RP_REC_COUNTER_VALUES = 8 };
+
+/** Of one dispatch there may be several. */
+struct rp_rec_counters {
+    uint64_t dispatch_id;
+    uint32_t count;
+    uint32_t reserved;
+    uint32_t name_id[RP_REC_COUNTER_VALUES];
+    double value[RP_REC_COUNTER_VALUES];
+};
+
+/** A dispatch without one has its time from counts. */
+struct rp_rec_simulation {
+    uint64_t dispatch_id;
+    uint64_t waves;            /**< of the dispatch */
+    uint64_t replayed_waves;   /**< of these on the modelled machine */
+    double error_share;        /**< estimate of the relative error of the time that the rest adds */
+    uint64_t fast_clock_waves; /**< that read a clock which went on as with fast timing */
+};
+
+enum { RP_REC_ARG_BYTES = 72 };
+
+/** Host times in the domain of the dispatch times; with RP_TRACE_SOFTWARE they are not, because
+ *  that clock is modelled. */
+struct rp_rec_call {
+    uint64_t correlation_id; /**< shared with what it launched; calls count in order of entry */
+    uint64_t start_ns, end_ns;
+    uint64_t created; /**< handle of the stream that it made, else 0 */
+    uint32_t name_id;
+    uint32_t tid;
+    uint32_t merged;    /**< equal calls before it that were left out: a polling loop */
+    uint32_t arg_bytes; /**< used bytes of args; 0: hip_calls.def does not list the call */
+    uint8_t args[RP_REC_ARG_BYTES];
+};
+static_assert(sizeof(struct rp_rec_call) == 120, "a call fills its record");
+
+struct rp_rec_failed_launch {
+    uint64_t correlation_id; /**< of the call */
+    uint32_t api_name_id;    /**< "hipLaunchKernel" */
+    uint32_t kernel_name_id; /**< mangled; 0: not known, or a graph */
+    uint32_t error_name_id;  /**< "hipErrorInvalidConfiguration" */
+    uint32_t error;          /**< hipError_t */
+    uint32_t tid;
+    uint32_t grid[3];  /**< as the call gives it: in blocks or in work-items; 0: not known */
+    uint32_t block[3]; /**< work-items; 0: not known */
+    uint32_t reserved;
+    uint64_t dynamic_lds_bytes;
+};
+
+struct rp_record {
+    uint32_t kind; /**< enum rp_record_kind */
+    uint32_t reserved;
+    union {
+        struct rp_rec_string string;
+        struct rp_rec_agent agent;
+        struct rp_rec_agent_prop agent_prop;
+        struct rp_rec_queue queue;
+        struct rp_rec_code_object code_object;
+        struct rp_rec_kernel kernel;
+        struct rp_rec_dispatch dispatch;
+        struct rp_rec_copy copy;
+        struct rp_rec_call call;
+        struct rp_rec_barrier barrier;
+        struct rp_rec_wait wait;
+        struct rp_rec_counters counters;
+        struct rp_rec_simulation replay;
+        struct rp_rec_failed_launch failed_launch;
+        uint8_t bytes[120];
+    } u;
+};
+static_assert(sizeof(struct rp_record) == 128, "record size is part of the file format");
+
+/* Reader of record files (records.h), for files that may be cut short, unclosed or damaged.
+ *
+ * Cut short or unclosed is normal (the program was killed) and only noted; what the format cannot
+ * explain is refused with the file's name, the record's number and what is wrong with it.
+ */
+
+/**
+ * Maps a trace and checks every record: kinds, ids that refer to something, string parts, times.
+ * Where the header says that records were lost, kernels, queues and code objects that are referred
+ * to may be among them: their ids are then accepted as they are. Strings always exist.
+ * @return 0; RP_ENVIRONMENT when it cannot be read, RP_BAD_INPUT when it is no trace or damaged
+ */
+int rp_record_file_open(const char *path, struct rp_record_file **ret, struct rp_err *err);
+
+/** The same for bytes in memory, which must outlive the reader. @p name is for messages. */
+int rp_record_file_parse(const char *name, const void *bytes, size_t size,
+                         struct rp_record_file **ret, struct rp_err *err);
+
+/** Accepts NULL. */
+void rp_record_file_close(struct rp_record_file *file);
+
+/** A copy with a consistent committed_records: as many as are really there. */
+const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file);
+
+/** Whether the tool was unloaded in order, every committed record is there and nothing was lost. */
+bool rp_record_file_complete(const struct rp_record_file *file);
+
+/** Records in order of writing; strings among them. The array belongs to the reader. */
+const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
+                                               size_t *ret_count);
+
+/** Text of a string; "" for id 0. Never NULL: every id in an accepted trace exists. */
+const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id);
+
+/* What the waves of one dispatch did on the software device, instruction by instruction: a
+ * file beside the record file (records.h), written when the dispatch is complete.
+ *
+ * "<record file>.threads-<dispatch id>": the header, then the arrays in the order of its counts,
+ * each beginning at a multiple of 8 bytes. Beside them "<record file>.code-<id of code object>",
+ * the ELF files. All integers little endian, all times in engine clocks since the launch.
+ */
+
+#define RP_THREADS_MAGIC       "RPTHRDS1"
+#define RP_THREADS_SUFFIX      ".threads-"
+#define RP_THREADS_CODE_SUFFIX ".code-"
+
+/** Symbols of the kernels to trace, with ".kd", separated by newlines. Without it nothing is. */
+#define RP_THREADS_KERNELS_VARIABLE "ROCM_PERF_THREAD_TRACE_KERNELS"
+/** Which of each kernel's launches, from 1: "1-1,5-7". */
+#define RP_THREADS_LAUNCHES_VARIABLE "ROCM_PERF_THREAD_TRACE_LAUNCHES"
+/** Which waves: "CU ENGINES SIMDS ROWS" in hexadecimal, as struct rp_threads_request. */
+#define RP_THREADS_WAVES_VARIABLE "ROCM_PERF_THREAD_TRACE_WAVES"
+
+enum { RP_THREADS_VERSION = 2 };
+
+/** Which compute unit of a shader engine: its number, or the one that is sure to have waves. */
+#define RP_THREADS_ANY_CU UINT32_MAX
+
+/** One execution. */
+struct rp_threads_row {
+    uint64_t clock;          /**< the instruction is at the wave, which could issue it */
+    uint32_t stall_clocks;   /**< until it is issued, or lets the wave go on */
+    uint32_t latency_clocks; /**< with the stall: until the wave can issue the next one */
+    uint32_t code;           /**< index */
+    uint8_t category;        /**< enum rp_threads_category */
+    uint8_t reserved[3];
+};
+
+/** As many rows as fit 48 MiB: a file that its readers can hold. */
+#define RP_THREADS_ROWS (48u * 1024 * 1024 / sizeof(struct rp_threads_row))
+
+/** Which waves are traced. */
+struct rp_threads_request {
+    uint32_t cu;      /**< of each engine */
+    uint32_t engines; /**< mask */
+    uint32_t simds;   /**< mask */
+    uint32_t rows;    /**< at most as many: then all waves are cut short */
+};
+
+/** What an instruction is; numbers of decoded thread traces. */
+enum rp_threads_category {
+    RP_THREADS_SMEM = 1,
+    RP_THREADS_SALU = 2,
+    RP_THREADS_VMEM = 3, /**< with a buffer resource */
+    RP_THREADS_FLAT = 4, /**< FLAT, GLOBAL, SCRATCH */
+    RP_THREADS_LDS = 5,
+    RP_THREADS_VALU = 6,
+    RP_THREADS_JUMP = 7,
+    RP_THREADS_NEXT = 8,      /**< a branch that was not taken */
+    RP_THREADS_IMMEDIATE = 9, /**< handled where it is fetched */
+    RP_THREADS_MESSAGE = 11,
+};
+
+enum rp_threads_flag {
+    RP_THREADS_SAMPLED = 1u << 0, /**< not all workgroups were replayed */
+    RP_THREADS_CUT = 1u << 1,     /**< of some waves only the first instructions are there */
+};
+
+/** Why a wave's trace ends before the wave. */
+enum rp_threads_cut {
+    RP_THREADS_WHOLE,
+    RP_THREADS_RECORD_ENDS, /**< the dispatch was too long to be recorded whole */
+    RP_THREADS_BUFFER_FULL, /**< as many rows as were wished */
+};
+
+struct rp_threads_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t flags; /**< enum rp_threads_flag */
+    uint32_t gfx_ip;
+    uint32_t engine_mhz, timestamp_mhz;
+    uint64_t start_ticks;         /**< of the dispatch, device clock */
+    uint64_t entry_pc;            /**< of the kernel */
+    uint64_t groups, group_count; /**< replayed, in all */
+    uint64_t code_count, text_bytes, wave_count, row_count, wait_count, event_count;
+    uint64_t lost_waves; /**< that began when the buffer was full */
+};
+static_assert(sizeof(struct rp_threads_header) == 120, "header is part of the file format");
+
+/** An instruction of a function that was entered; by address. */
+struct rp_threads_code {
+    uint64_t pc;
+    uint32_t text; /**< where its text begins; it ends with a 0 */
+    uint32_t bytes;
+};
+static_assert(sizeof(struct rp_threads_code) == 16, "part of the file format");
+
+/** By engine, begin, SIMD and slot. */
+struct rp_threads_wave {
+    uint64_t begin, end;
+    uint64_t first_row, first_wait;
+    uint32_t row_count, wait_count;
+    uint32_t engine;
+    uint8_t cu, simd, slot;
+    uint8_t cut; /**< enum rp_threads_cut; not 0: it ended later, not all that it did is there */
+};
+static_assert(sizeof(struct rp_threads_wave) == 48, "part of the file format");
+static_assert(sizeof(struct rp_threads_row) == 24, "part of the file format");
+
+/** A wait has waited for results of an instruction at least once; once for each pair. */
+struct rp_threads_wait {
+    uint32_t code, on; /**< indices */
+};
+static_assert(sizeof(struct rp_threads_wait) == 8, "part of the file format");
+
+/** A wave begins or ends on any compute unit of the engines; by time. */
+struct rp_threads_event {
+    uint64_t clock;
+    uint32_t engine;
+    uint8_t cu, simd, slot;
+    uint8_t begins;
+};
+static_assert(sizeof(struct rp_threads_event) == 16, "part of the file format");
+
+/* What the rows of hip_calls.def mean. */
+
+/** What a call does to the order of work. */
+enum rp_hip_kind {
+    RP_HIP_OTHER, /**< waits for nothing that is known; may start work */
+    RP_HIP_STREAM_CREATE,
+    RP_HIP_STREAM_DESTROY,
+    RP_HIP_EVENT_RECORD,
+    RP_HIP_STREAM_WAIT, /**< the stream goes on when the event has been reached */
+    RP_HIP_EVENT_SYNC,  /**< returns when the event's last record has been reached */
+    RP_HIP_STREAM_SYNC, /**< returns when the stream is empty */
+    RP_HIP_DEVICE_SYNC, /**< returns when all streams are empty */
+    RP_HIP_OWN_SYNC,    /**< returns when what it started is done */
+    RP_HIP_QUERY,       /**< asks without waiting; programs do so in loops */
+};
+
+/** How an argument is printed. */
+enum rp_hip_form {
+    RP_HIP_PTR,
+    RP_HIP_U64,
+    RP_HIP_I64,
+    RP_HIP_U32,
+    RP_HIP_I32,
+    RP_HIP_U16,
+    RP_HIP_U8,
+    RP_HIP_DIM3,      /**< three uint32_t */
+    RP_HIP_COPY_KIND, /**< hipMemcpyKind */
+};
+
+/* Which models of time the software device has, for whoever keeps times. */
+
+/**
+ * Stands in results: times of one model compare as long as these are the same. To be raised by
+ * whatever changes the times of a kernel.
+ */
+enum {
+    RP_TIMING_FAST_VERSION = 2,
+    RP_TIMING_DETAILED_VERSION = 6,
+    RP_TIMING_OFF_VERSION = 1,
+};
+
+#endif

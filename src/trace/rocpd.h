@@ -1,0 +1,483 @@
+/**
+ * @file rocpd.h
+ * @brief rocpd trace databases: write one, read any.
+ *
+ * A rocpd database is SQLite with the schema that rocprofv3 publishes (3.0.x): tables
+ * `rocpd_<x>_<uuid>` and un-suffixed views. The writer makes schema 3.0.x; the reader finds what a
+ * database has by its columns, those of drafts of schema 4 included. All times are nanoseconds of
+ * one clock domain.
+ *
+ * Strings are UTF-8. The writer copies what it is given and replaces bytes that are not UTF-8 by
+ * U+FFFD; a NULL string is stored as NULL. The reader's strings live until rp_store_close, are
+ * never NULL ("" for NULL, "{}" for a missing extdata) and are made UTF-8 in the same way.
+ *
+ * A database that was merged from several processes has one guid per process, and the same id may
+ * stand for a different thing under each: rows match when both guid_index and the id match.
+ */
+#ifndef RP_TRACE_ROCPD_H
+#define RP_TRACE_ROCPD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_store;
+struct rp_store_writer;
+struct rp_work;
+
+struct rp_row_process {
+    int64_t pid, ppid;
+    int64_t init_ns, fini_ns, start_ns, end_ns; /**< 0 = unknown (stored as NULL) */
+    const char *command;
+    const char *extdata;     /**< JSON object text, NULL = "{}" */
+    const char *environment; /**< JSON object text, NULL = "{}" */
+    uint32_t guid_index;
+};
+
+/** The machine that a process ran on. */
+struct rp_row_node {
+    int64_t id;
+    const char *machine_id, *hostname;
+    uint32_t guid_index;
+};
+
+struct rp_row_thread {
+    int64_t tid;
+    const char *name; /**< NULL = unknown */
+    uint32_t guid_index;
+};
+
+struct rp_row_agent {
+    int64_t id;
+    bool is_gpu;
+    int64_t absolute_index, logical_index, type_index;
+    const char *name; /**< "gfx942" */
+    const char *model_name, *vendor_name, *product_name, *user_name;
+    const char *extdata;
+    int64_t device_id; /**< PCI device id; the schema calls the column uuid */
+    uint32_t guid_index;
+};
+
+/** A queue or a stream. */
+struct rp_row_queue {
+    int64_t id;
+    const char *name;
+    const char *extdata;
+    uint32_t guid_index;
+};
+
+struct rp_row_code_object {
+    int64_t id, agent_id;
+    const char *uri;
+    int64_t load_base, load_size_bytes, load_delta;
+    bool storage_known, storage_is_file;
+    const char *extdata;
+    uint32_t guid_index;
+};
+
+struct rp_row_kernel {
+    int64_t id, code_object_id;
+    const char *kernel_name;  /**< mangled, with .kd */
+    const char *display_name; /**< demangled; the reader adds what rp_store_tell_apart says */
+    int64_t kernel_object;
+    int64_t kernarg_bytes, kernarg_align_bytes;
+    int64_t group_bytes, private_bytes;
+    int64_t sgpr_count, arch_vgpr_count, accum_vgpr_count;
+    const char *extdata;
+    uint32_t guid_index;
+    const char *plain_name; /**< display_name without what the reader adds; not written */
+};
+
+struct rp_row_dispatch {
+    int64_t id;
+    /** correlation_id: of the API call that launched it (event.stack_id); 0 = unknown. */
+    int64_t tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
+    int64_t event_id; /**< what its counters refer to, -1 = none; the writer makes its own */
+    int64_t start_ns, end_ns;
+    int64_t private_bytes, group_bytes;
+    int64_t workgroup[3];
+    int64_t grid[3]; /**< work-items */
+    uint32_t guid_index;
+};
+
+/** When and where a dispatch ran: what an analysis of millions of them needs. */
+struct rp_row_launch {
+    int64_t agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
+    int64_t start_ns, end_ns;
+    uint32_t guid_index;
+};
+
+struct rp_row_copy {
+    int64_t id;
+    int64_t tid;
+    int64_t start_ns, end_ns;
+    const char *name; /**< "MEMORY_COPY_HOST_TO_DEVICE" ... */
+    int64_t dst_agent_id, src_agent_id;
+    int64_t dst_address, src_address;
+    int64_t bytes; /**< -1: a CSV trace does not say */
+    int64_t queue_id, stream_id, correlation_id;
+    uint32_t guid_index;
+};
+
+/** One call of an API: HIP, HSA, ROCTx ranges and others. */
+struct rp_row_region {
+    int64_t id;
+    int64_t tid;
+    int64_t start_ns, end_ns;
+    const char *name;
+    int64_t event_id;       /**< what its arguments refer to */
+    int64_t correlation_id; /**< what the work that it started refers to; 0 = unknown */
+    int64_t parent_id;      /**< correlation id of the call that made it, 0 = none */
+    uint32_t guid_index;
+};
+
+struct rp_row_arg {
+    int64_t id;
+    int64_t event_id; /**< of the region */
+    int64_t position;
+    const char *name, *value; /**< as rocprofv3 prints it: "0x55d0c0000200", "(nil)" */
+    const char *type;         /**< written, not read */
+    uint32_t guid_index;
+};
+
+/** A kernel or copy waits on the device for another one (table rocm_perf_dependency). */
+struct rp_row_dependency {
+    int64_t id;      /**< 0: the next one */
+    int64_t is_copy; /**< else a kernel */
+    int64_t row_id;  /**< dispatch_id of a kernel, id of a copy */
+    int64_t waits_for_copy, waits_for_id;
+    uint32_t guid_index;
+};
+
+/** The software device timed a dispatch by a replay of some of its waves (table rocm_perf_replay).
+ */
+struct rp_row_replay {
+    int64_t id; /**< of the dispatch's row */
+    int64_t waves, replayed_waves;
+    double error_share; /**< estimate of the relative error that the other waves add to the time */
+    int64_t fast_clock_waves; /**< that read a clock which went on as with fast timing; negative:
+                                   unknown, the trace is of an earlier version */
+    uint32_t guid_index;
+};
+
+/** What is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
+struct rp_row_note {
+    int64_t event_id;
+    const char *extdata; /**< JSON, "{}": nothing */
+    uint32_t guid_index;
+};
+
+/** hipEventRecord or hipStreamWaitEvent as the GPU executed it (schema 3.0.4). */
+struct rp_row_hip_event {
+    int64_t id;
+    int64_t queue_id, stream_id;
+    int64_t handle;
+    int64_t start_ns, end_ns;
+    const char *name; /**< "HIP_EVENT_RECORD", "HIP_EVENT_WAIT" */
+    int64_t correlation_id;
+    uint32_t guid_index;
+};
+
+/** One counter of one dispatch: the sum over all instances of the hardware. */
+struct rp_row_counter {
+    int64_t event_id;
+    const char *name;
+    double value;
+    uint32_t guid_index;
+};
+
+/**
+ * How much of a kernel's name names the kernel: " [clone .kd]", " (.kd)" and ".kd" at its end name
+ * its descriptor. Tools write the same kernel with and without; the readers here leave it away
+ * from display names and from names in counter files.
+ */
+size_t rp_kernel_name_length(const char *name);
+
+/** A hash of what the kernel consists of, as our own tool records it; 0: unknown. */
+uint64_t rp_kernel_contents(const struct rp_row_kernel *row);
+/** What tells kernels apart of which only the registers are known; 0: nothing does. */
+uint64_t rp_kernel_register_code(int64_t arch_vgprs, int64_t accum_vgprs, int64_t sgprs);
+/** "NAME [code 1a2b3c4d]": the first digits, 8 or all 16. NULL: out of memory */
+char *rp_kernel_code_name(const char *name, uint64_t code, int digits);
+/** How much of a name is before what rp_kernel_code_name adds. */
+size_t rp_kernel_plain_length(const char *name);
+
+/** Who wrote the trace; goes to metadata and info_node. */
+struct rp_store_origin {
+    const char *hostname;
+    const char *system_name, *release, *version, *hardware_name; /**< uname fields */
+    const char *machine_id;
+    int64_t node_hash;
+    uint64_t guid_time_ms;   /**< time part of the UUIDv7 that names the tables */
+    uint64_t guid_random[2]; /**< its random part */
+    const char *device;      /**< "hardware" or "software": metadata row rocm_perf_device */
+    bool complete;           /**< false: metadata row rocm_perf_incomplete */
+};
+
+/**
+ * Creates a database under a temporary name in the folder of @p path. Nothing appears at @p path
+ * before rp_store_writer_commit. The same origin and rows in the same order give the same bytes.
+ * @return 0, or RP_ENVIRONMENT (cannot write, disk full)
+ */
+int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
+                         struct rp_store_writer **ret, struct rp_err *err);
+
+/*
+ * The process comes first and may be put again, with the same pid, when more is known of it; the
+ * others come in any order. All return 0; RP_BAD_INPUT when the row cannot be stored (an id used
+ * twice, extdata that is not a JSON object), after which the writer can go on; RP_ENVIRONMENT when
+ * the file cannot be written, after which everything fails until the writer is abandoned.
+ */
+int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process *row,
+                         struct rp_err *err);
+/** May be repeated. Threads that dispatches and copies name are added by the commit anyway. */
+int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
+int rp_store_put_agent(struct rp_store_writer *w, const struct rp_row_agent *row,
+                       struct rp_err *err);
+int rp_store_put_queue(struct rp_store_writer *w, const struct rp_row_queue *row,
+                       struct rp_err *err);
+int rp_store_put_stream(struct rp_store_writer *w, const struct rp_row_queue *row,
+                        struct rp_err *err);
+int rp_store_put_code_object(struct rp_store_writer *w, const struct rp_row_code_object *row,
+                             struct rp_err *err);
+int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *row,
+                        struct rp_err *err);
+int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
+                          struct rp_err *err);
+int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err);
+/** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
+int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
+                        const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
+/** The table is made with its first row. */
+int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
+                            struct rp_err *err);
+/** Likewise. */
+int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *row,
+                        struct rp_err *err);
+/** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
+#define RP_STORE_TIMING_TAG         "rocm_perf_timing"
+#define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
+/** Metadata: JSON, how many launches HIP was asked for and which of them it refused
+ *  (docs/format/rocpd.md). */
+#define RP_STORE_LAUNCHES_TAG "rocm_perf_launches"
+/**
+ * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
+ * @return as above; RP_BAD_INPUT for a tag of the schema itself
+ */
+int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char *value,
+                          struct rp_err *err);
+
+/**
+ * Finishes, syncs and renames into place; the writer is gone afterwards, whatever is returned.
+ * Threads, queues and streams that were referred to but not put are added with rocprofv3's names.
+ * @return 0; RP_BAD_INPUT when there is no process row, or a row refers to an agent, code object
+ *         or kernel that was not put; RP_ENVIRONMENT. On failure the file that was at the path is
+ *         still there.
+ */
+int rp_store_writer_commit(struct rp_store_writer *w, struct rp_err *err);
+
+/** Drops what was written. Accepts NULL. */
+void rp_store_writer_abandon(struct rp_store_writer *w);
+
+/**
+ * Opens a rocpd database read-only and finds its schema by its columns. Leaves nothing behind in
+ * its folder, except that SQLite may keep the index (-shm) of a write-ahead log that has data.
+ * @return 0; RP_BAD_INPUT when it is not SQLite, not rocpd (says what it is), damaged, or lacks a
+ *         table that every version has; RP_ENVIRONMENT when it cannot be read
+ */
+int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err);
+/**
+ * Opens the CSV traces of one process: `<prefix>kernel_trace.csv`, `hip_api_trace.csv`,
+ * `memory_copy_trace.csv` and what else rocprofv3 put beside them, @p path being one of these
+ * three. CSV has neither arguments of calls nor sizes of copies (-1).
+ * @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT
+ */
+int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err);
+/**
+ * Opens the JSON trace (`--output-format json`) of a process; one file may hold several, counted
+ * from 0. The file may be of any length, one of its records up to 64 MB.
+ * @return 0, with NULL when there are not so many processes; RP_BAD_INPUT naming the record;
+ *         RP_ENVIRONMENT
+ */
+int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, struct rp_err *err);
+/** Does it begin as the JSON traces of rocprofv3 do? @param of_process  and then say of which
+ *  process it is? Excerpts that other tools make, of samples for example, do not. */
+bool rp_store_is_json(const char *path, bool of_process);
+/** Whether it is called so ("...results.json"), and is no database: what is wrong with it is to be
+ *  said of JSON. */
+bool rp_store_is_named_json(const char *path);
+/**
+ * The database or JSON of rocprofv3 beside a file of the same process that has what the file has:
+ * counters for "counter_collection.csv", kernels for a trace that has some. In a folder only it is
+ * read.
+ * @return its path, to be freed; NULL: there is none, or it cannot be read
+ */
+char *rp_store_said_by(const char *path);
+/** Is it an SQLite database of something else? False when that cannot be told. */
+bool rp_store_is_foreign(const char *path);
+/** What a file of another tool is, and what to do instead, by its name or as JSON; NULL: nobody
+ *  knows. Static. */
+const char *rp_foreign_what(const char *path);
+/** The first such file, by name, in a folder or its folders; NULL: none. Free it. */
+char *rp_foreign_in(const char *folder, int depth, const char **ret_what);
+/** Is it such a file? All of one process have the same beginning of their paths. */
+bool rp_store_csv_prefix(const char *path, size_t *ret_len);
+/** Accepts NULL. */
+void rp_store_close(struct rp_store *store);
+
+/** Who is told from now on how far it is read (RP_WORK_READ), as far as that is known; NULL:
+ * nobody. Borrowed. Rows that are lent already are not read again. */
+void rp_store_watch(struct rp_store *store, const struct rp_work *work);
+/** The file that was opened, of CSV one of them. */
+const char *rp_store_path(const struct rp_store *store);
+/** The file whose name it was opened by. */
+const char *rp_store_named(const struct rp_store *store);
+
+/** "3.0.0" ... "3.0.5", "4 (draft)": the oldest version that has all of the columns found. */
+const char *rp_store_schema(const struct rp_store *store);
+/** Value of a metadata tag (the first, in a merged database) or NULL. */
+const char *rp_store_metadata(const struct rp_store *store, const char *tag);
+
+/** How many processes were merged into the database; grows when rows with a new guid are loaded. */
+uint32_t rp_store_guid_count(const struct rp_store *store);
+/** The guid that a row's guid_index stands for, NULL when there is none. */
+const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index);
+
+/*
+ * Arrays are loaded once, sorted by guid_index and id (dispatches and copies by start, then
+ * guid_index, then id), and owned by the store. A table that not every version has and that is
+ * missing gives no rows.
+ * Return 0; RP_BAD_INPUT when the database is damaged, lacks a column that is needed, or holds a
+ * text where a number belongs; RP_ENVIRONMENT when memory or the disk fails.
+ */
+int rp_store_nodes(struct rp_store *s, const struct rp_row_node **ret, size_t *ret_count,
+                   struct rp_err *err);
+int rp_store_processes(struct rp_store *s, const struct rp_row_process **ret, size_t *ret_count,
+                       struct rp_err *err);
+int rp_store_threads(struct rp_store *s, const struct rp_row_thread **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_agents(struct rp_store *s, const struct rp_row_agent **ret, size_t *ret_count,
+                    struct rp_err *err);
+int rp_store_queues(struct rp_store *s, const struct rp_row_queue **ret, size_t *ret_count,
+                    struct rp_err *err);
+int rp_store_streams(struct rp_store *s, const struct rp_row_queue **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_code_objects(struct rp_store *s, const struct rp_row_code_object **ret,
+                          size_t *ret_count, struct rp_err *err);
+int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_t *ret_count,
+                     struct rp_err *err);
+/**
+ * Kernels of one name that are different code on the same kind of GPU, as JIT compilers make them,
+ * get "NAME [code 1a2b3c4d]" for their display names. Within one store that is so as soon as its
+ * kernels are read; this does so for stores of one result (processes, runs) of which each may have
+ * loaded only one of them. A kernel that is loaded twice stays one.
+ * @param ret_changed  may be NULL: whether a name is another one now
+ */
+int rp_store_tell_apart(struct rp_store *const *stores, size_t count, bool *ret_changed,
+                        struct rp_err *err);
+int rp_store_dispatches(struct rp_store *s, const struct rp_row_dispatch **ret, size_t *ret_count,
+                        struct rp_err *err);
+int rp_store_copies(struct rp_store *s, const struct rp_row_copy **ret, size_t *ret_count,
+                    struct rp_err *err);
+
+int rp_store_regions(struct rp_store *s, const struct rp_row_region **ret, size_t *ret_count,
+                     struct rp_err *err);
+int rp_store_args(struct rp_store *s, const struct rp_row_arg **ret, size_t *ret_count,
+                  struct rp_err *err);
+int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret, size_t *ret_count,
+                        struct rp_err *err);
+
+/**
+ * Takes one row; it and its strings are lent until the function returns, only names of copies,
+ * regions and HIP events live as long as the store. @return 0, or negative to stop
+ */
+typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
+
+/*
+ * The same rows one after the other in the order of the database, without keeping them: a trace may
+ * have tens of millions. Return as the arrays, or what fn returned.
+ */
+int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Rows of struct rp_row_dispatch, of which only the kernel, its agent, geometry and times are
+ * read, not what refers to API calls, queues and streams: those fields are 0. */
+int rp_store_each_work(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Without id and position, which are 0. */
+int rp_store_each_arg(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Rows of struct rp_row_dependency; none in databases that others have written. */
+int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
+                             struct rp_err *err);
+/** Rows of struct rp_row_replay; likewise. */
+int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** What a dispatch is taken to have lasted whose end in the trace cannot be: not what its row says.
+ */
+struct rp_corrected_end {
+    int64_t id; /**< of the row */
+    int64_t dispatch_id;
+    int64_t recorded_ns, took_ns; /**< end - start in the row; what counts instead */
+    uint32_t guid_index;
+};
+
+/** Says so of the store's dispatches, once and for all; the rows stay as they are. @param ends
+ * sorted by guid_index and id; taken, for free() */
+void rp_store_set_corrected_ends(struct rp_store *s, struct rp_corrected_end *ends, size_t count);
+/** @return false: nobody has looked for such ends */
+bool rp_store_corrected_ends(const struct rp_store *s, const struct rp_corrected_end **ret,
+                             size_t *ret_count);
+/** NULL: the row's own times count. */
+const struct rp_corrected_end *rp_store_find_corrected_end(const struct rp_store *s,
+                                                           uint32_t guid_index, int64_t id);
+
+/** Frees what joins rows to API calls; it is read again when it is needed. */
+void rp_store_forget_events(struct rp_store *s);
+
+/**
+ * Counters by dispatch, sorted by guid_index, event_id and name. Samples are left out, and so are
+ * values whose counter has no name in the database.
+ * @return as the arrays above
+ */
+int rp_store_counters(struct rp_store *s, const struct rp_row_counter **ret, size_t *ret_count,
+                      struct rp_err *err);
+
+/** The agent or kernel that a row with this guid_index refers to; NULL when it does not exist or
+ *  rp_store_agents, rp_store_kernels has not been called yet. */
+const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
+                                               int64_t id);
+const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
+                                                 int64_t id);
+
+/* Hardware counters in a rocpd database that is being written. */
+
+/** A counter of an agent. */
+struct rp_row_counter_info {
+    int64_t id;       /**< 1, 2 ... */
+    int64_t agent_id; /**< must be written too */
+    const char *name, *block, *description;
+};
+
+int rp_store_put_counter(struct rp_store_writer *w, const struct rp_row_counter_info *row,
+                         struct rp_err *err);
+
+/** What a counter says of the dispatch that was written last. */
+int rp_store_put_counter_value(struct rp_store_writer *w, int64_t counter_id, double value,
+                               struct rp_err *err);
+
+/* What a collector says in a trace that it could not record. */
+
+/** Sums over traces; zeros: nothing was lost. */
+struct rp_losses {
+    uint64_t incomplete_traces; /**< not closed in order: what came last may be missing */
+    uint64_t lost_records;      /**< that the tracer could not write */
+    uint64_t lost_dispatches;   /**< whose times the tracer never got */
+    uint64_t untraced_queues;   /**< processes with a queue that could not be traced */
+};
+
+void rp_losses_add(struct rp_losses *sum, const struct rp_store *store);
+/** Is that all there was? The one rule of whether a result is complete. */
+bool rp_losses_none(const struct rp_losses *losses);
+
+#endif

@@ -1,0 +1,662 @@
+#include "trace/rocpd_schema.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "trace/rocpd.h"
+#include "trace/rocpd_read.h"
+#include "trace/sqlite_file.h"
+
+struct column {
+    enum rp_table table;
+    const char *name;
+    const char *type;
+    int refers_to; /**< enum rp_table or -1 */
+};
+
+static const struct column schema_columns[] = {
+#define TABLE(t)
+#define COLUMN(t, c, ty) {.table = RP_TABLE_##t, .name = #c, .type = ty, .refers_to = -1},
+#define REFER(t, c, ty, target)                                                                    \
+    {.table = RP_TABLE_##t, .name = #c, .type = ty, .refers_to = RP_TABLE_##target},
+#include "trace/rocpd_schema.def"
+#undef TABLE
+#undef COLUMN
+#undef REFER
+};
+
+static const struct {
+    const char *name;
+    const char *select;
+} views[] = {
+#define VIEW(n, s) {.name = #n, .select = s},
+#include "trace/rocpd_views.def"
+#undef VIEW
+};
+
+static const char *const table_names[] = {
+#define TABLE(t) [RP_TABLE_##t] = "rocpd_" #t,
+#define COLUMN(t, c, type)
+#define REFER(t, c, type, target)
+#include "trace/rocpd_schema.def"
+#undef TABLE
+#undef COLUMN
+#undef REFER
+    [RP_TABLE_hip_event] = "rocpd_hip_event",
+    [RP_TABLE_timestamp] = "rocpd_timestamp",
+    [RP_TABLE_dependency] = "rocm_perf_dependency",
+    [RP_TABLE_replay] = "rocm_perf_replay",
+};
+
+enum {
+    COLUMN_COUNT = sizeof schema_columns / sizeof schema_columns[0],
+    VIEW_COUNT = sizeof views / sizeof views[0],
+};
+
+const char *rp_table_name(enum rp_table table)
+{
+    return table_names[table];
+}
+
+void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES])
+{
+    size_t i;
+
+    for (i = 0; guid[i] && i < RP_GUID_BYTES - 1; i++)
+        ret[i] = guid[i] == '-' ? '_' : guid[i];
+    ret[i] = '\0';
+}
+
+static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid, const char *suffix)
+{
+    const char *name = rp_table_name(table);
+
+    rp_buf_printf(sql, "CREATE TABLE \"%s_%s\" (\"id\" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+                  name, suffix);
+    if (table != RP_TABLE_metadata)
+        rp_buf_printf(sql, ", \"guid\" TEXT DEFAULT '%s' NOT NULL", guid);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (schema_columns[i].table == table)
+            rp_buf_printf(sql, ", \"%s\" %s", schema_columns[i].name, schema_columns[i].type);
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (schema_columns[i].table == table && schema_columns[i].refers_to >= 0)
+            rp_buf_printf(sql,
+                          ", FOREIGN KEY (\"%s\") REFERENCES \"%s_%s\" (\"id\") ON UPDATE CASCADE",
+                          schema_columns[i].name,
+                          rp_table_name((enum rp_table)schema_columns[i].refers_to), suffix);
+    rp_buf_puts(sql, ");\n");
+}
+
+/* docs/format/rocpd.md: which kernels and copies wait for which, what modelled times are from. */
+int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err)
+{
+    static const char *const own_columns[RP_TABLE_COUNT] = {
+        [RP_TABLE_dependency] = "\"is_copy\" INTEGER NOT NULL, \"row_id\" INTEGER NOT NULL,"
+                                " \"waits_for_copy\" INTEGER NOT NULL,"
+                                " \"waits_for_id\" INTEGER NOT NULL",
+        [RP_TABLE_replay] = "\"waves\" INTEGER NOT NULL, \"replayed_waves\" INTEGER NOT NULL,"
+                            " \"error_share\" REAL NOT NULL, \"fast_clock_waves\" INTEGER",
+    };
+    const char *name = rp_table_name(table);
+    rp_autobuf sql = {0};
+    char suffix[RP_GUID_BYTES];
+
+    rp_schema_suffix(guid, suffix);
+    rp_buf_printf(&sql,
+                  "CREATE TABLE \"%s_%s\" (\"id\" INTEGER NOT NULL PRIMARY KEY,"
+                  " \"guid\" TEXT DEFAULT '%s' NOT NULL, %s);\n",
+                  name, suffix, guid, own_columns[table]);
+    rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n", name, name, suffix);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_sql_exec(db, rp_buf_text(&sql), err);
+}
+
+int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err)
+{
+    rp_autobuf sql = {0};
+    char suffix[RP_GUID_BYTES];
+
+    rp_schema_suffix(guid, suffix);
+    for (int t = 0; t < RP_TABLE_WRITTEN_COUNT; t++)
+        add_table(&sql, (enum rp_table)t, guid, suffix);
+    for (int t = 0; t < RP_TABLE_WRITTEN_COUNT; t++)
+        rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n",
+                      rp_table_name((enum rp_table)t), rp_table_name((enum rp_table)t), suffix);
+    for (size_t v = 0; v < VIEW_COUNT; v++)
+        rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS %s;\n", views[v].name, views[v].select);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_sql_exec(db, rp_buf_text(&sql), err);
+}
+
+#define AT(row, field) .offset = offsetof(struct rp_row_##row, field)
+#define NEEDED         .required = true
+#define TO(t)          .refers_to = RP_TABLE_##t
+#define OWN                                                                                        \
+    {.name = "nid", .kind = RP_KIND_NODE},                                                         \
+    {                                                                                              \
+        .name = "pid", .kind = RP_KIND_PROCESS                                                     \
+    }
+
+static const struct rp_column process_columns[] = {
+    {.name = "id", .kind = RP_KIND_PROCESS},
+    {.name = "nid", .kind = RP_KIND_NODE},
+    {.name = "ppid", .kind = RP_KIND_INT, AT(process, ppid)},
+    {.name = "pid", .kind = RP_KIND_INT, AT(process, pid), NEEDED},
+    {.name = "init", .kind = RP_KIND_TIME, AT(process, init_ns)},
+    {.name = "fini", .kind = RP_KIND_TIME, AT(process, fini_ns)},
+    {.name = "start", .kind = RP_KIND_TIME, AT(process, start_ns)},
+    {.name = "end", .kind = RP_KIND_TIME, AT(process, end_ns)},
+    {.name = "command", .kind = RP_KIND_TEXT, AT(process, command)},
+    {.name = "environment", .kind = RP_KIND_JSON, AT(process, environment)},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(process, extdata)},
+};
+
+static const struct rp_column thread_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(thread, tid), NEEDED},
+    OWN,
+    {.name = "ppid", .kind = RP_KIND_PARENT},
+    {.name = "tid", .kind = RP_KIND_INT, AT(thread, tid), NEEDED},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(thread, name)},
+};
+
+static const struct rp_column agent_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(agent, id), NEEDED},
+    OWN,
+    {.name = "type", .kind = RP_KIND_TYPE, AT(agent, is_gpu), NEEDED},
+    {.name = "absolute_index", .kind = RP_KIND_INT, AT(agent, absolute_index), NEEDED},
+    {.name = "logical_index", .kind = RP_KIND_INT, AT(agent, logical_index), NEEDED},
+    {.name = "type_index", .kind = RP_KIND_INT, AT(agent, type_index), NEEDED},
+    {.name = "uuid", .kind = RP_KIND_INT, AT(agent, device_id)},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(agent, name), NEEDED},
+    {.name = "model_name", .kind = RP_KIND_TEXT, AT(agent, model_name)},
+    {.name = "vendor_name", .kind = RP_KIND_TEXT, AT(agent, vendor_name)},
+    {.name = "product_name", .kind = RP_KIND_TEXT, AT(agent, product_name)},
+    {.name = "user_name", .kind = RP_KIND_TEXT, AT(agent, user_name)},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(agent, extdata)},
+};
+
+static const struct rp_column queue_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(queue, id), NEEDED},
+    OWN,
+    {.name = "name", .kind = RP_KIND_TEXT, AT(queue, name)},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(queue, extdata)},
+};
+
+static const struct rp_column code_object_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(code_object, id), NEEDED},
+    OWN,
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(code_object, agent_id), TO(info_agent)},
+    {.name = "uri", .kind = RP_KIND_TEXT, AT(code_object, uri)},
+    {.name = "load_base", .kind = RP_KIND_INT, AT(code_object, load_base)},
+    {.name = "load_size", .kind = RP_KIND_INT, AT(code_object, load_size_bytes)},
+    {.name = "load_delta", .kind = RP_KIND_INT, AT(code_object, load_delta)},
+    {.name = "storage_type", .kind = RP_KIND_STORAGE, AT(code_object, storage_known)},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(code_object, extdata)},
+};
+
+static const struct rp_column kernel_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(kernel, id), NEEDED},
+    OWN,
+    {.name = "code_object_id",
+     .kind = RP_KIND_REF,
+     AT(kernel, code_object_id),
+     TO(info_code_object),
+     NEEDED},
+    {.name = "kernel_name", .kind = RP_KIND_TEXT, AT(kernel, kernel_name), NEEDED},
+    {.name = "display_name", .kind = RP_KIND_TEXT, AT(kernel, display_name), NEEDED},
+    {.name = "kernel_object", .kind = RP_KIND_INT, AT(kernel, kernel_object)},
+    {.name = "kernarg_segment_size", .kind = RP_KIND_INT, AT(kernel, kernarg_bytes), NEEDED},
+    {.name = "kernarg_segment_alignment",
+     .kind = RP_KIND_INT,
+     AT(kernel, kernarg_align_bytes),
+     NEEDED},
+    {.name = "group_segment_size", .kind = RP_KIND_INT, AT(kernel, group_bytes), NEEDED},
+    {.name = "private_segment_size", .kind = RP_KIND_INT, AT(kernel, private_bytes), NEEDED},
+    {.name = "sgpr_count", .kind = RP_KIND_INT, AT(kernel, sgpr_count), NEEDED},
+    {.name = "arch_vgpr_count", .kind = RP_KIND_INT, AT(kernel, arch_vgpr_count), NEEDED},
+    {.name = "accum_vgpr_count", .kind = RP_KIND_INT, AT(kernel, accum_vgpr_count), NEEDED},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(kernel, extdata)},
+};
+
+static const struct rp_column dispatch_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(dispatch, id), NEEDED},
+    OWN,
+    {.name = "tid", .kind = RP_KIND_THREAD, AT(dispatch, tid), TO(info_thread)},
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(dispatch, agent_id), TO(info_agent), NEEDED},
+    {.name = "kernel_id",
+     .kind = RP_KIND_REF,
+     AT(dispatch, kernel_id),
+     TO(info_kernel_symbol),
+     NEEDED},
+    {.name = "dispatch_id", .kind = RP_KIND_INT, AT(dispatch, dispatch_id), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_REF, AT(dispatch, queue_id), TO(info_queue), NEEDED},
+    {.name = "stream_id", .kind = RP_KIND_REF, AT(dispatch, stream_id), TO(info_stream), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(dispatch, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(dispatch, end_ns), NEEDED},
+    {.name = "private_segment_size", .kind = RP_KIND_INT, AT(dispatch, private_bytes), NEEDED},
+    {.name = "group_segment_size", .kind = RP_KIND_INT, AT(dispatch, group_bytes), NEEDED},
+    {.name = "workgroup_size_x", .kind = RP_KIND_INT, AT(dispatch, workgroup[0]), NEEDED},
+    {.name = "workgroup_size_y", .kind = RP_KIND_INT, AT(dispatch, workgroup[1]), NEEDED},
+    {.name = "workgroup_size_z", .kind = RP_KIND_INT, AT(dispatch, workgroup[2]), NEEDED},
+    {.name = "grid_size_x", .kind = RP_KIND_INT, AT(dispatch, grid[0]), NEEDED},
+    {.name = "grid_size_y", .kind = RP_KIND_INT, AT(dispatch, grid[1]), NEEDED},
+    {.name = "grid_size_z", .kind = RP_KIND_INT, AT(dispatch, grid[2]), NEEDED},
+    {.name = "region_name_id", .kind = RP_KIND_NO_REGION},
+    {.name = "event_id", .kind = RP_KIND_EVENT_BOTH, AT(dispatch, correlation_id)},
+};
+
+static const struct rp_column launch_columns[] = {
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(launch, agent_id), NEEDED},
+    {.name = "kernel_id", .kind = RP_KIND_REF, AT(launch, kernel_id), NEEDED},
+    {.name = "dispatch_id", .kind = RP_KIND_INT, AT(launch, dispatch_id), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_REF, AT(launch, queue_id), NEEDED},
+    {.name = "stream_id", .kind = RP_KIND_REF, AT(launch, stream_id), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(launch, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(launch, end_ns), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT, AT(launch, correlation_id)},
+};
+
+static const struct rp_column work_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(dispatch, id), NEEDED},
+    {.name = "agent_id", .kind = RP_KIND_REF, AT(dispatch, agent_id), NEEDED},
+    {.name = "kernel_id", .kind = RP_KIND_REF, AT(dispatch, kernel_id), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(dispatch, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(dispatch, end_ns), NEEDED},
+    {.name = "private_segment_size", .kind = RP_KIND_INT, AT(dispatch, private_bytes), NEEDED},
+    {.name = "group_segment_size", .kind = RP_KIND_INT, AT(dispatch, group_bytes), NEEDED},
+    {.name = "workgroup_size_x", .kind = RP_KIND_INT, AT(dispatch, workgroup[0]), NEEDED},
+    {.name = "workgroup_size_y", .kind = RP_KIND_INT, AT(dispatch, workgroup[1]), NEEDED},
+    {.name = "workgroup_size_z", .kind = RP_KIND_INT, AT(dispatch, workgroup[2]), NEEDED},
+    {.name = "grid_size_x", .kind = RP_KIND_INT, AT(dispatch, grid[0]), NEEDED},
+    {.name = "grid_size_y", .kind = RP_KIND_INT, AT(dispatch, grid[1]), NEEDED},
+    {.name = "grid_size_z", .kind = RP_KIND_INT, AT(dispatch, grid[2]), NEEDED},
+};
+
+static const struct rp_column copy_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(copy, id), NEEDED},
+    OWN,
+    {.name = "tid", .kind = RP_KIND_THREAD, AT(copy, tid), TO(info_thread)},
+    {.name = "start", .kind = RP_KIND_INT, AT(copy, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(copy, end_ns), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(copy, name), NEEDED},
+    {.name = "dst_agent_id", .kind = RP_KIND_REF, AT(copy, dst_agent_id), TO(info_agent), NEEDED},
+    {.name = "dst_address", .kind = RP_KIND_INT, AT(copy, dst_address)},
+    {.name = "src_agent_id", .kind = RP_KIND_REF, AT(copy, src_agent_id), TO(info_agent), NEEDED},
+    {.name = "src_address", .kind = RP_KIND_INT, AT(copy, src_address)},
+    {.name = "size", .kind = RP_KIND_INT, AT(copy, bytes), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_REF, AT(copy, queue_id), TO(info_queue)},
+    {.name = "stream_id", .kind = RP_KIND_REF, AT(copy, stream_id), TO(info_stream)},
+    {.name = "event_id", .kind = RP_KIND_EVENT, AT(copy, correlation_id)},
+};
+
+static const struct rp_column region_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(region, id), NEEDED},
+    OWN,
+    {.name = "tid", .kind = RP_KIND_THREAD, AT(region, tid), TO(info_thread), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(region, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(region, end_ns), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(region, name), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT_ROW, AT(region, event_id), NEEDED},
+};
+
+static const struct rp_column arg_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(arg, id), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_INT, AT(arg, event_id), NEEDED},
+    {.name = "position", .kind = RP_KIND_INT, AT(arg, position)},
+    {.name = "type", .kind = RP_KIND_WRITTEN, AT(arg, type)},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(arg, name), NEEDED},
+    {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
+};
+
+static const struct rp_column arg_value_columns[] = {
+    {.name = "event_id", .kind = RP_KIND_INT, AT(arg, event_id), NEEDED},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(arg, name), NEEDED},
+    {.name = "value", .kind = RP_KIND_TEXT, AT(arg, value), NEEDED},
+};
+
+static const struct rp_column hip_event_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(hip_event, id), NEEDED},
+    {.name = "queue_id", .kind = RP_KIND_INT, AT(hip_event, queue_id), NEEDED},
+    {.name = "stream_id", .kind = RP_KIND_INT, AT(hip_event, stream_id), NEEDED},
+    {.name = "hip_event_handle", .kind = RP_KIND_INT, AT(hip_event, handle), NEEDED},
+    {.name = "start", .kind = RP_KIND_INT, AT(hip_event, start_ns), NEEDED},
+    {.name = "end", .kind = RP_KIND_INT, AT(hip_event, end_ns), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(hip_event, name), NEEDED},
+    {.name = "event_id", .kind = RP_KIND_EVENT, AT(hip_event, correlation_id), NEEDED},
+};
+
+static const struct rp_column dependency_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(dependency, id)},
+    {.name = "is_copy", .kind = RP_KIND_INT, AT(dependency, is_copy), NEEDED},
+    {.name = "row_id", .kind = RP_KIND_INT, AT(dependency, row_id), NEEDED},
+    {.name = "waits_for_copy", .kind = RP_KIND_INT, AT(dependency, waits_for_copy), NEEDED},
+    {.name = "waits_for_id", .kind = RP_KIND_INT, AT(dependency, waits_for_id), NEEDED},
+};
+
+static const struct rp_column replay_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(replay, id), NEEDED},
+    {.name = "waves", .kind = RP_KIND_INT, AT(replay, waves), NEEDED},
+    {.name = "replayed_waves", .kind = RP_KIND_INT, AT(replay, replayed_waves), NEEDED},
+    {.name = "error_share", .kind = RP_KIND_REAL, AT(replay, error_share), NEEDED},
+    {.name = "fast_clock_waves", .kind = RP_KIND_KNOWN, AT(replay, fast_clock_waves)},
+};
+
+static const struct rp_column pmc_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
+    {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
+};
+
+static const struct rp_column pmc_event_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(pmc_event, id)},
+    {.name = "event_id", .kind = RP_KIND_REF, AT(pmc_event, event_id), NEEDED},
+    {.name = "pmc_id", .kind = RP_KIND_REF, AT(pmc_event, pmc_id), NEEDED},
+    {.name = "sample_id", .kind = RP_KIND_REF, AT(pmc_event, sample_id)},
+    {.name = "value", .kind = RP_KIND_REAL, AT(pmc_event, value), NEEDED},
+};
+
+static const struct rp_column node_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(node, id), NEEDED},
+    {.name = "machine_id", .kind = RP_KIND_TEXT, AT(node, machine_id)},
+    {.name = "hostname", .kind = RP_KIND_TEXT, AT(node, hostname)},
+};
+
+static const struct rp_column note_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(note, event_id), NEEDED},
+    {.name = "extdata", .kind = RP_KIND_JSON, AT(note, extdata)},
+};
+
+#define ROWS(r, cols)                                                                              \
+    .columns = cols, .column_count = sizeof cols / sizeof cols[0],                                 \
+    .row_bytes = sizeof(struct rp_row_##r), .guid_offset = offsetof(struct rp_row_##r, guid_index)
+
+const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
+    [RP_ROWS_process] = {.table = RP_TABLE_info_process,
+                         .what = "process",
+                         .required = true,
+                         ROWS(process, process_columns)},
+    [RP_ROWS_thread] = {.table = RP_TABLE_info_thread,
+                        .what = "thread",
+                        ROWS(thread, thread_columns)},
+    [RP_ROWS_agent] = {.table = RP_TABLE_info_agent,
+                       .what = "agent",
+                       .required = true,
+                       ROWS(agent, agent_columns)},
+    [RP_ROWS_queue] = {.table = RP_TABLE_info_queue, .what = "queue", ROWS(queue, queue_columns)},
+    [RP_ROWS_stream] = {.table = RP_TABLE_info_stream,
+                        .what = "stream",
+                        ROWS(queue, queue_columns)},
+    [RP_ROWS_code_object] = {.table = RP_TABLE_info_code_object,
+                             .what = "code object",
+                             ROWS(code_object, code_object_columns)},
+    [RP_ROWS_kernel] = {.table = RP_TABLE_info_kernel_symbol,
+                        .what = "kernel",
+                        .required = true,
+                        ROWS(kernel, kernel_columns)},
+    [RP_ROWS_dispatch] = {.table = RP_TABLE_kernel_dispatch,
+                          .what = "dispatch",
+                          .category = "KERNEL_DISPATCH",
+                          .required = true,
+                          .numbered = true,
+                          ROWS(dispatch, dispatch_columns)},
+    [RP_ROWS_launch] = {.table = RP_TABLE_kernel_dispatch,
+                        .what = "dispatch",
+                        .category = "KERNEL_DISPATCH",
+                        .required = true,
+                        .read_only = true,
+                        ROWS(launch, launch_columns)},
+    [RP_ROWS_work] = {.table = RP_TABLE_kernel_dispatch,
+                      .what = "dispatch",
+                      .required = true,
+                      .read_only = true,
+                      ROWS(dispatch, work_columns)},
+    [RP_ROWS_copy] = {.table = RP_TABLE_memory_copy,
+                      .what = "copy",
+                      .category = "MEMORY_COPY",
+                      .numbered = true,
+                      ROWS(copy, copy_columns)},
+    [RP_ROWS_region] = {.table = RP_TABLE_region,
+                        .what = "region",
+                        .category = "HIP_RUNTIME_API_EXT",
+                        ROWS(region, region_columns)},
+    [RP_ROWS_arg] = {.table = RP_TABLE_arg,
+                     .what = "argument",
+                     .numbered = true,
+                     ROWS(arg, arg_columns)},
+    [RP_ROWS_arg_value] = {.table = RP_TABLE_arg,
+                           .what = "argument",
+                           .read_only = true,
+                           ROWS(arg, arg_value_columns)},
+    [RP_ROWS_hip_event] = {.table = RP_TABLE_hip_event,
+                           .what = "HIP event",
+                           .category = "HIP_EVENT",
+                           .read_only = true,
+                           ROWS(hip_event, hip_event_columns)},
+    [RP_ROWS_dependency] = {.table = RP_TABLE_dependency,
+                            .what = "dependency",
+                            .numbered = true,
+                            .read_only = true,
+                            ROWS(dependency, dependency_columns)},
+    [RP_ROWS_replay] = {.table = RP_TABLE_replay,
+                        .what = "replay",
+                        .read_only = true,
+                        ROWS(replay, replay_columns)},
+    [RP_ROWS_pmc] = {.table = RP_TABLE_info_pmc,
+                     .what = "counter",
+                     .read_only = true,
+                     ROWS(pmc, pmc_columns)},
+    [RP_ROWS_pmc_event] = {.table = RP_TABLE_pmc_event,
+                           .what = "counter value",
+                           .read_only = true,
+                           ROWS(pmc_event, pmc_event_columns)},
+    [RP_ROWS_node] = {.table = RP_TABLE_info_node,
+                      .what = "node",
+                      .read_only = true,
+                      ROWS(node, node_columns)},
+    [RP_ROWS_note] = {.table = RP_TABLE_event,
+                      .what = "event",
+                      .read_only = true,
+                      ROWS(note, note_columns)},
+};
+
+/* rocprofv3's suffix is a UUID with underscores; other hexadecimal ones of some length are taken
+ * too, but not words: rocpd_event_operation is a table of its own. */
+static bool is_suffix(const char *text)
+{
+    size_t len = strspn(text, "0123456789abcdefABCDEF_");
+
+    return len >= 16 && text[len] == '\0';
+}
+
+static int add_name(struct rp_relations *r, const char *name)
+{
+    char **grown = realloc(r->names, (r->count + 1) * sizeof *grown);
+
+    if (!grown)
+        return -1;
+    r->names = grown;
+    grown[r->count] = strdup(name);
+    if (!grown[r->count])
+        return -1;
+    r->count++;
+    return 0;
+}
+
+void rp_relations_free(struct rp_relations *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        free(r->names[i]);
+    free(r->names);
+    *r = (struct rp_relations){0};
+}
+
+int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, struct rp_err *err)
+{
+    rp_autobuf sql = {0};
+    int result;
+
+    /* Names are rp_table_name with a suffix of digits and underscores: nothing to escape. */
+    rp_buf_printf(&sql, "SELECT * FROM \"%s\" LIMIT 0", relation);
+    if (sql.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = NULL;
+    result = sqlite3_prepare_v2(db, sql.data, -1, ret, NULL);
+    if (result == SQLITE_OK || (result & 0xff) == SQLITE_ERROR)
+        return 0;
+    return rp_sql_fail(db, result, err);
+}
+
+static int check_works(sqlite3 *db, const char *relation, bool *ret, struct rp_err *err)
+{
+    rp_autostmt *stmt = NULL;
+    int result = rp_relation_columns(db, relation, &stmt, err);
+
+    *ret = stmt != NULL;
+    return result;
+}
+
+int rp_column_at(sqlite3_stmt *stmt, const char *name)
+{
+    for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+        const char *column = sqlite3_column_name(stmt, i);
+        if (column && strcasecmp(column, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static int check_column(struct rp_store *s, enum rp_table table, const char *column, bool *ret,
+                        struct rp_err *err)
+{
+    const struct rp_relations *r = &s->tables[table];
+    rp_autostmt *stmt = NULL;
+    int result = r->count ? rp_relation_columns(s->db, r->names[0], &stmt, err) : 0;
+
+    *ret = stmt && rp_column_at(stmt, column) >= 0;
+    return result;
+}
+
+/* Sorts one name of the schema to its table: the un-suffixed one goes to plain. */
+static int file_name(struct rp_store *s, const char *name, bool plain[RP_TABLE_COUNT])
+{
+    for (int t = 0; t < RP_TABLE_COUNT; t++) {
+        const char *base = rp_table_name((enum rp_table)t);
+        size_t len = strlen(base);
+        if (strcasecmp(name, base) == 0) {
+            plain[t] = true;
+            return 0;
+        }
+        if (strncasecmp(name, base, len) == 0 && name[len] == '_' && is_suffix(name + len + 1))
+            return add_name(&s->tables[t], name);
+    }
+    return 0;
+}
+
+static int list_names(struct rp_store *s, bool plain[RP_TABLE_COUNT], struct rp_err *err)
+{
+    rp_autostmt *stmt = NULL;
+    int result = sqlite3_prepare_v2(s->db,
+                                    "SELECT name FROM sqlite_master"
+                                    " WHERE type IN ('table', 'view') ORDER BY name",
+                                    -1, &stmt, NULL);
+
+    while (result == SQLITE_OK && (result = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (!name || file_name(s, name, plain) < 0)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = SQLITE_OK;
+    }
+    return result == SQLITE_DONE ? 0 : rp_sql_fail(s->db, result, err);
+}
+
+/* Prefers the un-suffixed name: in a merged database it is the union. */
+static int choose(struct rp_store *s, enum rp_table table, bool plain, struct rp_err *err)
+{
+    struct rp_relations *r = &s->tables[table];
+    const char *name = rp_table_name(table);
+    int result = 0;
+
+    r->suffixed = true;
+    if (plain)
+        result = check_works(s->db, name, &plain, err);
+    if (result < 0 || !plain)
+        return result;
+    rp_relations_free(r);
+    return add_name(r, name) < 0 ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
+
+/* The oldest version that has everything found. 3.0.1 only widened a check and cannot be told;
+ * 3.0.4 added a table that is not in our list. */
+static int detect(struct rp_store *s, struct rp_err *err)
+{
+    static const struct {
+        const char *version;
+        enum rp_table table;
+        const char *column;
+    } signs[] = {
+        {"4 (draft)", RP_TABLE_kernel_dispatch, "track_id"},
+        {"3.0.5", RP_TABLE_pmc_event, "shader_array"},
+        {"3.0.4", RP_TABLE_COUNT, NULL},
+        {"3.0.3", RP_TABLE_pmc_event, "sample_id"},
+        {"3.0.3", RP_TABLE_info_pmc, "spm_support"},
+        {"3.0.2", RP_TABLE_kernel_dispatch, "graph_exec_id"},
+    };
+    bool found = false;
+    int result = 0;
+
+    s->schema = "3.0.0";
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0] && !found && result == 0; i++) {
+        if (signs[i].column)
+            result = check_column(s, signs[i].table, signs[i].column, &found, err);
+        else
+            result = check_works(s->db, "rocpd_hip_event", &found, err);
+        if (found)
+            s->schema = signs[i].version;
+    }
+    return result;
+}
+
+static int require_tables(const struct rp_store *s, struct rp_err *err)
+{
+    if (s->tables[RP_TABLE_string].count == 0)
+        return rp_fail(err, RP_BAD_INPUT, "table rocpd_string is missing");
+    for (int r = 0; r < RP_ROWS_COUNT; r++)
+        if (rp_specs[r].required && s->tables[rp_specs[r].table].count == 0)
+            return rp_fail(err, RP_BAD_INPUT, "table %s is missing",
+                           rp_table_name(rp_specs[r].table));
+    return 0;
+}
+
+bool rp_relations_exist(sqlite3 *db)
+{
+    rp_autostmt *stmt = NULL;
+    int result = sqlite3_prepare_v2(
+        db, "SELECT name FROM sqlite_master WHERE name LIKE 'rocpd\\_info\\_%' ESCAPE '\\'", -1,
+        &stmt, NULL);
+
+    return result != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE;
+}
+
+int rp_relations_find(struct rp_store *s, struct rp_err *err)
+{
+    bool plain[RP_TABLE_COUNT] = {false};
+    bool found = false;
+    int result = list_names(s, plain, err);
+
+    for (int t = 0; t < RP_TABLE_COUNT && result == 0; t++) {
+        result = choose(s, (enum rp_table)t, plain[t], err);
+        /* RPD traces have a rocpd_string and a rocpd_metadata too. */
+        if (t != RP_TABLE_metadata && t != RP_TABLE_string)
+            found |= s->tables[t].count > 0;
+    }
+    if (result < 0)
+        return result;
+    if (!found)
+        return rp_probe_other(s->db, err);
+    result = require_tables(s, err);
+    return result < 0 ? result : detect(s, err);
+}

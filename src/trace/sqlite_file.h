@@ -1,0 +1,54 @@
+/**
+ * @file sqlite_file.h
+ * @brief SQLite results as rp_err.
+ */
+#ifndef RP_TRACE_SQLITE_FILE_H
+#define RP_TRACE_SQLITE_FILE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct rp_err;
+
+/** Describes the last failure of @p db; RP_ENVIRONMENT for memory and files, else RP_BAD_INPUT. */
+int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err);
+
+/** Runs statements without results. */
+int rp_sql_exec(sqlite3 *db, const char *sql, struct rp_err *err);
+
+#define rp_autostmt rp_cleanup(rp_cleanup_stmt) sqlite3_stmt
+
+/* What a file is, before and after SQLite has seen it. */
+
+struct rp_probe {
+    uint64_t size_bytes;
+    bool wal;          /**< the header asks for a write-ahead log */
+    bool wal_has_data; /**< and there is one with contents */
+};
+
+/** Fails unless the file is a whole SQLite database as far as its header tells. */
+int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err);
+
+/** Opens it read-only. Only a log that has data makes SQLite leave a file in the folder. */
+int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
+                  struct rp_err *err);
+
+/**
+ * Makes SQLite read the schema, up to some number of its rows. It looks each name up among all
+ * before it, so that a million of them would take hours.
+ * @return SQLITE_OK; SQLITE_INTERRUPT when there are more; what SQLite says
+ */
+int rp_probe_schema(sqlite3 *db, unsigned most);
+
+/** Fails, saying what an SQLite database without rocpd tables seems to be. */
+int rp_probe_other(sqlite3 *db, struct rp_err *err);
+
+static inline void rp_cleanup_stmt(sqlite3_stmt **slot)
+{
+    sqlite3_finalize(*slot);
+}
+
+#endif
