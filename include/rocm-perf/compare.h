@@ -1,5 +1,5 @@
 /**
- * @file compare.h
+ * @file ab_test.h
  * @brief Is one result faster than another, and by how much? Plain structs in and out: what a side
  *        is read from does not matter here. Rules and error rates: docs/compare.md.
  */

@@ -14,7 +14,7 @@
 #include "cli/replay_text.h"
 #include "cli/replay_watch.h"
 #include "collect/environment.h"
-#include "replay/inputs.h"
+#include "replay/page_changes.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
 

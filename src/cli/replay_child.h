@@ -10,7 +10,7 @@
 
 struct rp_err;
 
-/** Its arguments, src/replay/main.c. */
+/** Its arguments, src/replay/replay_main.c. */
 struct rp_replay_child {
     const char *action, *folder, *iterations, *warmup, *flags, *hsaco, *compare;
     const char *other, *margin, *inputs, *step_fd;      /**< NULL: none */

@@ -1,5 +1,5 @@
 /**
- * @file inputs.h
+ * @file page_changes.h
  * @brief What somebody names, opened: traces, counters, thread traces, and folders of them.
  */
 #ifndef RP_LIBRARY_INPUTS_H

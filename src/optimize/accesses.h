@@ -29,7 +29,7 @@ enum rp_access_kind {
 struct rp_access {
     size_t interval; /**< from 0 on, in the order of the text */
     enum rp_access_kind kind;
-    char *name;    /**< of the memory (places.h) */
+    char *name;    /**< of the memory (replay.h) */
     size_t offset; /**< of the first one in the file; 0: not known */
 };
 

@@ -1,5 +1,5 @@
 /**
- * @file decide.h
+ * @file ab_test.h
  * @brief From measurements to a verdict on a candidate. Rules: docs/optimize.md.
  */
 #ifndef RP_OPTIMIZE_DECIDE_H

@@ -1,5 +1,5 @@
 /**
- * @file places.h
+ * @file replay.h
  * @brief Which memory an expression of a kernel means: followed through its pointers, references,
  *        arrays and members.
  *

@@ -3,8 +3,9 @@
  * @brief rocm-perf-replay: a process that has the memory of a capture at its addresses, and runs
  * the captured dispatch.
  *
- * Order: the ranges are taken (steer.c) before the runtime is loaded; the runtime comes (device.c);
- * memory is rebuilt (rebuild.c) before the code object is loaded (launch.c).
+ * Order: the ranges are taken (replay_ranges.c) before the runtime is loaded; the runtime comes
+ * (replay_device.c); memory is rebuilt (replay_memory.c) before the code object is loaded
+ * (replay_launch.c).
  */
 #ifndef RP_REPLAY_REPLAY_H
 #define RP_REPLAY_REPLAY_H
@@ -14,14 +15,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/grid.h"
+#include "replay/replay_code.h"
 #include "replay/replay_protocol.h"
-#include "replay/scalars.h"
 #include "trace/capture.h"
 
 struct rp_err;
-struct rp_margin;
-struct rp_watch;
+struct rp_redzone;
+struct rp_replay;
+struct rp_snapshot_region;
+struct rp_redzone_watch;
+
+/* What lies between the captured memory and the ends of its pages.
+ *
+ * An allocation ends where it ends; a process has pages. What a kernel writes behind an allocation
+ * is thus written, harms nobody in the replay, and is wrong.
+ */
+
+/** Less than a page. */
+struct rp_redzone {
+    uint64_t address, bytes;
+    bool host;
+};
 
 /** hsa_queue_t */
 struct rp_replay_queue {
@@ -42,7 +56,7 @@ static_assert(sizeof(struct rp_replay_access) == 16, "hsa_amd_memory_access_desc
 
 struct rp_replay_hsa {
 #define RP_HSA(ret, name, args) ret(*name) args;
-#include "replay/hsa.def"
+#include "replay/replay_hsa.def"
 };
 
 /** Whole pages that one region or several in a row take. */
@@ -113,7 +127,7 @@ struct rp_replay {
     const struct rp_capture_facts *facts;
     const struct rp_capture_memory *memory;
     size_t memory_count;
-    uint64_t *places; /**< of each region of it, see places.h */
+    uint64_t *places; /**< of each region of it, see replay.h */
     struct rp_replay_range *ranges;
     size_t range_count;
 
@@ -139,7 +153,7 @@ struct rp_replay {
     struct rp_scalars scalars;             /**< among them */
     struct rp_grid_args grid_args;         /**< likewise */
     const uint32_t *grid;                  /**< instead of the captured one; NULL */
-    struct rp_watch *watch;                /**< NULL: no other kernel runs */
+    struct rp_redzone_watch *watch;        /**< NULL: no other kernel runs */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
@@ -162,12 +176,12 @@ enum {
     RP_REPLAY_CONDITION_LT = 2, /**< hsa_signal_condition_t */
 };
 
-/* steer.c */
+/* replay_ranges.c */
 int rp_replay_plan(struct rp_replay *r, struct rp_err *err);
 /** Takes all ranges. @return RP_VERDICT naming the range and what is there */
-int rp_replay_take_ranges(struct rp_replay *r, struct rp_err *err);
+int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err);
 
-/* device.c */
+/* replay_device.c */
 /** @param library  path of libhsa-runtime64.so.1 */
 int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_err *err);
 int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
@@ -177,55 +191,39 @@ int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
  * from the seed; 0: zeros.
  * @return false: only the software device can be told
  */
-bool rp_replay_leave(uint32_t seed);
+bool rp_replay_fill_uninitialised(uint32_t seed);
 /**
  * In which order workgroups begin and waves take turns from now on.
  * @param order  as of set_order (device_table.h)
  * @return false: only the software device can be told
  */
-bool rp_replay_order(uint32_t order);
+bool rp_replay_set_wave_order(uint32_t order);
 /**
  * How much work kernels may be from now on.
  * @param work  as of set_bound (device_table.h)
  * @return false: only the software device can be told
  */
-bool rp_replay_bound(uint64_t work);
+bool rp_replay_set_work_limit(uint64_t work);
 /** What the last one was. @return whether it was stopped for it; false: also where nobody knows */
-bool rp_replay_was_stopped(uint64_t *ret_work);
+bool rp_replay_hit_work_limit(uint64_t *ret_work);
 /** For how long what runs has done nothing but wait, in host time; 0: it works, or nobody knows. */
 int64_t rp_replay_only_waits_ns(void);
 
-/* kinds.c */
-int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
-                        struct rp_err *err);
-/**
- * Which GPUs stand for the captured ones: the same as then where they are there and free.
- * @param nodes      of captured GPUs, each once; the first is the one that the kernel ran on
- * @param kernel_on  which of @p gpus that is now
- * @param ret        for each of @p nodes: which of @p gpus; SIZE_MAX: none is left
- */
-void rp_replay_assign_gpus(const uint32_t *nodes, size_t node_count,
-                           const struct rp_replay_gpu *gpus, size_t gpu_count, size_t kernel_on,
-                           size_t *ret);
-
-/* map.c */
+/* replay_ranges.c */
 /** Memory where it was, of its own kind and on its own GPU each. */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
 
-/* rebuild.c */
-int rp_replay_move(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes, bool to_gpu,
-                   struct rp_err *err);
-
-/** Margins that lie one after the other in r->stage, together. */
-int rp_replay_move_margins(struct rp_replay *r, const struct rp_margin *margins, size_t count,
-                           bool to_gpu, struct rp_err *err);
+/* replay_memory.c */
+int rp_replay_copy_staged(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes,
+                          bool to_gpu, struct rp_err *err);
 
 /** Changes a page before it is written. @param m  of r->memory */
-typedef int (*rp_replay_edit)(void *data, const struct rp_capture_memory *m, uint64_t page,
-                              size_t bytes, uint8_t *contents, struct rp_err *err);
+typedef int (*rp_replay_edit_page)(void *data, const struct rp_capture_memory *m, uint64_t page,
+                                   size_t bytes, uint8_t *contents, struct rp_err *err);
 /** Is shown a page. @param contents, expected  RP_PAGE_BYTES, with zeros behind the region's end */
-typedef int (*rp_replay_look)(void *data, const struct rp_capture_memory *m, uint64_t page,
-                              const uint8_t *contents, const uint8_t *expected, struct rp_err *err);
+typedef int (*rp_replay_visit_page)(void *data, const struct rp_capture_memory *m, uint64_t page,
+                                    const uint8_t *contents, const uint8_t *expected,
+                                    struct rp_err *err);
 
 /** Pages of a region in a row, at most RP_REPLAY_STAGE_BYTES. */
 struct rp_replay_row {
@@ -234,17 +232,17 @@ struct rp_replay_row {
 };
 
 /** They get their state before the dispatch. @param edit  may be NULL */
-int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_edit edit,
-                       void *data, struct rp_err *err);
+int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row,
+                       rp_replay_edit_page edit, void *data, struct rp_err *err);
 /** Each of them, with what it should be after the dispatch. */
-int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row, rp_replay_look look,
-                          void *data, struct rp_err *err);
+int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row,
+                          rp_replay_visit_page look, void *data, struct rp_err *err);
 
 /** A kernel may write anything. */
 void rp_replay_forget_zeros(struct rp_replay *r);
 
 /** Memory gets its state before the dispatch. @param edit  may be NULL */
-int rp_replay_fill(struct rp_replay *r, rp_replay_edit edit, void *data, struct rp_err *err);
+int rp_replay_fill(struct rp_replay *r, rp_replay_edit_page edit, void *data, struct rp_err *err);
 /** The same for memory that had it, where only what the captured dispatch changes was changed
  * since. */
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err);
@@ -253,9 +251,10 @@ int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory
 /** Whether rp_replay_restore restores that page. */
 bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page);
 int rp_replay_look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
-                             rp_replay_look look, void *data, struct rp_err *err);
+                             rp_replay_visit_page look, void *data, struct rp_err *err);
 /** All pages but those of the kernel's code object, with what they should be after the dispatch. */
-int rp_replay_look_at(struct rp_replay *r, rp_replay_look look, void *data, struct rp_err *err);
+int rp_replay_look_at(struct rp_replay *r, rp_replay_visit_page look, void *data,
+                      struct rp_err *err);
 
 struct rp_replay_verdict {
     uint64_t regions, bytes; /**< compared */
@@ -263,19 +262,16 @@ struct rp_replay_verdict {
     uint64_t first_address; /**< of the first byte that differs */
     uint8_t got, expected;
 };
-
-/** Compares with the state after the dispatch. */
-int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct rp_err *err);
 /** Notes where two pages differ. */
-void rp_replay_note(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
-                    const uint8_t *expected, uint64_t bytes);
+void rp_replay_note_difference(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
+                               const uint8_t *expected, uint64_t bytes);
 
-/* segments.c */
+/* replay_code.c */
 /** Finds what can be variables. @param end  of the loaded code object */
 int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
                             uint64_t end, struct rp_err *err);
 
-/* variables.c */
+/* replay_memory.c */
 /** The captured code object of the kernel; NULL: it is not in the capture. */
 const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
 /** Pairs variables of two code objects by their names. */
@@ -304,22 +300,16 @@ int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struc
 /** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
-/** Whether the kernels have left alone what is no variable in the captured code object, where that
- * was loaded in the program: it is not brought back either. RP_VERDICT */
-int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err);
-/** Whether kernels have left alone the code of all candidates, and that: what is kept there is not
- * brought back. RP_VERDICT */
-int rp_replay_check_code(struct rp_replay *r, struct rp_err *err);
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 
-/* cache.c */
+/* replay_device.c */
 /** Sees whether r->cache can be had. */
 int rp_replay_prepare_cache(struct rp_replay *r, struct rp_err *err);
 /** For RP_CACHE_COLD, before a run. */
 int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
 
-/* launch.c */
+/* replay_launch.c */
 /** A number for a page of a region in @p r->memory, in bytes, the same in each session. */
 uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
                          uint64_t page);
@@ -336,5 +326,79 @@ void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
  * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
+
+/* Addresses of functions (and of tables of such) of the captured code object in memory.
+ *
+ * The loader has no way to be told where to put a code object, so that its functions are elsewhere
+ * than in the program. Memory keeps the addresses that they had, where a copy of the code lies: a
+ * kernel that calls through them runs the captured functions, whichever it was built with, and on a
+ * GPU does not run them at all, as that memory is not for code.
+ */
+
+struct rp_code_pointer {
+    const char *where; /**< "memory at" or "its arguments at offset"; NULL: there is none */
+    uint64_t at;
+    uint64_t offset; /**< in the captured code object */
+};
+
+/**
+ * Looks for the first word in memory before the dispatch, or in the arguments, that leads into
+ * what the loader has made of the captured code object, its variables aside.
+ */
+int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
+                         struct rp_code_pointer *ret, struct rp_err *err);
+
+/**
+ * @param ranges  whole pages, by address
+ * @param memory  in any order; may overlap
+ * @param ret     by address; free() it
+ */
+int rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
+                     const struct rp_capture_memory *memory, size_t memory_count,
+                     struct rp_redzone **ret, size_t *ret_count, struct rp_err *err);
+
+/* What another kernel can write beside the captured memory: the margins of its pages,
+ * and the packets that start it.
+ *
+ * Both have the same contents before each run, so that nothing can be kept there for the next one;
+ * margins are looked at after each. What the captured kernel itself changes is
+ * not held against another.
+ */
+
+/** Bytes that a kernel has changed. */
+struct rp_redzone_writes {
+    uint64_t bytes;
+    uint64_t first_address;
+    uint8_t got, expected;
+};
+
+/** Begins to watch; kernels have been loaded. Kept in @p r for as long as the process lives. */
+int rp_redzone_begin(struct rp_replay *r, struct rp_err *err);
+
+/** Before a run. Does nothing if nothing is watched. */
+int rp_redzone_fill(struct rp_replay *r, struct rp_err *err);
+
+/** After a run of r->kernel. */
+int rp_redzone_check(struct rp_replay *r, struct rp_err *err);
+
+/** What kernels other than the captured one have changed since the last call. */
+struct rp_redzone_writes rp_redzone_take(struct rp_replay *r);
+
+/* What one run of a captured dispatch submits. */
+
+/* Numbers for captured pages that are the same whenever the program is captured again.
+ *
+ * Its addresses are not: the system lays memory out by chance. What follows from them would make
+ * other inputs, and so other times, of each session.
+ */
+
+/**
+ * One of each region, by the argument that points into it, or else by what it is and the number of
+ * regions like it below it that are no argument's either. Pages of it are counted from there, in
+ * bytes.
+ * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
+ */
+void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret);
 
 #endif

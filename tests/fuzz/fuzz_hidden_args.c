@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/abi_gate.h"
-#include "replay/hidden_args.h"
+#include "replay/replay_code.h"
 #include "trace/code_object.h"
 
 #include "fuzz/must.h"

@@ -1,4 +1,5 @@
-/** @file near.h @brief What would limit the end-to-end time next: little slack, and chains of it.
+/** @file derived_tolerance.h @brief What would limit the end-to-end time next: little slack, and
+ * chains of it.
  */
 #ifndef RP_ANALYSIS_DAG_NEAR_H
 #define RP_ANALYSIS_DAG_NEAR_H

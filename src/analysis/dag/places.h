@@ -1,4 +1,4 @@
-/** @file places.h @brief Which GPU an operation ran on, across the processes of a run. */
+/** @file replay.h @brief Which GPU an operation ran on, across the processes of a run. */
 #ifndef RP_ANALYSIS_DAG_PLACES_H
 #define RP_ANALYSIS_DAG_PLACES_H
 

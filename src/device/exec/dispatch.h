@@ -145,7 +145,7 @@ struct rp_dispatch {
     struct rp_timing_stats *stats;        /**< of the replay, or NULL */
     struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
     struct rp_wave_sums wave_sums;        /**< likewise */
-    struct rp_thread_watch *threads;      /**< who traces the replay (threads.h), or NULL */
+    struct rp_thread_watch *threads;      /**< who traces the replay (software_device.h), or NULL */
     uint32_t leftovers;                   /**< see leftovers.h */
     uint32_t wave_order;                  /**< see wave_order.h */
     uint64_t bound;                       /**< see bound.h */

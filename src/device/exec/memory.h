@@ -1,5 +1,5 @@
 /**
- * @file memory.h
+ * @file memory_map.h
  * @brief GPU addresses to host pointers, with a small cache of linear ranges in front of the host.
  */
 #ifndef RP_DEVICE_EXEC_MEMORY_H

@@ -1,5 +1,5 @@
 /**
- * @file threads.h
+ * @file software_device.h
  * @brief The thread trace of a dispatch: what the replay did, with the code it is about, as the
  * bytes of a file (trace/records.h).
  */

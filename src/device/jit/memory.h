@@ -1,5 +1,5 @@
 /**
- * @file memory.h
+ * @file memory_map.h
  * @brief Memory that holds machine code: written first, executable afterwards, never both.
  */
 #ifndef RP_DEVICE_JIT_MEMORY_H

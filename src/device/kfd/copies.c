@@ -1,5 +1,5 @@
 /**
- * @file copies.c
+ * @file dispatches.c
  * @brief The runtime's copies, as far as it decides by what the device has done.
  *
  * It leaves out what a copy has to wait for when that is over. So the copy's packets are held while

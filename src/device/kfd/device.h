@@ -1,5 +1,5 @@
 /**
- * @file device.h
+ * @file software_device.h
  * @brief The one context of the injected library: the software GPUs of this process.
  *
  * Made when a device file is first opened; it lives until the process ends. A forked child has

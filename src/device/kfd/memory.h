@@ -1,5 +1,5 @@
 /**
- * @file memory.h
+ * @file memory_map.h
  * @brief Device memory as the driver manages it: buffers, handles on them, mappings, sharing.
  *
  * A buffer is storage (an extent of the store, or the program's own pages). A handle is what

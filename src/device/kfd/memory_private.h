@@ -1,6 +1,6 @@
 /**
  * @file memory_private.h
- * @brief Between memory.c and memory_share.c. The caller of all of these holds memory->lock.
+ * @brief Between memory_map.c and memory_share.c. The caller of all of these holds memory->lock.
  */
 #ifndef RP_DEVICE_KFD_MEMORY_PRIVATE_H
 #define RP_DEVICE_KFD_MEMORY_PRIVATE_H

@@ -2,8 +2,8 @@
  * @file packet.h
  * @brief The packet processor: consumes one AQL queue's packets in order.
  *
- * A queue runs one packet at a time; several queues are interleaved by the caller (queue.c). All
- * memory is reached through struct rp_exec_host, so a test can give it any memory.
+ * A queue runs one packet at a time; several queues are interleaved by the caller (dispatches.c).
+ * All memory is reached through struct rp_exec_host, so a test can give it any memory.
  */
 #ifndef RP_DEVICE_KFD_PACKET_H
 #define RP_DEVICE_KFD_PACKET_H

@@ -3,7 +3,7 @@
  * @brief The DMA engine: consumes one SDMA queue's packets in order.
  *
  * As packet.h: one queue runs one packet at a time, several are interleaved by the caller
- * (queue.c), memory is reached through struct rp_exec_host. Large packets are done in pieces.
+ * (dispatches.c), memory is reached through struct rp_exec_host. Large packets are done in pieces.
  */
 #ifndef RP_DEVICE_KFD_SDMA_H
 #define RP_DEVICE_KFD_SDMA_H

@@ -3,7 +3,7 @@
  * @brief What the program said about ranges of its memory (SVM attributes): remembered per page.
  *
  * Sorted ranges that do not overlap; setting part of one splits it. Not locked: the owner
- * (memory.c) serialises calls.
+ * (memory_map.c) serialises calls.
  */
 #ifndef RP_DEVICE_KFD_SVM_RANGE_H
 #define RP_DEVICE_KFD_SVM_RANGE_H

@@ -3,7 +3,7 @@
  * @brief The GPU's page table: which addresses are mapped, and where their bytes are in this
  *        process. Sorted, non-overlapping ranges; binary search.
  *
- * Not locked: the owner (memory.c) serialises calls. Only the generation may be read by anyone.
+ * Not locked: the owner (memory_map.c) serialises calls. Only the generation may be read by anyone.
  */
 #ifndef RP_DEVICE_KFD_VM_H
 #define RP_DEVICE_KFD_VM_H

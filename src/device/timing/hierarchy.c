@@ -351,7 +351,8 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
 }
 
 /* The L2 notes which bytes are written, so that nothing is read for a part of a line; a later read
- * of it gets the rest from below. As in cache.c a sector counts as written when a byte is. */
+ * of it gets the rest from below. As in replay_device.c a sector counts as written when a byte is.
+ */
 static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,
                          uint64_t clock)
 {

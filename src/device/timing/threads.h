@@ -1,5 +1,5 @@
 /**
- * @file threads.h
+ * @file software_device.h
  * @brief A watcher of the replay that writes down what the waves of chosen compute units did.
  */
 #ifndef RP_DEVICE_TIMING_THREADS_H

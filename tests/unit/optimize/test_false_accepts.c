@@ -16,8 +16,7 @@
 #include "unit/cmocka_all.h"
 
 #include "optimize/decide.h"
-#include "replay/compare.h"
-#include "replay/decide.h"
+#include "replay/ab_test.h"
 
 enum {
     RUNS = RP_COMPARE_RUNS,
@@ -148,7 +147,7 @@ static enum rp_held hold(struct gpu *g, double ratio, const struct rp_held_rule 
     return held;
 }
 
-/** As compare.c of both does it: what is undecided is no longer of interest. */
+/** As ab_test.c of both does it: what is undecided is no longer of interest. */
 static void compare_elsewhere(struct gpu *g, const struct gain *gain,
                               const struct rp_decide_rule *rule, struct rp_comparison *c)
 {

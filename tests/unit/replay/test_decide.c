@@ -2,7 +2,7 @@
  * @file test_decide.c
  * @brief Verdicts between two kernels: the exact distribution against all signs, the interval
  * against its definition, and error rates by simulation: clocks that drift, runs that depend on
- * each other, times of two kinds, a coarse timer.
+ * each test_other, times of two kinds, a coarse timer.
  */
 #include <math.h>
 #include <stdint.h>
@@ -12,8 +12,10 @@
 
 #include "base/err.h"
 #include "effort.h"
-#include "replay/decide.h"
+#include "replay/ab_test.h"
 #include "unit/cmocka_all.h"
+
+#include "replay/ab_test.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
@@ -22,14 +24,14 @@ static const size_t look_at[LOOKS] = {10, 20, 40};
 
 /* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
 
-static uint64_t seed;
+static uint64_t test_seed;
 
 static double uniform(void)
 {
-    seed ^= seed >> 12;
-    seed ^= seed << 25;
-    seed ^= seed >> 27;
-    return ((double)(seed * 2685821657736338717u >> 11) + 0.5) / 9007199254740992.0;
+    test_seed ^= test_seed >> 12;
+    test_seed ^= test_seed << 25;
+    test_seed ^= test_seed >> 27;
+    return ((double)(test_seed * 2685821657736338717u >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double normal(void)
@@ -93,9 +95,9 @@ static double block(const struct world *w, struct state *s, double ratio)
     return log_ratio;
 }
 
-/* With one kind of other values, until it is told. */
-static enum rp_held other(const struct world *w, struct state *s, double ratio,
-                          const struct rp_held_rule *rule)
+/* With one kind of test_other values, until it is told. */
+static enum rp_held test_other(const struct world *w, struct state *s, double ratio,
+                               const struct rp_held_rule *rule)
 {
     enum rp_held held = RP_HELD_OPEN;
     struct rp_err err = RP_ERR_INIT;
@@ -111,27 +113,28 @@ static enum rp_held other(const struct world *w, struct state *s, double ratio,
     return held;
 }
 
-/* What B gains with other values in memory: with the first .gaining kinds as much as with the
- * captured ones, with the others nothing. */
-struct others {
+/* What B gains with test_other values in memory: with the first .gaining kinds as much as with the
+ * captured ones, with the test_others nothing. */
+struct test_others {
     size_t kinds, gaining;
 };
-static const struct others no_others = {0, 0};
+static const struct test_others no_others = {0, 0};
 
 static enum rp_held all_others(const struct world *w, struct state *s, double ratio,
-                               const struct others *others, const struct rp_held_rule *rule)
+                               const struct test_others *test_others,
+                               const struct rp_held_rule *rule)
 {
     enum rp_held held = RP_HELD;
 
-    for (size_t i = 0; i < others->kinds && held == RP_HELD; i++)
-        held = other(w, s, i < others->gaining ? ratio : 1, rule);
+    for (size_t i = 0; i < test_others->kinds && held == RP_HELD; i++)
+        held = test_other(w, s, i < test_others->gaining ? ratio : 1, rule);
     return held;
 }
 
-/* As compare.c does it: A and A, then A and B, then with other values.
+/* As ab_test.c does it: A and A, then A and B, then with test_other values.
  * @param ret_by_values  whether it is undecided by these; or NULL */
-static struct rp_decided session(const struct world *w, double ratio, const struct others *others,
-                                 bool *ret_by_values)
+static struct rp_decided session(const struct world *w, double ratio,
+                                 const struct test_others *test_others, bool *ret_by_values)
 {
     const struct rp_decide_rule first = {.margin = 0.01, .alpha = 0.01, .looks = 1};
     struct rp_decide_rule rule = {.margin = 0.01, .alpha = 0.01, .looks = LOOKS};
@@ -161,8 +164,8 @@ static struct rp_decided session(const struct world *w, double ratio, const stru
     }
     if (d.decision != RP_FASTER)
         return d;
-    gain = (struct rp_held_rule){.decide = rule, .captured = d.ratio, .kinds = others->kinds};
-    held = all_others(w, &s, ratio, others, &gain);
+    gain = (struct rp_held_rule){.decide = rule, .captured = d.ratio, .kinds = test_others->kinds};
+    held = all_others(w, &s, ratio, test_others, &gain);
     if (held != RP_HELD)
         d.decision = RP_UNDECIDED;
     if (ret_by_values)
@@ -170,7 +173,7 @@ static struct rp_decided session(const struct world *w, double ratio, const stru
     return d;
 }
 
-static void count(const struct world *w, double ratio, unsigned ret[COUNTS])
+static void test_count(const struct world *w, double ratio, unsigned ret[COUNTS])
 {
     memset(ret, 0, COUNTS * sizeof *ret);
     for (unsigned i = 0; i < TRIALS; i++) {
@@ -195,17 +198,17 @@ static unsigned most_false(void)
 static void test_false_verdicts(void **state)
 {
     (void)state;
-    seed = 88172645463325252u;
+    test_seed = 88172645463325252u;
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         unsigned n[COUNTS];
 
-        count(&worlds[i], 1, n); /* the same kernel twice */
+        test_count(&worlds[i], 1, n); /* the same kernel twice */
         assert_true(n[RP_FASTER] <= most_false());
         assert_true(n[RP_SLOWER] <= most_false());
-        count(&worlds[i], 1.01, n); /* as much as the margin: the worst case, both ways */
+        test_count(&worlds[i], 1.01, n); /* as much as the margin: the worst case, both ways */
         assert_true(n[RP_FASTER] <= most_false());
         assert_true(n[RP_EQUAL] <= most_false());
-        count(&worlds[i], 1 / 1.01, n);
+        test_count(&worlds[i], 1 / 1.01, n);
         assert_true(n[RP_SLOWER] <= most_false());
         assert_true(n[RP_EQUAL] <= most_false());
         assert_true(n[NOT_SLOWER] <= most_false());
@@ -215,7 +218,7 @@ static void test_false_verdicts(void **state)
         const struct world noisy = {"noisy", 100, i ? 0.1 : 0.05, 0, 0, 0, 0, 0};
         unsigned n[COUNTS];
 
-        count(&noisy, 1 / 1.015, n);
+        test_count(&noisy, 1 / 1.015, n);
         assert_true(n[RP_EQUAL] <= most_false());
         assert_true(n[NOT_SLOWER] <= most_false());
     }
@@ -226,37 +229,38 @@ static void test_false_verdicts(void **state)
 static void test_power(void **state)
 {
     (void)state;
-    seed = 362436069362436069u;
+    test_seed = 362436069362436069u;
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         unsigned n[COUNTS];
 
-        count(&worlds[i], 1.05, n);
+        test_count(&worlds[i], 1.05, n);
         assert_true(n[RP_FASTER] >= TRIALS * 9 / 10);
-        count(&worlds[i], 1 / 1.05, n);
+        test_count(&worlds[i], 1 / 1.05, n);
         assert_true(n[RP_SLOWER] >= TRIALS * 9 / 10);
     }
 }
 
-/* --- with other values --------------------------------------------------------------------- */
+/* --- with test_other values ---------------------------------------------------------------------
+ */
 
 struct held_count {
     unsigned faster, by_values;
 };
 
 static struct held_count count_held(const struct world *w, double ratio,
-                                    const struct others *others)
+                                    const struct test_others *test_others)
 {
     struct held_count n = {0, 0};
 
     for (unsigned i = 0; i < TRIALS; i++) {
         bool by_values;
 
-        n.faster += session(w, ratio, others, &by_values).decision == RP_FASTER;
+        n.faster += session(w, ratio, test_others, &by_values).decision == RP_FASTER;
         n.by_values += by_values;
     }
     print_message("%-10s noise %g, ratio %.3f with %zu of %zu kinds of other values: faster "
                   "%5.1f %%, by values %5.1f\n",
-                  w->name, w->noise, ratio, others->gaining, others->kinds,
+                  w->name, w->noise, ratio, test_others->gaining, test_others->kinds,
                   100.0 * n.faster / TRIALS, 100.0 * n.by_values / TRIALS);
     return n;
 }
@@ -265,10 +269,10 @@ static struct held_count count_held(const struct world *w, double ratio,
 static void test_known_values(void **state)
 {
     static const struct world noisy = {"noisy", 100, 0.1, 0, 0, 0, 0, 0};
-    static const struct others one = {1, 0}, four = {4, 0}, three_gain = {4, 3};
+    static const struct test_others one = {1, 0}, four = {4, 0}, three_gain = {4, 3};
 
     (void)state;
-    seed = 88172645463325252u;
+    test_seed = 88172645463325252u;
     for (size_t i = 0; i <= sizeof worlds / sizeof *worlds; i++) {
         const struct world *w = i < sizeof worlds / sizeof *worlds ? &worlds[i] : &noisy;
         struct held_count n;
@@ -292,14 +296,14 @@ static void test_honest_gains(void **state)
     const unsigned most = (unsigned)(TRIALS * 0.05 + 2 * sqrt(TRIALS * 0.5));
 
     (void)state;
-    seed = 521288629;
+    test_seed = 521288629;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct world w = {"honest", 100, cases[i].noise, 0, 0, 0, 0, 0};
         const unsigned alone = count_held(&w, cases[i].ratio, &no_others).faster;
 
         for (size_t kinds = 1; kinds <= 4; kinds += 3) {
-            const struct others others = {kinds, kinds};
-            const struct held_count n = count_held(&w, cases[i].ratio, &others);
+            const struct test_others test_others = {kinds, kinds};
+            const struct held_count n = count_held(&w, cases[i].ratio, &test_others);
 
             assert_true(n.faster + most >= alone);
             assert_true(n.by_values <= most_false());
@@ -365,7 +369,7 @@ static void test_interval(void **state)
     const struct rp_decide_rule rule = {.margin = 0, .alpha = 0.025, .looks = 1};
 
     (void)state;
-    seed = 521288629;
+    test_seed = 521288629;
     for (unsigned trial = 0; trial < 200; trial++) {
         const size_t n = 8 + trial % 20;
         struct rp_err err = RP_ERR_INIT;
@@ -497,13 +501,13 @@ static void test_refusals(void **state)
 static const double curve_ratios[] = {1,    1.005, 1.01, 1.015, 1.02, 1.025,
                                       1.03, 1.05,  1.07, 1.1,   1.2};
 
-/* @param kinds  of other values in memory, with which B gains as much; none of them: 0 */
+/* @param kinds  of test_other values in memory, with which B gains as much; none of them: 0 */
 static void print_curve(size_t kinds, size_t gaining, double least_ratio)
 {
     static const double noises[] = {0.005, 0.01, 0.02, 0.05, 0.1};
-    const struct others others = {kinds, gaining};
+    const struct test_others test_others = {kinds, gaining};
 
-    seed = 88172645463325252u;
+    test_seed = 88172645463325252u;
     printf("%zu of %zu kinds of other values\n| time of A / time of B | 0.5 %% | 1 %% | 2 %% | "
            "5 %% | 10 %% |\n|---|---|---|---|---|---|\n",
            gaining, kinds);
@@ -518,7 +522,7 @@ static void print_curve(size_t kinds, size_t gaining, double least_ratio)
             for (unsigned k = 0; k < TRIALS; k++) {
                 bool values;
 
-                n[session(&w, curve_ratios[i], &others, &values).decision]++;
+                n[session(&w, curve_ratios[i], &test_others, &values).decision]++;
                 by_values += values;
             }
             printf(" | %.1f / %.1f", 100.0 * n[RP_FASTER] / TRIALS,

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/abi_gate.h"
-#include "replay/bundle.h"
+#include "replay/replay_code.h"
 #include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 

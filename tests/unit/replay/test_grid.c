@@ -1,5 +1,5 @@
 /* Fewer workgroups than captured, and where the runtime says how many there are. */
-#include "replay/grid.h"
+#include "replay/replay_code.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/hidden_args.h"
 #include "replay/replay.h"
+#include "replay/replay_code.h"
 #include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/addresses.h"
-#include "replay/inputs.h"
+#include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "trace/capture_pages.h"
 #include "unit/cmocka_all.h"

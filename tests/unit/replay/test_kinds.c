@@ -8,6 +8,8 @@
 #include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
+#include "replay/replay_ranges.c"
+
 enum { NONE = 99 };
 
 /* By hand: captured nodes, the kernel's first; nodes of GPUs here; which of them runs it. */
@@ -47,19 +49,21 @@ static void test_gpus(void **state)
     ASSIGNED("172", "123", 0, 0, 2, 1);
 }
 
-static struct rp_replay_range range(uint64_t base, uint64_t bytes, uint32_t flags, uint32_t node)
+static struct rp_replay_range test_range(uint64_t base, uint64_t bytes, uint32_t flags,
+                                         uint32_t node)
 {
     return (struct rp_replay_range){.base = base, .bytes = bytes, .flags = flags, .node = node};
 }
 
 static void test_shared_pages(void **state)
 {
-    const struct rp_replay_range coarse = range(0x1000, 0x1000, RP_MEMORY_COARSE, 1);
-    const struct rp_replay_range fine = range(0x1000, 0x2000, RP_MEMORY_FINE, 1);
-    const struct rp_replay_range other = range(0x1000, 0x2000, RP_MEMORY_COARSE, 2);
-    const struct rp_replay_range host = range(0x1000, 0x2000, RP_MEMORY_HOST | RP_MEMORY_FINE, 0);
+    const struct rp_replay_range coarse = test_range(0x1000, 0x1000, RP_MEMORY_COARSE, 1);
+    const struct rp_replay_range fine = test_range(0x1000, 0x2000, RP_MEMORY_FINE, 1);
+    const struct rp_replay_range other = test_range(0x1000, 0x2000, RP_MEMORY_COARSE, 2);
+    const struct rp_replay_range host =
+        test_range(0x1000, 0x2000, RP_MEMORY_HOST | RP_MEMORY_FINE, 0);
     struct rp_err err = RP_ERR_INIT;
-    struct rp_replay_range last = range(0, 0x2000, RP_MEMORY_COARSE, 1);
+    struct rp_replay_range last = test_range(0, 0x2000, RP_MEMORY_COARSE, 1);
 
     (void)state;
     assert_int_equal(rp_replay_add_range(&last, &fine, &err), -RP_BAD_INPUT);
@@ -72,7 +76,7 @@ static void test_shared_pages(void **state)
     last.bytes = 0x1800;
     assert_int_equal(rp_replay_add_range(&last, &coarse, &err), 0);
     assert_int_equal(last.bytes, 0x2000);
-    last = range(0, 0x2000, RP_MEMORY_HOST | RP_MEMORY_COARSE, 0);
+    last = test_range(0, 0x2000, RP_MEMORY_HOST | RP_MEMORY_COARSE, 0);
     assert_int_equal(rp_replay_add_range(&last, &host, &err), 0);
     assert_int_equal(last.flags, RP_MEMORY_HOST);
     assert_int_equal(last.bytes, 0x3000);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "replay/margins.h"
+#include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
 enum { PAGE = RP_PAGE_BYTES };
@@ -19,7 +19,7 @@ static void check(const struct case_ *c, const struct rp_replay_range *ranges, s
 {
     struct rp_capture_memory memory[4] = {0};
     struct rp_err err = RP_ERR_INIT;
-    struct rp_margin *got = NULL;
+    struct rp_redzone *got = NULL;
     size_t regions = 0, count = 0, expected = 0;
 
     for (; regions < 4 && c->regions[2 * regions + 1]; regions++) {
@@ -28,7 +28,7 @@ static void check(const struct case_ *c, const struct rp_replay_range *ranges, s
     }
     while (expected < 4 && c->margins[2 * expected + 1])
         expected++;
-    assert_int_equal(rp_margins_find(ranges, range_count, memory, regions, &got, &count, &err), 0);
+    assert_int_equal(rp_redzones_find(ranges, range_count, memory, regions, &got, &count, &err), 0);
     assert_int_equal(count, expected);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].address, c->margins[2 * i]);
@@ -64,11 +64,11 @@ static void test_whose(void **state)
         {.region = {.base = 16 * PAGE, .bytes = 1}},
         {.region = {.base = 32 * PAGE, .bytes = 1, .flags = RP_MEMORY_HOST}}};
     struct rp_err err = RP_ERR_INIT;
-    struct rp_margin *got = NULL;
+    struct rp_redzone *got = NULL;
     size_t count = 0;
 
     (void)state;
-    assert_int_equal(rp_margins_find(ranges, 2, memory, 2, &got, &count, &err), 0);
+    assert_int_equal(rp_redzones_find(ranges, 2, memory, 2, &got, &count, &err), 0);
     assert_int_equal(count, 2);
     assert_false(got[0].host);
     assert_true(got[1].host);

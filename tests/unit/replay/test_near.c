@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/near.h"
+#include "replay/derived_tolerance.h"
+#include "replay/output_rules.h"
 #include "unit/cmocka_all.h"
+
+#include "replay/derived_tolerance.c"
 
 enum { RUNS = 6, WORDS = RP_PAGE_BYTES / 4 };
 
@@ -54,7 +57,7 @@ static void find(struct scene *s)
 {
     uint8_t units[WORDS];
     uint64_t differs[RP_PAGE_MASKS] = {0};
-    struct rp_near_count count = {0};
+    struct rp_tolerance_count count = {0};
     struct rp_err err = RP_ERR_INIT;
     unsigned unit_bytes;
 
@@ -65,11 +68,11 @@ static void find(struct scene *s)
     for (size_t i = 0; i < WORDS; i++)
         s->different += rp_word_in(differs, i);
     assert_true(rp_spread_rule(&s->spread, &s->rule));
-    unit_bytes = rp_near_unit_bytes(&s->rule);
-    rp_near_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
-    rp_near_count(units, RP_PAGE_BYTES / unit_bytes, &count);
-    assert_int_equal(rp_near_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes, &err), 0);
-    rp_near_mask(units, unit_bytes, s->near);
+    unit_bytes = rp_tolerance_unit_bytes(&s->rule);
+    rp_tolerance_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
+    rp_tolerance_count(units, RP_PAGE_BYTES / unit_bytes, &count);
+    assert_int_equal(rp_tolerance_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes, &err), 0);
+    rp_tolerance_mask(units, unit_bytes, s->near);
 }
 
 /* Of each such word: may another kernel give the next number instead? */

@@ -9,10 +9,9 @@
 
 #include "base/err.h"
 #include "half.h"
-#include "replay/addresses.h"
-#include "replay/numbers.h"
+#include "replay/output_rules.h"
+#include "replay/page_changes.h"
 #include "replay/replay.h"
-#include "replay/write_set.h"
 #include "unit/cmocka_all.h"
 
 static struct rp_compare_rule rule(const char *text)

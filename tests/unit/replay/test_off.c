@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/off.h"
+#include "replay/output_rules.h"
 #include "unit/cmocka_all.h"
 
 enum { COUNT = 16 };
@@ -37,7 +37,7 @@ static double step_f64(double x, unsigned steps)
 
 static void test_f32(void **state)
 {
-    struct rp_off off = {0};
+    struct rp_mismatch off = {0};
     enum rp_number_type type;
     uint64_t steps;
     float got[COUNT], expected[COUNT];
@@ -45,23 +45,23 @@ static void test_f32(void **state)
     (void)state;
     some_f32(expected, 3);
     memcpy(got, expected, sizeof got);
-    rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-    assert_false(rp_off_is_near(&off, &type, &steps)); /* nothing differs */
+    rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+    assert_false(rp_mismatch_is_rounding(&off, &type, &steps)); /* nothing differs */
     got[4] = step_f32(got[4], 5);
     got[7] = step_f32(got[7], 64);
-    rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-    assert_true(rp_off_is_near(&off, &type, &steps));
+    rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+    assert_true(rp_mismatch_is_rounding(&off, &type, &steps));
     assert_int_equal(type, RP_F32);
     assert_int_equal(steps, 64);
     got[9] = step_f32(got[9], 65);
-    rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-    assert_false(rp_off_is_near(&off, &type, &steps));
+    rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+    assert_false(rp_mismatch_is_rounding(&off, &type, &steps));
 }
 
 /* One alone, in the lower half. */
 static void test_one(void **state)
 {
-    struct rp_off off = {0};
+    struct rp_mismatch off = {0};
     enum rp_number_type type;
     uint64_t steps;
     float got[COUNT], expected[COUNT];
@@ -70,15 +70,15 @@ static void test_one(void **state)
     some_f32(expected, 8);
     memcpy(got, expected, sizeof got);
     got[6] = step_f32(got[6], 1);
-    rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-    assert_true(rp_off_is_near(&off, &type, &steps));
+    rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+    assert_true(rp_mismatch_is_rounding(&off, &type, &steps));
     assert_int_equal(type, RP_F32);
     assert_int_equal(steps, 1);
 }
 
 static void test_f64(void **state)
 {
-    struct rp_off off = {0};
+    struct rp_mismatch off = {0};
     enum rp_number_type type;
     uint64_t steps;
     double got[COUNT], expected[COUNT];
@@ -88,8 +88,8 @@ static void test_f64(void **state)
         expected[i] = (double)(i + 1) / 3;
         got[i] = step_f64(expected[i], i % 4);
     }
-    rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-    assert_true(rp_off_is_near(&off, &type, &steps));
+    rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+    assert_true(rp_mismatch_is_rounding(&off, &type, &steps));
     assert_int_equal(type, RP_F64);
     assert_int_equal(steps, 3);
 }
@@ -109,12 +109,12 @@ static void test_no_numbers(void **state)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const uint32_t got[] = {words[i].got, words[i].got};
         const uint32_t expected[] = {words[i].expected, words[i].expected};
-        struct rp_off off = {0};
+        struct rp_mismatch off = {0};
         enum rp_number_type type;
         uint64_t steps;
 
-        rp_off_note(&off, bytes(got), bytes(expected), sizeof got);
-        assert_false(rp_off_is_near(&off, &type, &steps));
+        rp_mismatch_note(&off, bytes(got), bytes(expected), sizeof got);
+        assert_false(rp_mismatch_is_rounding(&off, &type, &steps));
     }
 }
 

@@ -5,9 +5,11 @@
  */
 #include <string.h>
 
-#include "replay/packets.h"
+#include "replay/replay.h"
 #include "trace/capture_stream.h"
 #include "unit/cmocka_all.h"
+
+#include "replay/replay_launch.c"
 
 /* Fields of a header by the HSA specification: 8 bits type, 1 barrier, 2 acquire, 2 release. */
 static unsigned type(uint16_t header)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "replay/places.h"
+#include "replay/replay.h"
 #include "trace/capture_stream.h"
 #include "unit/cmocka_all.h"
 

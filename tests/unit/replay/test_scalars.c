@@ -1,9 +1,9 @@
 /* Arguments by value: which they are, and what they become. */
-#include "replay/scalars.h"
+#include "replay/replay_code.h"
 
 #include <string.h>
 
-#include "replay/addresses.h"
+#include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
 #include "unit/cmocka_all.h"

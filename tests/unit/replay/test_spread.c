@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/spread.h"
+#include "replay/derived_tolerance.h"
 #include "unit/cmocka_all.h"
 
 enum { NUMBERS = 256, TERMS = 300, RUNS = 6, MORE = 40 };

@@ -1,4 +1,4 @@
-// Compiled with the installed ROCm headers by test_abi: what src/tool/hsa.def and hsa_abi.h say
+// Compiled with the installed ROCm headers by test_abi: what src/tracer/hsa_entries.def and hsa_abi.h say
 // about the runtime must be what the headers say. It is only compiled, never run.
 #define AMD_INTERNAL_BUILD
 #include <amd_hsa_signal.h>
@@ -10,7 +10,7 @@
 #define TABLE_amd  AmdExtTable
 #define RP_HSA(table, index, need, ret, name, args)                                                \
     static_assert(offsetof(TABLE_##table, name##_fn) == 16 + 8 * (index), #name);
-#include "tool/hsa.def"
+#include "tracer/hsa_entries.def"
 
 static_assert(sizeof(ApiTableVersion) == 16, "");
 static_assert(offsetof(HsaApiTable, core_) == 16 && offsetof(HsaApiTable, amd_ext_) == 24, "");

@@ -1,4 +1,4 @@
-// Compiled with the installed ROCm headers by test_abi: what src/tool/hip_abi.h and
+// Compiled with the installed ROCm headers by test_abi: what src/tracer/hip_hooks.h and
 // src/trace/hip_calls.def say about the reports of the HIP runtime must be what its headers say.
 // It is only compiled, never run.
 #include <cstddef>
@@ -33,7 +33,7 @@ static_assert(HIP_API_ID_LAST < 1024, "RP_HIP_OPERATIONS");
                   #call ": " #name);
 #include "trace/hip_calls.def"
 
-// Where src/tool/hip_launches.def finds function, geometry and dynamic LDS.
+// Where src/tracer/hip_launches.def finds function, geometry and dynamic LDS.
 #define AT(call, member, off)                                                                      \
     static_assert(offsetof(hip_api_data_t, args.call.member) == offsetof(hip_api_data_t, args) + (off), \
                   #call ": " #member)

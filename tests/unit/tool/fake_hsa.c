@@ -518,7 +518,7 @@ static void fill_signals(void)
 #define RP_SIGNAL_CAS(index, name)      fake.core->fn[index] = (void *)signal_cas;
 #define RP_SIGNAL_LOAD(index, name)     fake.core->fn[index] = (void *)signal_load;
 #define RP_SIGNAL_WAIT(index, name)     fake.core->fn[index] = (void *)signal_wait;
-#include "tool/hsa.def"
+#include "tracer/hsa_entries.def"
     for (int i = 61; i <= 64; i++)
         fake.core->fn[i] = (void *)signal_add;
     for (int i = 65; i <= 68; i++)

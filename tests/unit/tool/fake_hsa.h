@@ -6,7 +6,7 @@
 #ifndef TESTS_TOOL_FAKE_HSA_H
 #define TESTS_TOOL_FAKE_HSA_H
 
-#include "tool/hsa_abi.h"
+#include "tracer/hsa_abi.h"
 
 enum { FAKE_CPU = 0x1000, FAKE_GPU = 0x2000, FAKE_EXECUTABLE = 0x77 };
 enum { FAKE_KERNELS = 2, FAKE_CODE_BYTES = 4096 };

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "tool/gate.h"
+#include "tracer/quiesce.h"
 #include "unit/cmocka_all.h"
 
 enum { THREADS = 4, WITHIN_NS = 20000, PATIENCE_MS = 10000 };
@@ -24,14 +24,14 @@ static int64_t now_ns(void)
 static void *pass(void *unused)
 {
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
-        const bool entered = rp_gate_enter(&gate);
+        const bool entered = rp_pause_enter(&gate);
         const int64_t since = now_ns();
 
         __atomic_add_fetch(&within, 1, __ATOMIC_ACQ_REL);
         while (now_ns() - since < WITHIN_NS)
-            rp_gate_leave(&gate, rp_gate_enter(&gate));
+            rp_pause_leave(&gate, rp_pause_enter(&gate));
         __atomic_sub_fetch(&within, 1, __ATOMIC_ACQ_REL);
-        rp_gate_leave(&gate, entered);
+        rp_pause_leave(&gate, entered);
     }
     return unused;
 }
@@ -41,13 +41,13 @@ static void test_busy(void **state)
     pthread_t threads[THREADS];
 
     (void)state;
-    rp_gate_init(&gate, true);
+    rp_pause_init(&gate, true);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, pass, NULL), 0);
     for (unsigned i = 0; i < 20; i++) {
-        assert_true(rp_gate_close(&gate, PATIENCE_MS));
+        assert_true(rp_pause_begin(&gate, PATIENCE_MS));
         assert_int_equal(__atomic_load_n(&within, __ATOMIC_ACQUIRE), 0);
-        rp_gate_open(&gate);
+        rp_pause_end(&gate);
     }
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < THREADS; i++)
@@ -59,21 +59,21 @@ static void test_own_call(void **state)
     bool entered;
 
     (void)state;
-    rp_gate_init(&gate, true);
-    entered = rp_gate_enter(&gate);
-    assert_false(rp_gate_close(&gate, 1)); /* it would wait for itself */
-    rp_gate_leave(&gate, entered);
-    assert_true(rp_gate_close(&gate, 1));
-    entered = rp_gate_enter(&gate); /* who closed it may go on */
-    rp_gate_leave(&gate, entered);
-    rp_gate_open(&gate);
+    rp_pause_init(&gate, true);
+    entered = rp_pause_enter(&gate);
+    assert_false(rp_pause_begin(&gate, 1)); /* it would wait for itself */
+    rp_pause_leave(&gate, entered);
+    assert_true(rp_pause_begin(&gate, 1));
+    entered = rp_pause_enter(&gate); /* who closed it may go on */
+    rp_pause_leave(&gate, entered);
+    rp_pause_end(&gate);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *take(void *unused)
 {
-    rp_gate_lock(&gate, &lock);
+    rp_pause_lock(&gate, &lock);
     pthread_mutex_unlock(&lock);
     return unused;
 }
@@ -84,16 +84,16 @@ static void test_lock(void **state)
     pthread_t thread;
 
     (void)state;
-    rp_gate_init(&gate, true);
+    rp_pause_init(&gate, true);
     pthread_mutex_lock(&lock);
-    assert_false(rp_gate_is_waited_for(&gate));
+    assert_false(rp_pause_holds_up_others(&gate));
     assert_int_equal(pthread_create(&thread, NULL, take, NULL), 0);
-    while (!rp_gate_is_waited_for(&gate) && now_ns() < end)
+    while (!rp_pause_holds_up_others(&gate) && now_ns() < end)
         ;
-    assert_true(rp_gate_is_waited_for(&gate));
+    assert_true(rp_pause_holds_up_others(&gate));
     pthread_mutex_unlock(&lock);
     pthread_join(thread, NULL);
-    assert_false(rp_gate_is_waited_for(&gate));
+    assert_false(rp_pause_holds_up_others(&gate));
 }
 
 int main(void)

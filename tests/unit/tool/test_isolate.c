@@ -20,9 +20,9 @@
 #include <cmocka.h>
 
 #include "harness.h"
-#include "tool/tool.h"
 #include "trace/capture_stream.h"
 #include "trace/device_table.h"
+#include "tracer/tracer.h"
 
 /* What the tool keeps until the process ends, since threads may be in its hooks: what is wanted,
  * and the signal of a barrier that has not been executed. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tool/kd.h"
+#include "tracer/code_objects.c"
 
 static const struct {
     const char *gfx;

@@ -12,40 +12,42 @@
 
 #include <cmocka.h>
 
-#include "tool/tool.h"
+#include "tracer/tracer.h"
+
+#include "tracer/memory_snapshot.c"
 
 enum { PAGE = 4096, MOST = 64 };
 
-static struct rp_tool tool;
-static char *pages; /* MOST pages of the program, of which tests unmap some */
+static struct rp_tool test_tool;
+static char *test_pages; /* MOST test_pages of the program, of which tests unmap some */
 
 static int set_up(void **state)
 {
     (void)state;
-    memset(&tool, 0, sizeof(tool));
-    rp_memory_init(&tool.memory);
-    pages =
+    memset(&test_tool, 0, sizeof(test_tool));
+    rp_memory_init(&test_tool.memory);
+    test_pages =
         mmap(NULL, (size_t)MOST * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(pages != MAP_FAILED);
+    assert_true(test_pages != MAP_FAILED);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    munmap(pages, (size_t)MOST * PAGE);
-    free(tool.memory.entries);
+    munmap(test_pages, (size_t)MOST * PAGE);
+    free(test_tool.memory.entries);
     return 0;
 }
 
 static uint64_t page_at(size_t page)
 {
-    return (uint64_t)(uintptr_t)pages + page * PAGE;
+    return (uint64_t)(uintptr_t)test_pages + page * PAGE;
 }
 
 static void announce(enum rp_memory_class memory_class, size_t from, size_t to)
 {
-    struct rp_memory *m = &tool.memory;
+    struct rp_memory *m = &test_tool.memory;
 
     m->entries = realloc(m->entries, (m->count + 1) * sizeof(*m->entries));
     m->entries[m->count++] = (struct rp_memory_entry){.region = {.base = page_at(from),
@@ -56,21 +58,21 @@ static void announce(enum rp_memory_class memory_class, size_t from, size_t to)
 
 static void unmap(size_t from, size_t to)
 {
-    assert_int_equal(munmap(pages + from * PAGE, (to - from) * PAGE), 0);
+    assert_int_equal(munmap(test_pages + from * PAGE, (to - from) * PAGE), 0);
 }
 
-struct piece {
+struct test_piece {
     enum rp_memory_class memory_class;
     size_t from, to;
     bool gone;
 };
 
-static void expect(const struct piece *wanted, size_t count)
+static void expect(const struct test_piece *wanted, size_t count)
 {
     struct rp_memory_entry *got;
     size_t got_count;
 
-    assert_true(rp_memory_list(&tool, &got, &got_count));
+    assert_true(rp_memory_list(&test_tool, &got, &got_count));
     assert_int_equal(got_count, count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].region.memory_class, wanted[i].memory_class);
@@ -83,7 +85,7 @@ static void expect(const struct piece *wanted, size_t count)
 
 #define EXPECT(...)                                                                                \
     do {                                                                                           \
-        const struct piece wanted_[] = {__VA_ARGS__};                                              \
+        const struct test_piece wanted_[] = {__VA_ARGS__};                                         \
         expect(wanted_, sizeof(wanted_) / sizeof(*wanted_));                                       \
     } while (0)
 
@@ -104,7 +106,7 @@ static void what_cannot_be_read_is_no_memory(void **state)
 {
     (void)state;
     announce(RP_MEMORY_SVM, 40, 50);
-    assert_int_equal(mprotect(pages + 44 * PAGE, 6 * PAGE, PROT_NONE), 0);
+    assert_int_equal(mprotect(test_pages + 44 * PAGE, 6 * PAGE, PROT_NONE), 0);
     EXPECT({RP_MEMORY_SVM, 40, 44, false}, {RP_MEMORY_SVM, 44, 50, true});
 }
 
@@ -133,7 +135,7 @@ static void random_overlaps(void **state)
         struct rp_memory_entry *got;
         size_t count, at = 0;
 
-        tool.memory.count = 0;
+        test_tool.memory.count = 0;
         for (size_t i = 0; i < 12; i++) {
             size_t from = (seed = seed * 1664525 + 1013904223) >> 26, to;
             unsigned rank = (seed >> 9 & 1) + 1;
@@ -144,7 +146,7 @@ static void random_overlaps(void **state)
             for (size_t p = from; p < to; p++)
                 known[p] = known[p] > rank ? known[p] : rank;
         }
-        assert_true(rp_memory_list(&tool, &got, &count));
+        assert_true(rp_memory_list(&test_tool, &got, &count));
         for (size_t i = 0; i < count; i++) {
             const size_t from = (got[i].region.base - page_at(0)) / PAGE;
             const size_t to = from + got[i].region.bytes / PAGE;
@@ -174,7 +176,7 @@ static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *)
 
 static rp_hsa_status get_access(void *base, uint32_t *ret, rp_hsa_agent agent)
 {
-    if (base != pages)
+    if (base != test_pages)
         return RP_HSA_STATUS_ERROR;
     *ret = access_of_agents >> (agent - 1) & 1 ? 3 : 0;
     return RP_HSA_SUCCESS;
@@ -210,19 +212,19 @@ static void withdrawn_access_is_seen(void **state)
     };
 
     (void)state;
-    tool.hsa.hsa_iterate_agents = iterate_agents;
-    tool.hsa.hsa_amd_vmem_get_access = get_access;
-    tool.hsa.hsa_agent_get_info = agent_info;
+    test_tool.hsa.hsa_iterate_agents = iterate_agents;
+    test_tool.hsa.hsa_amd_vmem_get_access = get_access;
+    test_tool.hsa.hsa_agent_get_info = agent_info;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rp_memory_entry *got;
         size_t count;
 
-        tool.memory.count = 0;
+        test_tool.memory.count = 0;
         announce(RP_MEMORY_VMEM, rows[i].page, rows[i].page + 2);
-        tool.memory.entries[0].owner = tool.memory.entries[0].reader = OWNER;
-        tool.memory.entries[0].region.flags = rows[i].flags;
+        test_tool.memory.entries[0].owner = test_tool.memory.entries[0].reader = OWNER;
+        test_tool.memory.entries[0].region.flags = rows[i].flags;
         access_of_agents = rows[i].access;
-        assert_true(rp_memory_list(&tool, &got, &count));
+        assert_true(rp_memory_list(&test_tool, &got, &count));
         assert_int_equal(count, 1);
         assert_int_equal(got[0].unreachable, rows[i].unreachable);
         assert_int_equal(got[0].reader, rows[i].reader);

@@ -10,11 +10,13 @@
 
 #include <cmocka.h>
 
-#include "tool/tool.h"
+#include "tracer/tracer.h"
+
+#include "tracer/isolate.c"
 
 enum { CPU = 7, FIRST_GPU = 8, SECOND_GPU = 9 };
 
-static struct rp_tool tool;
+static struct rp_tool test_tool;
 static struct rp_select chosen;
 
 static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
@@ -68,7 +70,7 @@ static unsigned play(void)
         strcpy(symbol, dispatches[i].symbol);
         memcpy(packet.grid, dispatches[i].grid, sizeof(packet.grid));
         memcpy(packet.workgroup, dispatches[i].workgroup, sizeof(packet.workgroup));
-        if (rp_select_take(&tool, &chosen, &candidate, &match)) {
+        if (rp_select_take(&test_tool, &chosen, &candidate, &match)) {
             assert_int_not_equal(match, 0);
             taken |= 1u << i;
             assert_int_equal(rp_select_done(&chosen), rp_select_is_over(&chosen));
@@ -115,8 +117,8 @@ static const struct row {
 static void each_selection(void **state)
 {
     (void)state;
-    tool.hsa.hsa_iterate_agents = iterate_agents;
-    tool.hsa.hsa_agent_get_info = agent_get_info;
+    test_tool.hsa.hsa_iterate_agents = iterate_agents;
+    test_tool.hsa.hsa_agent_get_info = agent_get_info;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t *numbers = malloc(sizeof(rows[i].numbers));
         unsigned taken;
@@ -143,11 +145,11 @@ static void the_end_is_that_of_the_last(void **state)
 
     (void)state;
     rp_select_init(&chosen, &wish, numbers);
-    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
-    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
+    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
     assert_int_equal(match, 2);
     assert_true(rp_select_is_over(&chosen));
-    assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_false(rp_select_take(&test_tool, &chosen, &candidate, &match));
     assert_int_equal(match, 0);
     assert_false(rp_select_done(&chosen));
     assert_true(rp_select_done(&chosen));
@@ -163,10 +165,10 @@ static void who_gives_up_wants_nothing(void **state)
 
     (void)state;
     rp_select_init(&chosen, &wish, numbers);
-    assert_true(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
     rp_select_give_up(&chosen);
     assert_true(rp_select_done(&chosen));
-    assert_false(rp_select_take(&tool, &chosen, &candidate, &match));
+    assert_false(rp_select_take(&test_tool, &chosen, &candidate, &match));
 }
 
 /* Each kind of dispatch that is left out is named once, and the first RP_SNAPSHOT_MAX_FILTERED. */
@@ -177,8 +179,8 @@ static void kinds_are_named_once(void **state)
     unsigned named = 0;
 
     (void)state;
-    tool.hsa.hsa_iterate_agents = iterate_agents;
-    tool.hsa.hsa_agent_get_info = agent_get_info;
+    test_tool.hsa.hsa_iterate_agents = iterate_agents;
+    test_tool.hsa.hsa_agent_get_info = agent_get_info;
     rp_select_init(&chosen, &wish, NULL);
     for (unsigned i = 0; i < 2000; i++) {
         const unsigned kind = i * 7 % 12; /* all of them differ in one thing from kind 0 */
@@ -193,7 +195,7 @@ static void kinds_are_named_once(void **state)
         struct rp_snapshot_filtered passed;
 
         assert_int_equal(known, i >= 12);
-        assert_int_equal(rp_select_pass(&tool, &chosen, &candidate, &passed), !known);
+        assert_int_equal(rp_select_pass(&test_tool, &chosen, &candidate, &passed), !known);
         if (known)
             continue;
         named++;
@@ -209,7 +211,7 @@ static void kinds_are_named_once(void **state)
         const struct rp_candidate candidate = {.packet = &packet, .symbol = "add", .agent = CPU};
         struct rp_snapshot_filtered passed;
 
-        named += rp_select_pass(&tool, &chosen, &candidate, &passed);
+        named += rp_select_pass(&test_tool, &chosen, &candidate, &passed);
     }
     assert_int_equal(named, RP_SNAPSHOT_MAX_FILTERED);
 }
@@ -240,7 +242,7 @@ static void kernels_of_one_name_are_several(void **state)
                                                .agent = kernels[i].agent};
         uint64_t match;
 
-        assert_int_equal(rp_select_take(&tool, &select, &candidate, &match), kernels[i].taken);
+        assert_int_equal(rp_select_take(&test_tool, &select, &candidate, &match), kernels[i].taken);
     }
     free(select.seen);
 }

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "tool/snapshot_link.h"
 #include "trace/capture_stream.h"
+#include "tracer/memory_snapshot.h"
 
 enum { MUCH = 8 << 20 }; /* more than a socket holds */
 

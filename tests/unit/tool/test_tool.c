@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "harness.h"
-#include "tool/harvest.h"
+#include "tracer/completions.h"
 
 static void agents_are_recorded(void **state)
 {
@@ -540,7 +540,7 @@ static void queue_destroyed_with_work(void **state)
  * than one chunk of them), the program gets its signal, and what was counted as lost stays so. */
 static void handlers_outlive_the_queue(void **state)
 {
-    enum { MANY = 3 * RP_LINE_CHUNK };
+    enum { MANY = 3 * RP_PENDING_CHUNK_ENTRIES };
     struct fake_queue *queue = create_queue();
     rp_hsa_signal signal = fake_signal(MANY + 1);
 

@@ -17,7 +17,9 @@
 
 #include "base/blocked_thread.h"
 #include "harness.h"
-#include "tool/hip_abi.h"
+#include "tracer/hip_hooks.h"
+
+#include "tracer/hip_hooks.c"
 
 enum {
     PUSH,
@@ -70,7 +72,7 @@ const char *hipApiName(uint32_t operation)
     return operation >= 1 && operation <= OPERATIONS ? names[operation - 1] : "unknown";
 }
 
-/* The real one is traced like any other call. */
+/* The real one is traced like any other test_call. */
 int hipRuntimeGetVersion(int *ret)
 {
     struct rp_hip_trace_data data;
@@ -160,41 +162,42 @@ int hipThreadExchangeStreamCaptureMode(int *mode)
     return 0;
 }
 
-struct call {
+struct test_call {
     struct rp_hip_trace_data data;
     uint32_t operation;
     bool reported;
 };
 
-static void begin(struct call *call, int which, const void *args, size_t bytes)
+static void begin(struct test_call *test_call, int which, const void *args, size_t bytes)
 {
-    memset(&call->data, 0xa5, sizeof(call->data)); /* it lies on a used stack */
-    call->operation = (uint32_t)which + 1;
-    call->reported = tracer && tracer(RP_HIP_DOMAIN_API, call->operation, &call->data) == 0;
-    if (!call->reported)
+    memset(&test_call->data, 0xa5, sizeof(test_call->data)); /* it lies on a used stack */
+    test_call->operation = (uint32_t)which + 1;
+    test_call->reported =
+        tracer && tracer(RP_HIP_DOMAIN_API, test_call->operation, &test_call->data) == 0;
+    if (!test_call->reported)
         return;
     if (bytes > 0)
-        memcpy(call->data.args, args, bytes);
-    call->data.enter(call->operation, &call->data);
+        memcpy(test_call->data.args, args, bytes);
+    test_call->data.enter(test_call->operation, &test_call->data);
 }
 
-static void end(struct call *call)
+static void test_end(struct test_call *test_call)
 {
-    if (call->reported)
-        call->data.exit(call->operation, &call->data);
+    if (test_call->reported)
+        test_call->data.exit(test_call->operation, &test_call->data);
 }
 
 static void make_call(int which, const void *args, size_t bytes)
 {
-    struct call call;
+    struct test_call test_call;
 
-    begin(&call, which, args, bytes);
-    end(&call);
+    begin(&test_call, which, args, bytes);
+    test_end(&test_call);
 }
 
 /* --- tests --------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct rp_record_file *file, size_t n)
+static const char *test_name_of(const struct rp_record_file *file, size_t n)
 {
     return rp_record_file_string(file, nth(file, RP_REC_CALL, n)->u.call.name_id);
 }
@@ -207,7 +210,7 @@ static void calls_are_recorded(void **state)
         uint64_t *place, copy;
         uint32_t flags;
     } create = {&made, 0, 1};
-    const struct rp_rec_call *call;
+    const struct rp_rec_call *test_call;
     struct rp_record_file *file;
 
     (void)state;
@@ -216,16 +219,17 @@ static void calls_are_recorded(void **state)
     make_call(CREATE, &create, sizeof(create));
     file = read_trace();
     assert_int_equal(count_kind(file, RP_REC_CALL), 2);
-    assert_string_equal(name_of(file, 0), "hipMalloc");
-    call = &nth(file, RP_REC_CALL, 0)->u.call;
-    assert_int_equal(call->arg_bytes, 24);
-    assert_memory_equal(call->args, malloc_args, 24);
-    assert_int_equal(call->created, 0);
-    assert_true(call->end_ns >= call->start_ns && call->start_ns > 0);
-    assert_int_equal(call->tid, (uint32_t)getpid());
-    assert_string_equal(name_of(file, 1), "hipStreamCreateWithFlags");
+    assert_string_equal(test_name_of(file, 0), "hipMalloc");
+    test_call = &nth(file, RP_REC_CALL, 0)->u.call;
+    assert_int_equal(test_call->arg_bytes, 24);
+    assert_memory_equal(test_call->args, malloc_args, 24);
+    assert_int_equal(test_call->created, 0);
+    assert_true(test_call->end_ns >= test_call->start_ns && test_call->start_ns > 0);
+    assert_int_equal(test_call->tid, (uint32_t)getpid());
+    assert_string_equal(test_name_of(file, 1), "hipStreamCreateWithFlags");
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.created, 0x5555);
-    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, call->correlation_id + 1);
+    assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id,
+                     test_call->correlation_id + 1);
     assert_true(rp_record_file_header(file)->flags & RP_TRACE_HIP_CALLS);
     rp_record_file_close(file);
 }
@@ -235,17 +239,17 @@ static void work_belongs_to_its_call(void **state)
     struct fake_queue *queue = create_queue();
     const uint8_t args[64] = {0};
     struct rp_record_file *file;
-    struct call outer, inner;
+    struct test_call outer, inner;
 
     (void)state;
-    submit_one(queue, 0); /* before any call: an identity of its own */
+    submit_one(queue, 0); /* before any test_call: an identity of its own */
     begin(&outer, LAUNCH, args, sizeof(args));
     begin(&inner, MALLOC, args, 24);
     submit_one(queue, 0);
-    end(&inner);
+    test_end(&inner);
     submit_one(queue, 0);
     submit_one(queue, 0);
-    end(&outer);
+    test_end(&outer);
     submit_one(queue, 0);
     fake_execute(queue, 5);
     wait_something();
@@ -280,14 +284,14 @@ static void polling_is_merged(void **state)
     file = read_trace();
     assert_int_equal(count_kind(file, RP_REC_CALL), 6);
     for (size_t i = 0, query = 0; i < 6; i++) {
-        const struct rp_rec_call *call = &nth(file, RP_REC_CALL, i)->u.call;
+        const struct rp_rec_call *test_call = &nth(file, RP_REC_CALL, i)->u.call;
 
-        if (strcmp(name_of(file, i), "hipDeviceSynchronize") == 0) {
+        if (strcmp(test_name_of(file, i), "hipDeviceSynchronize") == 0) {
             assert_int_equal(i, 4);
             continue;
         }
-        assert_int_equal(call->merged, merged[i]);
-        assert_memory_equal(call->args, &asked[query++], sizeof(asked[0]));
+        assert_int_equal(test_call->merged, merged[i]);
+        assert_memory_equal(test_call->args, &asked[query++], sizeof(asked[0]));
     }
     assert_int_equal(nth(file, RP_REC_CALL, 1)->u.call.correlation_id, 1000);
     rp_record_file_close(file);
@@ -300,11 +304,11 @@ struct geometry {
 
 static void make_launch(int which, int result, const void *args, size_t bytes)
 {
-    struct call call;
+    struct test_call test_call;
 
-    begin(&call, which, args, bytes);
+    begin(&test_call, which, args, bytes);
     result_now = error_now = result;
-    end(&call);
+    test_end(&test_call);
     assert_int_equal(result_now, result); /* the program may ask, too */
     error_now = 0;
 }
@@ -381,7 +385,7 @@ static void failed_launches_are_recorded(void **state)
     rp_record_file_close(file);
 }
 
-/* HIP does not tell a tracer whether a call failed. */
+/* HIP does not tell a tracer whether a test_call failed. */
 static void handles_of_failed_calls_are_not_recorded(void **state)
 {
     enum { CASES = 5 };
@@ -390,7 +394,7 @@ static void handles_of_failed_calls_are_not_recorded(void **state)
         uint64_t handle_after, created;
     } cases[CASES] = {
         {0, 0, 0x7777, 0x7777}, /* success, and the variable held the same before */
-        {0, 1, 0x7777, 0},      /* failed: what is there is not a stream of this call */
+        {0, 1, 0x7777, 0},      /* failed: what is there is not a stream of this test_call */
         {5, 5, 0x7777, 0},      /* an error that nobody asked for; nothing written */
         {5, 5, 0x8888, 0x8888}, /* the same; written */
         {5, 1, 0x7777, 0},
@@ -404,13 +408,13 @@ static void handles_of_failed_calls_are_not_recorded(void **state)
             uint64_t *place, copy;
             uint32_t flags;
         } create = {&handle, 0, 1};
-        struct call call;
+        struct test_call test_call;
 
         error_now = cases[i].error_before;
-        begin(&call, CREATE, &create, sizeof(create));
+        begin(&test_call, CREATE, &create, sizeof(create));
         handle = cases[i].handle_after;
         error_now = cases[i].error_after;
-        end(&call);
+        test_end(&test_call);
     }
     error_now = 0;
     file = read_trace();
@@ -449,7 +453,7 @@ static void *events_thread(void *data)
     return NULL;
 }
 
-/* The runtime's thread comes late; the call with its argument must not have ended before. */
+/* The runtime's thread comes late; the test_call with its argument must not have ended before. */
 static void make_call_with_events(int which, void *argument, size_t callbacks)
 {
     pthread_t thread;
@@ -482,7 +486,7 @@ static void streams_end_after_their_callbacks(void **state)
     CORE(38, hsa_signal_destroy)(running);
 }
 
-/* As at the end of a thread that has a stream of its own: HIP makes no call for it. */
+/* As at the test_end of a thread that has a stream of its own: HIP makes no test_call for it. */
 static void signals_end_after_callbacks(void **state)
 {
     rp_hsa_signal other, over = signal_with_callback(0);
@@ -511,14 +515,14 @@ static void graphs_end_after_their_launches(void **state)
 {
     void *const launch[] = {(void *)0x4321, (void *)0x1234};
     rp_hsa_signal signal;
-    struct call call;
+    struct test_call test_call;
     pthread_t thread;
 
     (void)state;
     callbacks_ended = 0;
-    begin(&call, GRAPH, launch, sizeof(launch));
+    begin(&test_call, GRAPH, launch, sizeof(launch));
     signal = signal_with_callback(1);
-    end(&call);
+    test_end(&test_call);
     make_call(GRAPH_END, &launch[1], sizeof(launch[1])); /* another graph: not waited for */
     assert_int_equal(__atomic_load_n(&callbacks_ended, __ATOMIC_SEQ_CST), 0);
     assert_int_equal(pthread_create(&thread, NULL, complete_later, &signal), 0);
@@ -727,13 +731,13 @@ static void other_reports_are_declined(void **state)
 static void errno_is_kept(void **state)
 {
     const uint64_t args[3] = {0};
-    struct call call;
+    struct test_call test_call;
 
     (void)state;
     errno = ENOTTY;
-    begin(&call, MALLOC, args, sizeof(args));
+    begin(&test_call, MALLOC, args, sizeof(args));
     assert_int_equal(errno, ENOTTY);
-    end(&call);
+    test_end(&test_call);
     assert_int_equal(errno, ENOTTY);
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/blocked_thread.h"
 #include "harness.h"
-#include "tool/tool.h"
+#include "tracer/tracer.h"
 
 static void without_folder_it_is_inert(void **state)
 {
@@ -273,7 +273,7 @@ static void a_launch_at_the_end_takes_other_signals(void **state)
     uint32_t tid;
 
     (void)state;
-    rp_harvest_stop(&rp_the_tool); /* its thread takes signals, too */
+    rp_completions_stop(&rp_the_tool); /* its thread takes signals, too */
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&pool->lock, &recursive);

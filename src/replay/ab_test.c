@@ -1,0 +1,649 @@
+#include "replay/ab_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median_of(const double *sorted, size_t n)
+{
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static int log_median(const double *us, size_t n, double *ret, struct rp_err *err)
+{
+    rp_autofree double *sorted = calloc(n + 1, sizeof *sorted);
+
+    if (!sorted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        if (!(us[i] > 0) || !isfinite(us[i]))
+            return rp_fail(err, RP_BAD_INPUT, "run %zu took %g us: the clock cannot tell", i + 1,
+                           us[i]);
+    memcpy(sorted, us, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    *ret = log(median_of(sorted, n));
+    return 0;
+}
+
+int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, double *ret_log_ratio,
+                    struct rp_err *err)
+{
+    double a = 0, b = 0;
+    int rc = log_median(a_us, runs_each, &a, err);
+
+    if (rc == 0)
+        rc = log_median(b_us, runs_each, &b, err);
+    if (rc == 0)
+        *ret_log_ratio = a - b;
+    return rc;
+}
+
+/* --- the exact distribution of the signed-rank sum ----------------------------------------- */
+
+/* Each rank is in the sum or not, with equal chances. */
+static double *distribution(size_t n)
+{
+    double *p = calloc(n * (n + 1) / 2 + 1, sizeof *p);
+    size_t most = 0;
+
+    if (!p)
+        return NULL;
+    p[0] = 1;
+    for (size_t rank = 1; rank <= n; rank++) {
+        most += rank;
+        for (size_t s = most + 1; s-- > 0;)
+            p[s] = (p[s] + (s >= rank ? p[s - rank] : 0)) / 2;
+    }
+    return p;
+}
+
+double rp_signed_rank_below(size_t n, size_t w)
+{
+    rp_autofree double *p = n <= RP_DECIDE_MOST_BLOCKS ? distribution(n) : NULL;
+    double sum = 0;
+
+    for (size_t s = 0; p && s <= w && s <= n * (n + 1) / 2; s++)
+        sum += p[s];
+    return p ? sum : NAN;
+}
+
+/* How many of the outermost Walsh averages may be left out on each side: the most for which the
+ * chance that the middle lies beyond is at most alpha. @return -1: none, there are too few blocks
+ */
+static long cut(size_t n, double alpha, double *ret_tail)
+{
+    rp_autofree double *p = distribution(n);
+    double sum = 0, kept = 0;
+    long k = -1;
+
+    for (size_t s = 0; p && s <= n * (n + 1) / 2; s++) {
+        sum += p[s];
+        if (sum > alpha)
+            break;
+        kept = sum;
+        k = (long)s;
+    }
+    *ret_tail = kept;
+    return k;
+}
+
+/* --- verdict ------------------------------------------------------------------------------- */
+
+static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
+{
+    double *w = calloc(n * (n + 1) / 2 + 1, sizeof *w);
+    size_t count = 0;
+
+    for (size_t i = 0; w && i < n; i++)
+        for (size_t j = i; j < n; j++)
+            w[count++] = (x[i] + x[j]) / 2;
+    if (w)
+        qsort(w, count, sizeof *w, by_value);
+    *ret_count = count;
+    return w;
+}
+
+/* A wide margin makes faster and slower rarer, but equal more frequent: that is for the user to
+ * ask for. */
+static enum rp_replay_decision verdict(const struct rp_decided *d,
+                                       const struct rp_decide_rule *rule)
+{
+    const double most = 1 + rule->margin, least = 1 / most;
+    const double beyond = rule->noise > rule->margin ? 1 + rule->noise : most;
+
+    if (d->low > beyond)
+        return RP_FASTER;
+    if (d->high < 1 / beyond)
+        return RP_SLOWER;
+    return d->low >= least && d->high <= most ? RP_EQUAL : RP_UNDECIDED;
+}
+
+int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
+                     struct rp_decided *ret, struct rp_err *err)
+{
+    rp_autofree double *walsh = NULL;
+    struct rp_decided d = {.high = INFINITY};
+    size_t count;
+    double tail;
+    long k;
+
+    if (blocks < 1 || blocks > RP_DECIDE_MOST_BLOCKS || rule->looks < 1 || !(rule->alpha > 0) ||
+        !(rule->margin >= 0) || !(rule->noise >= 0))
+        return rp_fail(err, RP_BAD_INPUT, "%zu blocks cannot be judged: use 1 to %d", blocks,
+                       RP_DECIDE_MOST_BLOCKS);
+    walsh = walsh_averages(log_ratios, blocks, &count);
+    if (!walsh)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    d.ratio = exp(median_of(walsh, count));
+    k = cut(blocks, rule->alpha / rule->looks, &tail);
+    if (k >= 0) {
+        d.low = exp(walsh[k]);
+        d.high = exp(walsh[count - 1 - (size_t)k]);
+        d.level = 1 - 2 * tail;
+    }
+    d.decision = verdict(&d, rule);
+    *ret = d;
+    return 0;
+}
+
+/** The same of a ratio without noise: computed, and not measured. */
+static int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
+                                    struct rp_decided *ret, struct rp_err *err)
+{
+    struct rp_decided d = {.ratio = ratio, .low = ratio, .high = ratio, .level = 1};
+
+    if (!(ratio > 0) || !isfinite(ratio))
+        return rp_fail(err, RP_BAD_INPUT, "a ratio of times is %g", ratio);
+    d.decision = verdict(&d, rule);
+    *ret = d;
+    return 0;
+}
+
+/* --- with other values --------------------------------------------------------------------- */
+
+/* What is as fast as before with other values has not half of the captured gain by noise alone. */
+static enum rp_held held(const struct rp_decided *d, double low, const struct rp_held_rule *rule)
+{
+    const double half = sqrt(rule->captured), least = 1 + rule->decide.margin;
+
+    if (d->high <= least || (d->high < half && d->decision != RP_FASTER))
+        return RP_NOT_HELD;
+    return low > 1 ? RP_HELD : RP_HELD_OPEN;
+}
+
+/* The last look has half of it: what is not told until then is near the end of what can be. */
+static double alpha_of_look(const struct rp_held_rule *rule, bool last)
+{
+    const double kinds = rule->kinds ? (double)rule->kinds : 1;
+    const double alpha = pow(rule->decide.alpha, 1 / kinds);
+    const unsigned looks = rule->decide.looks;
+
+    return looks < 2 ? alpha : last ? alpha / 2 : alpha / 2 / (looks - 1);
+}
+
+int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
+                   const struct rp_held_rule *rule, struct rp_decided *ret, enum rp_held *ret_held,
+                   struct rp_err *err)
+{
+    const struct rp_decide_rule look = {.alpha = alpha_of_look(rule, last), .looks = 1};
+    struct rp_decided d = {0};
+    int rc = rp_replay_decide(log_ratios, blocks, &rule->decide, ret, err);
+
+    if (rc == 0)
+        rc = rp_replay_decide(log_ratios, blocks, &look, &d, err);
+    if (rc == 0)
+        *ret_held = held(ret, d.low, rule);
+    return rc;
+}
+
+/** The same of a ratio without noise. */
+static int rp_decide_held_exactly(double ratio, const struct rp_held_rule *rule,
+                                  struct rp_decided *ret, enum rp_held *ret_held,
+                                  struct rp_err *err)
+{
+    int rc = rp_replay_decide_exactly(ratio, &rule->decide, ret, err);
+
+    if (rc == 0)
+        *ret_held = held(ret, ret->low, rule);
+    return rc;
+}
+
+bool rp_decide_steady(const struct rp_decided *same, double *ret_noise)
+{
+    *ret_noise = exp(fabs(log(same->ratio))) - 1;
+    return same->low <= 1 && same->high >= 1;
+}
+
+enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate)
+{
+    const bool not_slower = d->level > 0 && d->low >= 1 / (1 + margin);
+
+    if (gate == RP_GATE_NONE || (gate == RP_GATE_FASTER && d->decision == RP_FASTER) ||
+        (gate == RP_GATE_NOT_SLOWER && not_slower))
+        return RP_GATE_PASSED;
+    return d->decision == RP_UNDECIDED ? RP_GATE_OPEN : RP_GATE_FAILED;
+}
+
+/* --- one run ------------------------------------------------------------------------------- */
+
+static const char *const whose[] = {"A", "B", "A or B"};
+
+enum { EITHER = 2 };
+
+/* From the captured state with poison. Only where the captured kernel writes, memory is restored
+ * and looked at in timed runs, so that what both read stays in caches as in a program. */
+static int run_one(struct rp_replay_comparison *c, unsigned which, const struct rp_trial_run *how,
+                   double *ret_us, struct rp_err *err)
+{
+    struct rp_compare_kernel *k = &c->kernels[which];
+    struct rp_replay_trial *trial = &c->trial;
+    struct rp_replay_outcome outcome;
+    int rc;
+
+    trial->r->kernel = &trial->r->candidates[which];
+    rc = rp_trial_run(trial, how, ret_us, &outcome, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s", whose[which]);
+    if (!k->wrong_runs)
+        k->outcome = outcome;
+    k->wrong_runs += outcome.verdict.different_pages != 0;
+    k->checked_runs++;
+    c->wrong = c->wrong || k->wrong_runs;
+    return 0;
+}
+
+static int check_both(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    double us;
+    int rc = 0;
+
+    for (unsigned i = 0; i < 2 * RP_TRIAL_FIRST_RUNS && rc == 0; i++) {
+        const unsigned which = i / RP_TRIAL_FIRST_RUNS;
+
+        rc = run_one(c, which, &rp_trial_first[i % RP_TRIAL_FIRST_RUNS], &us, err);
+    }
+    return rc;
+}
+
+static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
+    size_t who = EITHER;
+    int rc = rp_variation_run(&c->varied, 2, outcomes, &who, err);
+
+    if (rc < 0)
+        return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
+    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
+    c->wrong = c->wrong || c->wrong_varied;
+    /* Blocks begin with the captured memory all over. */
+    return rp_trial_fill(&c->trial, err);
+}
+
+/* --- times with other inputs --------------------------------------------------------------- */
+
+bool rp_replay_comparison_demands(enum rp_variation variation)
+{
+    return rp_variation_is_in_memory(variation);
+}
+
+static unsigned looks(size_t most)
+{
+    unsigned n = 1;
+
+    for (size_t at = RP_COMPARE_FIRST_BLOCKS; at < most; at *= 2)
+        n++;
+    return n;
+}
+
+/* Modelled times are the same each time. */
+static int held_modelled(const double us[2], const struct rp_held_rule *rule,
+                         struct rp_decided *ret, enum rp_held *ret_held, struct rp_err *err)
+{
+    double x = 0;
+    int rc = rp_decide_block(&us[0], &us[1], 1, &x, err);
+
+    return rc < 0 ? rc : rp_decide_held_exactly(exp(x), rule, ret, ret_held, err);
+}
+
+/* @return 0, also if memory is wrong, or the variation has a reason now why it tells nothing */
+static int run_other(struct rp_replay_comparison *c, enum rp_variation variation, size_t count,
+                     double *ret_x, struct rp_err *err)
+{
+    struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
+    rp_autofree struct rp_variation_block *blocks = calloc(count + 1, sizeof *blocks);
+    size_t who = EITHER;
+    int rc;
+
+    if (!blocks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_variation_time(&c->varied, variation, count, blocks, outcomes, &who, err);
+    if (rc < 0)
+        return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
+    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
+    c->wrong = c->wrong || c->wrong_varied;
+    for (size_t i = 0; i < count && rc == 0 && !c->wrong && !c->varied.of[variation].reason; i++)
+        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_VARIATION_RUNS, &ret_x[i], err);
+    return rc;
+}
+
+/* A gain with other arguments need not hold: whether these are a loss is all that matters. */
+static bool is_open(const struct rp_replay_comparison *c, enum rp_variation variation,
+                    enum rp_held held)
+{
+    return rp_replay_comparison_demands(variation)
+               ? held == RP_HELD_OPEN
+               : rp_decide_gate(&c->others[variation], c->margin, RP_GATE_NOT_SLOWER) ==
+                     RP_GATE_OPEN;
+}
+
+/* As long as noise leaves it open. */
+static int time_other(struct rp_replay_comparison *c, enum rp_variation variation,
+                      const struct rp_held_rule *rule, enum rp_held *ret_held, struct rp_err *err)
+{
+    rp_autofree double *x = calloc(c->most_blocks + 1, sizeof *x);
+    size_t until = RP_COMPARE_FIRST_BLOCKS, have = 0;
+    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    while (rc == 0 && have < c->most_blocks && is_open(c, variation, *ret_held)) {
+        until = until < c->most_blocks ? until : c->most_blocks;
+        rc = run_other(c, variation, until - have, x + have, err);
+        if (rc < 0 || c->wrong)
+            return rc;
+        if (c->varied.of[variation].reason) {
+            c->others[variation] = (struct rp_decided){0};
+            return 0;
+        }
+        have = until;
+        rc = rp_decide_held(x, have, have == c->most_blocks, rule, &c->others[variation], ret_held,
+                            err);
+        until *= 2;
+    }
+    return rc;
+}
+
+static bool is_timed(const struct rp_replay_comparison *c, enum rp_variation variation)
+{
+    return rp_variation_is_of_values(variation) && !c->varied.reason &&
+           !c->varied.of[variation].reason;
+}
+
+static size_t demanded(const struct rp_replay_comparison *c)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        count +=
+            is_timed(c, (enum rp_variation)i) && rp_replay_comparison_demands((enum rp_variation)i);
+    return count;
+}
+
+/* A kernel that knows the captured values may skip its work for these, and compute for all others:
+ * right everywhere, and faster for nobody but this comparison. */
+static int time_others(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    const struct rp_held_rule rule = {.decide = {.margin = c->margin,
+                                                 .noise = c->noise,
+                                                 .alpha = RP_COMPARE_ALPHA,
+                                                 .looks = looks(c->most_blocks)},
+                                      .captured = c->decided.ratio,
+                                      .kinds = demanded(c)};
+    int rc = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !c->wrong; i++) {
+        const enum rp_variation variation = (enum rp_variation)i;
+        enum rp_held held = RP_HELD_OPEN;
+
+        if (!is_timed(c, variation))
+            continue;
+        rc = c->trial.r->software
+                 ? held_modelled(c->varied.of[i].us, &rule, &c->others[i], &held, err)
+                 : time_other(c, variation, &rule, &held, err);
+        if (rc < 0 || !rp_replay_comparison_demands(variation) || !(c->others[i].level > 0))
+            continue;
+        c->only_captured = c->only_captured || held == RP_NOT_HELD;
+        c->others_open = c->others_open || held == RP_HELD_OPEN;
+    }
+    if (c->only_captured || c->others_open)
+        c->decided.decision = RP_UNDECIDED;
+    return rc;
+}
+
+/* --- blocks -------------------------------------------------------------------------------- */
+
+/* Which order a block has must not follow anything that the machine does (xorshift64*). */
+static bool toss(uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return *seed * 2685821657736338717u >> 63;
+}
+
+/* @param other  what the second letter stands for: 1 B, 0 A again */
+static int run_block(struct rp_replay_comparison *c, unsigned other, uint64_t *seed,
+                     struct rp_compare_block *ret, struct rp_err *err)
+{
+    unsigned have[2] = {0, 0};
+    int rc = 0;
+
+    ret->turned = toss(seed);
+    for (unsigned i = 0; i < 2 * RP_COMPARE_RUNS && rc == 0 && !c->wrong; i++) {
+        const unsigned letter = i / (RP_COMPARE_RUNS / 2);
+        const unsigned second = (letter == 1 || letter == 2) != ret->turned;
+
+        rc = run_one(c, second ? other : 0, &rp_trial_timed, &ret->us[second][have[second]++], err);
+    }
+    return rc;
+}
+
+/* All memory, after runs that were looked at where the captured kernel writes only. What one has
+ * changed elsewhere, the other one may have read: a wrong run is not the fault of who made it then.
+ * Elsewhere on pages that are restored before each run it is. */
+static int check_late(struct rp_replay_comparison *c, unsigned who, struct rp_err *err)
+{
+    int rc = rp_trial_check(&c->trial, &c->late, err);
+
+    const bool known = c->kernels[0].outcome.outside_bytes || c->kernels[1].outcome.outside_bytes;
+
+    if (rc < 0 || (c->wrong ? known || !c->late.outside_bytes : !c->late.verdict.different_pages))
+        return rc;
+    c->late_by = whose[who];
+    c->wrong = true;
+    return 0;
+}
+
+static int decide(const struct rp_compare_block *blocks, size_t count,
+                  const struct rp_decide_rule *rule, struct rp_decided *ret, struct rp_err *err)
+{
+    rp_autofree double *x = calloc(count + 1, sizeof *x);
+    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_COMPARE_RUNS, &x[i], err);
+    return rc < 0 ? rc : rp_replay_decide(x, count, rule, ret, err);
+}
+
+static int run_same(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    const struct rp_decide_rule rule = {
+        .margin = c->asked_margin, .alpha = RP_COMPARE_ALPHA, .looks = 1};
+    int rc = 0;
+
+    while (c->same_count < RP_COMPARE_FIRST_BLOCKS && rc == 0 && !c->wrong) {
+        rp_replay_at(c->trial.r, RP_REPLAY_AT_SAME, c->same_count, RP_COMPARE_FIRST_BLOCKS);
+        rc = run_block(c, 0, seed, &c->same[c->same_count++], err);
+    }
+    if (rc < 0 || c->wrong)
+        return rc;
+    rc = decide(c->same, c->same_count, &rule, &c->same_decided, err);
+    c->steady = rp_decide_steady(&c->same_decided, &c->noise);
+    return rc;
+}
+
+/* What is asked for, or what the clock can tell. */
+static double margin_of(const struct rp_replay_comparison *c)
+{
+    double tick = 0;
+
+    for (size_t i = 0; i < c->same_count; i++)
+        for (unsigned j = 0; j < 2 * RP_COMPARE_RUNS; j++)
+            tick = fmax(tick, 1e6 / (double)c->trial.r->ticks_hz /
+                                  c->same[i].us[j / RP_COMPARE_RUNS][j % RP_COMPARE_RUNS]);
+    return tick > c->asked_margin ? tick : c->asked_margin;
+}
+
+static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    const struct rp_decide_rule rule = {.margin = c->margin,
+                                        .noise = c->noise,
+                                        .alpha = RP_COMPARE_ALPHA,
+                                        .looks = looks(c->most_blocks)};
+    size_t until = RP_COMPARE_FIRST_BLOCKS;
+    int rc = 0;
+
+    while (rc == 0 && !c->wrong) {
+        until = until < c->most_blocks ? until : c->most_blocks;
+        while (c->block_count < until && rc == 0 && !c->wrong) {
+            rp_replay_at(c->trial.r, RP_REPLAY_AT_BLOCKS, c->block_count, until);
+            rc = run_block(c, 1, seed, &c->blocks[c->block_count++], err);
+        }
+        if (rc == 0 && !c->wrong)
+            rc = decide(c->blocks, c->block_count, &rule, &c->decided, err);
+        if (c->decided.decision != RP_UNDECIDED || until == c->most_blocks)
+            break;
+        until *= 2;
+    }
+    return rc;
+}
+
+int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    uint64_t seed = 88172645463325252u;
+    int rc = 0;
+
+    rp_replay_at(c->trial.r, RP_REPLAY_AT_CHECKING, 0, 0);
+    for (unsigned i = 0; i < 2 && rc == 0; i++)
+        rc = rp_replay_keep_loaded(c->trial.r, &c->trial.r->candidates[i], err);
+    if (rc == 0)
+        rc = rp_trial_prepare(&c->trial, err);
+    c->same = calloc(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
+    c->blocks = calloc(c->most_blocks, sizeof *c->blocks);
+    if (!c->same || !c->blocks)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = check_both(c, err);
+    if (c->wrong)
+        c->varied.reason = "they are not both right with the captured ones";
+    rp_replay_at(c->trial.r, RP_REPLAY_AT_OTHERS, 0, 0);
+    if (rc == 0 && !c->wrong)
+        rc = other_inputs(c, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    rc = run_same(c, &seed, err);
+    if (rc == 0)
+        rc = check_late(c, 0, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    c->margin = margin_of(c);
+    if (c->steady)
+        rc = run_blocks(c, &seed, err);
+    if (rp_replay_comparison_is_blind(c)) /* whatever the times: it may do next to nothing */
+        c->decided.decision = RP_UNDECIDED;
+    if (rc == 0 && c->steady)
+        rc = check_late(c, EITHER, err);
+    return rc < 0 || c->wrong || c->decided.decision != RP_FASTER ? rc : time_others(c, err);
+}
+
+/* --- words --------------------------------------------------------------------------------- */
+
+const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c)
+{
+    static const char *const words[] = {[RP_UNDECIDED] = "undecided",
+                                        [RP_FASTER] = "faster",
+                                        [RP_SLOWER] = "slower",
+                                        [RP_EQUAL] = "equal"};
+
+    return c->wrong ? "different output" : words[c->decided.decision];
+}
+
+bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c)
+{
+    return c->trial.blind_bytes > c->trial.written_bytes / 2;
+}
+
+const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c)
+{
+    if (c->wrong || c->decided.decision != RP_UNDECIDED)
+        return NULL;
+    return rp_replay_comparison_is_blind(c) ? "blind"
+           : c->only_captured               ? "values"
+           : c->steady                      ? "noise"
+                                            : "unsteady";
+}
+
+/* Who is wrong with other inputs; both only if they are with the same ones. */
+enum culprit { BY_A, BY_B, BY_BOTH, CULPRITS };
+
+static const char *wrong_varied(const struct rp_replay_comparison *c)
+{
+    const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
+    static const char *const texts[][CULPRITS] = {
+#define RP_VARIATION(id, word, how, than, units)                                                   \
+    {how than ", the output of A differs from the captured kernel's",                              \
+     how than ", the output of B differs from the captured kernel's",                              \
+     how than ", the outputs of A and B differ from the captured kernel's"},
+#include "replay/variations.def"
+#undef RP_VARIATION
+    };
+    const bool by_a = a->verdict.different_bytes, by_b = b->verdict.different_bytes;
+
+    return texts[by_a ? a->variation : b->variation][by_a && by_b ? BY_BOTH : by_a ? BY_A : BY_B];
+}
+
+static const char *wrong_captured(const struct rp_replay_comparison *c)
+{
+    if (c->kernels[0].wrong_runs)
+        return c->kernels[1].wrong_runs
+                   ? "with the captured inputs, the outputs of A and B differ from the captured one"
+                   : "with the captured inputs, the output of A differs from the captured one";
+    return c->kernels[1].outcome.leftovers
+               ? "where LDS, scratch and registers do not begin as zeros, the output of B differs "
+                 "from the captured one: it reads what it has not written"
+               : "with the captured inputs, the output of B differs from the captured one";
+}
+
+const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
+{
+    if (c->wrong_varied)
+        return wrong_varied(c);
+    if (c->late_by)
+        return c->late_by == whose[EITHER]
+                   ? "after many runs A or B has changed memory that the captured kernel does not"
+                   : "after many runs A has changed memory that the captured kernel does not";
+    if (c->wrong)
+        return wrong_captured(c);
+    if (rp_replay_comparison_is_blind(c))
+        return "most of what the captured kernel writes holds its results already, so that nothing "
+               "can be told by it: capture an earlier dispatch";
+    if (c->only_captured)
+        return "B is faster with the captured values only, and not by the margin or half as much "
+               "with other ones in memory";
+    if (c->others_open && c->decided.decision == RP_UNDECIDED)
+        return "B is faster with the captured values, and noise leaves it open whether with other "
+               "ones in memory, too: more blocks may tell";
+    if (!c->steady)
+        return "A is not as fast as itself: times are not steady on this machine now";
+    return c->decided.decision == RP_UNDECIDED
+               ? "the interval reaches over an end of the margin: more blocks may tell"
+               : NULL;
+}

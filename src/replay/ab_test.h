@@ -1,0 +1,165 @@
+/**
+ * @file ab_test.h
+ * @brief Two kernels in the place of a captured one: which is faster, if both are right.
+ *
+ * A and B run in blocks of ABBA or BAAB in one process and one queue, from the same memory. Before
+ * that A runs in such blocks against itself: what it differs from itself by is no difference. Every
+ * run is checked; how sure a verdict is, ab_test.h says.
+ */
+#ifndef RP_REPLAY_AB_TEST_H
+#define RP_REPLAY_AB_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "replay/input_variation.h"
+#include "replay/page_changes.h"
+#include "replay/replay_trial.h"
+
+struct rp_err;
+
+/* Which of two kernels is faster: paired blocks, an exact test, a margin, and "undecided".
+ *
+ * A block is one ABBA or BAAB of runs, and counts as one observation: the logarithm of the ratio of
+ * its medians (A / B, above 0: B is faster). Drift that is linear within a block cancels; runs of a
+ * block may depend on each other as they like. Blocks are taken to be independent and as likely to
+ * be off in one direction as in the other.
+ */
+
+enum rp_replay_decision {
+    RP_UNDECIDED = 0,
+    RP_FASTER, /**< B, by more than the margin, and than A differs from itself */
+    RP_SLOWER, /**< likewise */
+    RP_EQUAL,  /**< within the margin */
+};
+
+struct rp_decide_rule {
+    double margin;  /**< 0.01: ratios from 1 / 1.01 to 1.01 are equal */
+    double noise;   /**< what faster and slower must be beyond, if it is more than the margin */
+    double alpha;   /**< of each false verdict, over all looks together */
+    unsigned looks; /**< how often data are looked at, at most */
+};
+
+struct rp_decided {
+    enum rp_replay_decision decision;
+    double ratio;     /**< time of A / time of B: Hodges-Lehmann estimate */
+    double low, high; /**< confidence interval, of level 1 - 2 * alpha / looks at least */
+    double level;     /**< what that is, exactly; 0: too few blocks for one, low and high are 0 and
+                           infinite */
+};
+
+/** Logarithm of the ratio of medians. @return 0; RP_BAD_INPUT: a time is not above 0 */
+int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, double *ret_log_ratio,
+                    struct rp_err *err);
+
+/** @param blocks  at least one, at most RP_DECIDE_MOST_BLOCKS */
+int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
+                     struct rp_decided *ret, struct rp_err *err);
+
+enum rp_held {
+    RP_HELD_OPEN = 0, /**< noise: more blocks may tell */
+    RP_HELD,          /**< the gain is there with these values, too */
+    RP_NOT_HELD,      /**< it is not: below the margin, or less than half of it for all noise */
+};
+
+/** Of a gain that was found with the captured values. */
+struct rp_held_rule {
+    struct rp_decide_rule decide; /**< that it was found by; .looks at these values, too */
+    double captured;              /**< ratio of times, above 1 */
+    size_t kinds;                 /**< of other values that it must hold with, all of them */
+};
+
+/**
+ * Whether it holds with a kind of other values, without showing it anew. One that gains nothing
+ * with any of them (ratios of 1) holds with all with a probability of alpha at most: with each,
+ * alpha^(1 / kinds).
+ * @param last  look
+ * @param ret   as rp_replay_decide
+ */
+int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
+                   const struct rp_held_rule *rule, struct rp_decided *ret, enum rp_held *ret_held,
+                   struct rp_err *err);
+
+/**
+ * What a session in which A ran against itself says of others.
+ * @param ret_noise  by how much two equal kernels were found to differ
+ * @return false: A is not as fast as itself, so nothing can be told
+ */
+bool rp_decide_steady(const struct rp_decided *same, double *ret_noise);
+
+enum rp_gate {
+    RP_GATE_NONE = 0,
+    RP_GATE_FASTER,
+    RP_GATE_NOT_SLOWER, /**< also where it is undecided whether B is faster or equal */
+};
+
+enum rp_gate_result { RP_GATE_PASSED = 0, RP_GATE_FAILED, RP_GATE_OPEN };
+
+/** @param margin  of the rule */
+enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate);
+
+/** Probability of a signed-rank sum of at most w among n pairs without a difference. */
+double rp_signed_rank_below(size_t n, size_t w);
+
+enum { RP_DECIDE_MOST_BLOCKS = 200 };
+
+enum {
+    RP_COMPARE_RUNS = 4,          /**< of each kernel in a block */
+    RP_COMPARE_FIRST_BLOCKS = 10, /**< until data are looked at; then whenever they have doubled */
+};
+
+/** Of false verdicts, each way: faster, slower, equal. */
+#define RP_COMPARE_ALPHA 0.01
+
+struct rp_compare_block {
+    bool turned;                   /**< BAAB */
+    double us[2][RP_COMPARE_RUNS]; /**< in their order */
+};
+
+struct rp_compare_kernel {
+    unsigned long checked_runs, wrong_runs;
+    struct rp_replay_outcome outcome; /**< of the first wrong run, or the last */
+    struct rp_replay_outcome varied;  /**< with other inputs */
+};
+
+struct rp_replay_comparison {
+    struct rp_replay_trial trial;
+    struct rp_variation_runs varied;
+    struct rp_compare_kernel kernels[2];
+    struct rp_compare_block *same, *blocks; /**< of A and A, A and B */
+    size_t same_count, block_count, most_blocks;
+    double asked_margin;
+    double margin;                           /**< not less than what is asked, and a tick */
+    double noise;                            /**< by what A differed from itself */
+    struct rp_decided same_decided, decided; /**< no level: not come to that */
+    bool steady;                             /**< A is as fast as itself */
+    struct rp_decided others[RP_VARIATIONS]; /**< from other inputs, where B is faster; no level:
+                                                  not timed */
+    bool only_captured;                      /**< with other values in memory it is not */
+    bool others_open;                        /**< with some of these noise leaves it open */
+    struct rp_replay_outcome late; /**< of all memory after blocks, if it is not right there */
+    const char *late_by;           /**< "A", or "A or B"; NULL: it is right */
+    bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
+    bool wrong;        /**< one of both does not give the captured memory */
+};
+
+/**
+ * Zero-initialise with .trial, .varied, .most_blocks and .asked_margin set; kernels are loaded.
+ * @return 0, also when outputs differ; or the code of what went wrong
+ */
+int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err);
+
+/** "faster", ...: of B */
+const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c);
+/** Less than half of what the captured kernel writes can be told by: no gate passes. */
+bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c);
+/** Whether the gain must hold with those, too: values in memory decide what a kernel may skip. What
+ * it is given and how often it runs may honestly make another difference. */
+bool rp_replay_comparison_demands(enum rp_variation variation);
+/** "noise", "unsteady" (A is not as fast as itself), "blind" or "values" (only_captured); NULL: it
+ * is not undecided */
+const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c);
+/** NULL: none is needed */
+const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c);
+
+#endif

@@ -1,0 +1,644 @@
+#include "replay/input_variation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "replay/output_rules.h"
+#include "replay/replay.h"
+#include "replay/replay_protocol.h"
+#include "trace/device_table.h"
+
+/* It computes with others than those that were changed, or by less than the rule sees. */
+static const char *same_numbers(const struct rp_variation_runs *v)
+{
+    const bool near = v->trial->rule.type != RP_EXACT;
+
+    if (v->rule.words) /* their last bits */
+        return near ? "the captured kernel gives the same within the rule with other integers "
+                      "(if it computes with numbers of another type, name it: --inputs f32, f16, "
+                      "bf16 or f64)"
+                    : "the captured kernel gives the same result with other integers (if it "
+                      "computes with numbers of another type, name it: --inputs f32, f16, bf16 or "
+                      "f64)";
+    return near ? "the captured kernel gives the same within the rule with other numbers (if it "
+                  "computes with integers, --inputs i32 changes these; other types: f32, f16, "
+                  "bf16, f64)"
+                : "the captured kernel gives the same result with other numbers (if it computes "
+                  "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
+}
+
+/** The captured kernel gives with the present kind what it gave before. */
+static const char *rp_variation_same_result(const struct rp_variation_runs *v)
+{
+    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS ? same_numbers(v)
+           : v->now == RP_VARY_INTEGERS
+               ? "the captured kernel gives the same with other whole numbers"
+           : v->now == RP_VARY_ORDER
+               ? "the captured kernel gives the same with memory in another order"
+           : rp_variation_is_of_zeros(v->now)
+               ? "the captured kernel gives the same with other values there"
+           : v->now == RP_VARY_LARGE ? "the captured kernel gives the same with large whole numbers"
+           : v->now == RP_VARY_NEGATIVES || v->now == RP_VARY_BYTES || v->now == RP_VARY_MIXED
+               ? "the captured kernel gives the same with them"
+               : "the captured kernel gives the same with other values of them";
+}
+
+/** There is nothing of the present kind that could be another one. */
+static const char *rp_variation_nothing_to_change(const struct rp_variation_runs *v)
+{
+    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS
+               ? "no page of memory is known to hold numbers only (--inputs names their type)"
+           : v->now == RP_VARY_INTEGERS       ? "each page has what may be addresses, or zeros only"
+           : v->now == RP_VARY_ORDER          ? "all values are the same, or may be addresses"
+           : rp_variation_is_of_zeros(v->now) ? "there is no zero that may be such a value"
+           : v->now == RP_VARY_LARGE || v->now == RP_VARY_NEGATIVES
+               ? "no page of memory is known to hold small whole numbers only"
+           : v->now == RP_VARY_BYTES
+               ? "each page has what may be addresses, or numbers, or small whole numbers only"
+           : v->now == RP_VARY_MIXED
+               ? "no page of memory has numbers of 32 bits among other values, and no addresses"
+           : v->now == RP_VARY_UNEQUAL ? "no two that are passed by value are equal"
+           : v->now == RP_VARY_FIELDS  ? "no structure is passed by value that has such values"
+           : v->now == RP_VARY_ARGUMENT_SIGNS
+               ? "none is passed by value that is known to have a sign"
+               : "none is passed by value that could be another one";
+}
+
+/* What the captured kernel gives is kept in memory. */
+enum { MOST_PAGES = 1 << 18 };
+
+static const struct rp_compare_rule exact = {.type = RP_EXACT};
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+static size_t index_of(const struct rp_variation_runs *v, const struct rp_capture_memory *m)
+{
+    return (size_t)(m - v->trial->r->memory);
+}
+
+static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place, size_t bytes,
+                             uint8_t *contents)
+{
+    uint8_t before[RP_PAGE_BYTES] = {0}, after[RP_PAGE_BYTES] = {0};
+    uint64_t different[RP_PAGE_MASKS], count = 0;
+
+    memcpy(before, contents, bytes);
+    rp_write_set_flip(RP_FLIP_ORDER, place, contents, bytes, &trial->addresses);
+    memcpy(after, contents, bytes);
+    rp_compare_words(&exact, before, after, RP_PAGE_BYTES, different);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        count += (uint64_t)__builtin_popcountll(different[i]);
+    return count;
+}
+
+/* Of regions of zeros, which may be all of a GPU's memory, few behind their first pages. */
+static bool may_fill(uint64_t page, const uint8_t *contents)
+{
+    enum { FIRST_PAGES = 1024, ONE_IN = 16 };
+
+    return page < FIRST_PAGES || page % ONE_IN == 0 || !rp_is_zero_page(contents);
+}
+
+/* Each kind changes another half: words that all of them left would be looked at by none. */
+static uint64_t seed_of(const struct rp_variation_runs *v, const struct rp_capture_memory *m,
+                        uint64_t page)
+{
+    return rp_replay_place(v->trial->r, m, page) ^ (uint64_t)(v->now + 1) << 56;
+}
+
+/* Where the captured kernel writes, zeros may be counters and flags, and stay, unless numbers take
+ * their place, which are added up perhaps. */
+static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
+                      size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
+{
+    static const uint64_t none[RP_PAGE_MASKS];
+    const struct rp_replay_trial *trial = v->trial;
+    const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(v, m), page);
+    const bool integers = v->now == RP_VARY_ZERO_INTEGERS;
+    const uint64_t *keep = w ? w->written : none;
+    uint8_t after[RP_PAGE_BYTES];
+    int rc = 0;
+
+    *ret_count = 0;
+    if (!may_fill(page, contents))
+        return 0;
+    if (w && !integers) {
+        rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
+        keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
+    }
+    *ret_count = rp_inputs_fill(&v->rule, integers, &trial->addresses, seed_of(v, m, page), keep,
+                                bytes, contents);
+    return rc;
+}
+
+static int change_page(struct rp_variation_runs *v, const struct rp_capture_memory *m,
+                       uint64_t page, size_t bytes, uint8_t *contents, uint64_t *ret_count,
+                       struct rp_err *err)
+{
+    const struct rp_addresses *addresses = &v->trial->addresses;
+    const uint64_t place = seed_of(v, m, page);
+
+    *ret_count = 0;
+    if (rp_variation_is_of_zeros(v->now))
+        return fill_zeros(v, m, page, bytes, contents, ret_count, err);
+    if (rp_is_zero_page(contents))
+        return 0;
+    *ret_count = v->now == RP_VARY_ORDER   ? change_order(v->trial, place, bytes, contents)
+                 : v->now == RP_VARY_LARGE ? rp_inputs_enlarge(addresses, place, bytes, contents)
+                 : v->now == RP_VARY_NEGATIVES ? rp_inputs_negate(addresses, place, bytes, contents)
+                 : v->now == RP_VARY_BYTES
+                     ? rp_inputs_change_bytes(&v->rule, addresses, place, bytes, contents)
+                 : v->now == RP_VARY_MIXED
+                     ? rp_inputs_change_some(&v->rule, addresses, place, bytes, contents)
+                     : rp_inputs_change(&v->rule, addresses, place, bytes, contents);
+    return 0;
+}
+
+/* Other inputs, and poison where results go. */
+static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                     uint8_t *contents, struct rp_err *err)
+{
+    struct rp_variation_runs *v = data;
+    uint64_t count = 0;
+    int rc = 0;
+
+    if (rp_variation_is_in_memory(v->now) && rp_trial_may_change(m))
+        rc = change_page(v, m, page, bytes, contents, &count, err);
+    v->changed += count;
+    return rc < 0 ? rc : rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
+}
+
+static int page_before(struct rp_variation_runs *v, const struct rp_capture_memory *m,
+                       uint64_t page, uint8_t *ret, struct rp_err *err)
+{
+    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
+    const size_t bytes = left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+    const uint64_t changed = v->changed;
+    int rc = rp_capture_page(v->trial->r->capture, m, RP_STATE_BEFORE, page, ret, err);
+
+    if (rc == 0)
+        rc = vary_page(v, m, page, bytes, ret, err);
+    memset(ret + bytes, 0, RP_PAGE_BYTES - bytes);
+    v->changed = changed;
+    return rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct rp_variation_page *x = a, *y = b;
+
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+static const struct rp_variation_page *find(const struct rp_variation_runs *v,
+                                            const struct rp_capture_memory *m, uint64_t page)
+{
+    /* The contents of what is looked for are not looked at. */
+    static const size_t head = sizeof(struct rp_variation_page) - RP_PAGE_BYTES;
+    struct rp_variation_page wanted;
+
+    memset(&wanted, 0, head);
+    wanted.region = index_of(v, m);
+    wanted.page = page;
+    return v->count ? bsearch(&wanted, v->pages, v->count, sizeof *v->pages, by_place) : NULL;
+}
+
+/* --- the captured kernel ------------------------------------------------------------------- */
+
+static int keep(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
+                const uint8_t *contents, struct rp_err *err)
+{
+    if (v->count == MOST_PAGES) {
+        v->of[v->now].reason = "the captured kernel writes more than can be kept";
+        v->of[v->now].open = true;
+        return 0;
+    }
+    if (v->count == v->capacity) {
+        const size_t capacity = v->capacity ? 2 * v->capacity : 64;
+        struct rp_variation_page *pages = realloc(v->pages, capacity * sizeof *pages);
+
+        if (!pages)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        v->pages = pages;
+        v->capacity = capacity;
+    }
+    v->pages[v->count].region = index_of(v, m);
+    v->pages[v->count].page = page;
+    memcpy(v->pages[v->count++].contents, contents, RP_PAGE_BYTES);
+    return 0;
+}
+
+static int note_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                     const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct rp_variation_runs *v = data;
+    const struct rp_write_page *w = rp_write_set_find(&v->trial->set, index_of(v, m), page);
+    uint8_t before[RP_PAGE_BYTES];
+    uint64_t other[RP_PAGE_MASKS], written[RP_PAGE_MASKS] = {0};
+    int rc = page_before(v, m, page, before, err);
+
+    if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
+        return rc;
+    rp_compare_words(&exact, before, contents, RP_PAGE_BYTES, written);
+    rp_trial_compare(v->trial, m, page, contents, expected, other);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        v->of[v->now].telling_bytes +=
+            4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
+    return keep(v, m, page, contents, err);
+}
+
+static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
+{
+    struct rp_replay *r = v->trial->r;
+    int rc;
+
+    rp_replay_step(r, r->kernel == &r->original ? (char)(RP_STEP_VARY + v->now) : RP_STEP_OTHER);
+    rc = rp_replay_run(r, ret_us, err);
+    if (rc == 0)
+        rp_replay_step(r, RP_STEP_REST);
+    return rc < 0 ? rp_wrap(err, "%s", rp_variation_how_other(v->now)) : 0;
+}
+
+static bool is_grid(enum rp_variation variation)
+{
+    return variation >= RP_VARY_HALF_GRID && variation <= RP_VARY_ONE_GROUP;
+}
+
+static bool is_order(enum rp_variation variation)
+{
+    return variation == RP_VARY_REVERSED || variation == RP_VARY_SHUFFLED;
+}
+
+static uint64_t change_arguments(const struct rp_variation_runs *v, uint8_t *kernarg)
+{
+    return rp_scalars_change(&v->trial->r->scalars, &v->trial->addresses,
+                             (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+}
+
+/* Arguments in their copy. */
+static void change_launch(struct rp_variation_runs *v)
+{
+    enum { SEED = 1 };
+    struct rp_replay *r = v->trial->r;
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+
+    if (is_order(v->now)) {
+        rp_replay_set_wave_order(v->now == RP_VARY_REVERSED ? RP_DEVICE_REVERSED : SEED);
+        v->changed = rp_grid_groups(d->grid, d->workgroup);
+    }
+
+    if (v->backwards)
+        rp_replay_set_wave_order(RP_DEVICE_REVERSED);
+    if (rp_variation_is_of_arguments(v->now))
+        v->changed = change_arguments(v, r->kernarg_kept);
+    if (!is_grid(v->now))
+        return;
+    rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
+    r->grid = v->grid;
+    v->changed = rp_grid_groups(d->grid, d->workgroup) - rp_grid_groups(v->grid, d->workgroup);
+}
+
+static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
+{
+    struct rp_replay *r = v->trial->r;
+    rp_autofree uint8_t *kept = malloc(r->kernarg_bytes);
+    int rc = kept ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    v->changed = 0;
+    if (rc == 0)
+        rc = rp_replay_fill(r, vary_page, v, err);
+    if (rc < 0 || (v->changed == 0 && rp_variation_is_in_memory(v->now)))
+        return rc;
+    memcpy(kept, r->kernarg_kept, r->kernarg_bytes);
+    change_launch(v);
+    rc = rp_replay_empty_caches(r, err);
+    if (rc == 0)
+        rc = run_kernel(v, ret_us, err);
+    memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
+    r->grid = NULL;
+    if (is_order(v->now) || v->backwards)
+        rp_replay_set_wave_order(RP_DEVICE_FORWARD);
+    return rc;
+}
+
+/* --- judging ------------------------------------------------------------------------------- */
+
+struct judge {
+    struct rp_variation_runs *v;
+    struct rp_replay_outcome outcome;
+};
+
+static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct judge *judge = data;
+    struct rp_replay_outcome *o = &judge->outcome;
+    struct rp_variation_runs *v = judge->v;
+    const struct rp_variation_page *kept = find(v, m, page);
+    const struct rp_write_page *w = rp_write_set_find(&v->trial->set, index_of(v, m), page);
+    uint64_t written[RP_PAGE_MASKS] = {0}, different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
+    uint8_t before[RP_PAGE_BYTES];
+    int rc = page_before(v, m, page, before, err);
+
+    if (rc < 0)
+        return rc;
+    expected = kept ? kept->contents : before;
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    rp_mismatch_note(&o->off, contents, expected, RP_PAGE_BYTES);
+    rp_compare_words(&exact, before, expected, RP_PAGE_BYTES, written);
+    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
+    rp_trial_compare(v->trial, m, page, contents, expected, bad);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
+        const uint64_t may = written[i] | (w ? w->written[i] : 0);
+        const int wrong = __builtin_popcountll(may & bad[i]);
+        const int outside = __builtin_popcountll(~may & different[i]);
+
+        o->wrong_bytes += 4 * (uint64_t)wrong;
+        o->outside_bytes += 4 * (uint64_t)outside;
+    }
+    return 0;
+}
+
+static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_outcome *ret,
+                 struct rp_err *err)
+{
+    struct judge judge = {.v = v};
+    int rc = run(v, ret_us, err);
+
+    if (rc == 0)
+        rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
+    judge.outcome.outside_bytes += rp_redzone_take(v->trial->r).bytes;
+    judge.outcome.variation = v->now;
+    judge.outcome.verdict.different_bytes = judge.outcome.wrong_bytes + judge.outcome.outside_bytes;
+    if (rc == 0)
+        *ret = judge.outcome;
+    return rc;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+bool rp_variation_tried(const struct rp_variation_runs *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (!v->of[i].reason)
+            return true;
+    return false;
+}
+
+bool rp_variation_tried_values(const struct rp_variation_runs *v)
+{
+    bool open = v->reason != NULL;
+
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++) {
+        if (!rp_variation_is_in_memory((enum rp_variation)i))
+            continue;
+        if (!v->of[i].reason)
+            return true;
+        open = open || v->of[i].open;
+    }
+    /* By one argument that is another one, a kernel that knows captured memory is not found out. */
+    return !open && !v->of[RP_VARY_ARGUMENTS].reason;
+}
+
+const char *rp_variation_reason(const struct rp_variation_runs *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (v->of[i].open && rp_variation_is_in_memory((enum rp_variation)i))
+            return v->of[i].reason;
+    return v->reason ? v->reason : v->of[0].reason;
+}
+
+static bool is_one_wave(const struct rp_snapshot_dispatch *d)
+{
+    enum { LANES = 64 }; /* of all GPUs that can be had as software */
+    const uint64_t items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
+
+    return rp_grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
+}
+
+static const char does_not_end[] = "the captured kernel does not end with them";
+
+/* More than their last bits. */
+static bool is_of_integers(enum rp_variation variation)
+{
+    return variation == RP_VARY_LARGE || variation == RP_VARY_NEGATIVES ||
+           variation == RP_VARY_BYTES;
+}
+
+/* What is known before anything runs. */
+static const char *hindrance(struct rp_variation_runs *v)
+{
+    if (v->rule.none)
+        return "it was not asked for";
+    if (is_grid(v->now)) {
+        const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
+        const char *why = rp_grid_fewer(d->grid, d->workgroup,
+                                        (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+
+        if (why)
+            return why;
+    }
+    if (is_order(v->now) && is_one_wave(&v->trial->r->facts->dispatch))
+        return "the captured dispatch has one wavefront only";
+    if (is_order(v->now) && !rp_replay_set_wave_order(RP_DEVICE_FORWARD))
+        return "only the software device can be told an order";
+    if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_MIXED) && v->asked_words)
+        return "integers are asked for";
+    if (v->now == RP_VARY_INTEGERS && v->asked_words)
+        return "it is what was asked for as numbers";
+    /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
+    if ((v->now == RP_VARY_SIGNS || is_of_integers(v->now) || rp_variation_is_of_zeros(v->now) ||
+         v->now == RP_VARY_ARGUMENT_SIGNS) &&
+        v->trial->rule.type != RP_EXACT)
+        return "results need not be exact, and what they may be off by is known for the captured "
+               "inputs only";
+    if (v->trial->not_varied >> v->now & 1 ||
+        ((v->now == RP_VARY_INTEGERS || is_of_integers(v->now)) &&
+         v->trial->left_out >> RP_FLIP_HALF & 1) ||
+        (is_of_integers(v->now) && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
+        (v->now == RP_VARY_ORDER && v->trial->left_out >> RP_FLIP_ORDER & 1))
+        return does_not_end;
+    return NULL;
+}
+
+/* The captured kernel, whose memory is kept. */
+static int run_first(struct rp_variation_runs *v, struct rp_err *err)
+{
+    double us;
+    int rc;
+
+    v->count = 0;
+    v->of[v->now].telling_bytes = 0;
+    rc = run(v, &us, err);
+    v->broke = rc < 0 && err->code == RP_VERDICT;
+    v->of[v->now].changed = v->changed;
+    return rc == 0 && v->changed ? rp_replay_look_at(v->trial->r, note_page, v, err) : rc;
+}
+
+/* Whether it gives another result than what is kept. */
+static int run_again(struct rp_variation_runs *v, bool backwards, bool *ret_differs,
+                     struct rp_err *err)
+{
+    struct rp_replay_outcome again = {0};
+    double us;
+    int rc;
+
+    v->backwards = backwards;
+    rc = check(v, &us, &again, err);
+    v->backwards = false;
+    *ret_differs = again.verdict.different_bytes > 0;
+    return rc;
+}
+
+/* With the captured inputs: then it is no fault of others that the result depends on the order. */
+static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_err *err)
+{
+    const enum rp_variation now = v->now;
+    const struct rp_variation_result kept = v->of[RP_VARY_REVERSED];
+    int rc;
+
+    v->now = RP_VARY_REVERSED;
+    rc = run_first(v, err);
+    *ret = v->of[v->now].telling_bytes > 0;
+    v->of[v->now] = kept;
+    v->now = now;
+    return rc < 0 ? rc : run_first(v, err);
+}
+
+/*
+ * Where wavefronts go backwards if that can be had, as other inputs may let two write one word (a
+ * smaller width of rows): which of them is the last may be another one in a candidate that is
+ * right, and with as many threads of the host even from one run to the next.
+ */
+static int repeat(struct rp_variation_runs *v, struct rp_err *err)
+{
+    const bool backwards = !is_order(v->now) && rp_replay_set_wave_order(RP_DEVICE_FORWARD);
+    bool differs, depends = true;
+    int rc = run_again(v, backwards, &differs, err);
+
+    if (rc < 0 || !differs)
+        return rc;
+    if (backwards) {
+        rc = depends_on_order(v, &depends, err);
+        if (rc == 0)
+            rc = run_again(v, false, &differs, err);
+    }
+    if (rc == 0 && differs)
+        v->of[v->now].reason = "the captured kernel does not give the same result twice then";
+    else if (rc == 0 && !depends)
+        v->of[v->now].reason = "what the captured kernel gives depends on the order of its "
+                               "wavefronts then";
+    v->of[v->now].open = v->of[v->now].open || differs;
+    return rc;
+}
+
+/* The captured kernel, twice. */
+static int prepare(struct rp_variation_runs *v, struct rp_err *err)
+{
+    const char **reason = &v->of[v->now].reason;
+    int rc;
+
+    v->rule.signs =
+        v->now == RP_VARY_SIGNS || (v->now == RP_VARY_MIXED && v->trial->rule.type == RP_EXACT);
+    v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
+    *reason = hindrance(v);
+    v->of[v->now].open = *reason == does_not_end;
+    if (*reason)
+        return 0;
+    v->trial->r->kernel = &v->trial->r->original;
+    rc = run_first(v, err);
+    if (rc == 0 && v->changed == 0)
+        *reason = rp_variation_nothing_to_change(v);
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 &&
+        rp_variation_is_of_values(v->now))
+        *reason = rp_variation_same_result(v);
+    if (rc == 0 && !*reason && v->count == 0 && !rp_variation_is_of_values(v->now))
+        *reason = "the captured kernel changes no memory then, but for variables perhaps";
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes && is_order(v->now))
+        *reason = "the captured kernel itself gives another result then";
+    return rc == 0 && !*reason ? repeat(v, err) : rc;
+}
+
+static int check_candidate(struct rp_variation_runs *v, size_t which, double *ret_us,
+                           struct rp_replay_outcome *ret, struct rp_err *err)
+{
+    struct rp_replay *r = v->trial->r;
+    struct rp_replay_outcome outcome;
+    int rc;
+
+    r->kernel = &r->candidates[which];
+    rc = check(v, ret_us, &outcome, err);
+    if (rc == 0 && !ret->verdict.different_bytes)
+        *ret = outcome;
+    return rc;
+}
+
+static int check_candidates(struct rp_variation_runs *v, size_t count,
+                            struct rp_replay_outcome *const *ret, size_t *ret_who,
+                            struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        *ret_who = i;
+        rc = check_candidate(v, i, &v->of[v->now].us[i], ret[i], err);
+    }
+    return rc;
+}
+
+static void release(struct rp_variation_runs *v, const struct rp_replay_kernel *kernel)
+{
+    free(v->pages);
+    v->pages = NULL;
+    v->count = v->capacity = 0;
+    v->trial->r->kernel = kernel;
+}
+
+int rp_variation_run(struct rp_variation_runs *v, size_t count,
+                     struct rp_replay_outcome *const *ret, size_t *ret_who, struct rp_err *err)
+{
+    const struct rp_replay_kernel *kernel = v->trial->r->kernel;
+    int rc = v->reason ? 0 : rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
+
+    v->asked_words = rc == 0 && v->rule.words;
+    for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !v->reason; i++) {
+        v->now = (enum rp_variation)i;
+        *ret_who = count;
+        rc = prepare(v, err);
+        if (rc == 0 && !v->of[i].reason)
+            rc = check_candidates(v, count, ret, ret_who, err);
+    }
+    release(v, kernel);
+    return rc;
+}
+
+int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, size_t count,
+                      struct rp_variation_block *ret_blocks,
+                      struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
+                      struct rp_err *err)
+{
+    enum { RUNS = RP_REPLAY_CANDIDATES * RP_VARIATION_RUNS };
+    static const unsigned which[RUNS] = {0, 0, 1, 1, 1, 1, 0, 0};
+    static const unsigned nth[RUNS] = {0, 1, 0, 1, 2, 3, 2, 3};
+    const struct rp_replay_kernel *kernel = v->trial->r->kernel;
+    int rc;
+
+    v->now = variation;
+    *ret_who = RP_REPLAY_CANDIDATES;
+    rc = prepare(v, err);
+    for (size_t i = 0; i < RUNS * count && rc == 0 && !v->of[variation].reason; i++) {
+        *ret_who = which[i % RUNS];
+        v->trial->r->kernel = &v->trial->r->candidates[*ret_who];
+        rc = rp_replay_reset_loaded(v->trial->r, err); /* nothing is kept for the next run */
+        if (rc == 0)
+            rc = check_candidate(v, *ret_who, &ret_blocks[i / RUNS].us[*ret_who][nth[i % RUNS]],
+                                 ret[*ret_who], err);
+    }
+    release(v, kernel);
+    return rc;
+}

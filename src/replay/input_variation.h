@@ -1,0 +1,88 @@
+/**
+ * @file input_variation.h
+ * @brief Does another kernel give what the captured one gives, from inputs that are not the
+ * captured ones? One that has the captured answer in itself does not.
+ */
+#ifndef RP_REPLAY_INPUT_VARIATION_H
+#define RP_REPLAY_INPUT_VARIATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/page_changes.h"
+#include "replay/replay.h"
+#include "replay/replay_trial.h"
+
+struct rp_variation_runs;
+
+/** A page that the captured kernel has changed. */
+struct rp_variation_page {
+    size_t region;
+    uint64_t page;
+    uint8_t contents[RP_PAGE_BYTES];
+};
+
+struct rp_variation_result {
+    uint64_t changed;       /**< numbers, values of 4 bytes, arguments */
+    uint64_t telling_bytes; /**< of results: other ones than in the capture */
+    const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
+    bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
+    double us[RP_REPLAY_CANDIDATES]; /**< what candidates took */
+};
+
+struct rp_variation_runs {
+    struct rp_replay_trial *trial;
+    const char *inputs; /**< see page_changes.h */
+    const char *reason; /**< why none is tried; NULL: some may be */
+    struct rp_variation_result of[RP_VARIATIONS];
+    bool broke; /**< the captured kernel does not end with such inputs */
+    /* Of the present one. */
+    enum rp_variation now;
+    bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
+    struct rp_inputs_rule rule;
+    bool asked_words;                /**< by .inputs */
+    struct rp_variation_page *pages; /**< in rising order */
+    size_t count, capacity;
+    uint64_t changed;
+    uint32_t grid[3];
+};
+
+/**
+ * For each variation: the captured kernel, twice, and then candidates, which must give the same.
+ * Zero-initialise with .trial (prepared) and .inputs set.
+ * @param ret      for each candidate: of the first variation in which it is wrong, or the last
+ * @param ret_who  on failure: which candidate ran, or count: the captured kernel
+ */
+int rp_variation_run(struct rp_variation_runs *v, size_t count,
+                     struct rp_replay_outcome *const *ret, size_t *ret_who, struct rp_err *err);
+
+enum { RP_VARIATION_RUNS = 4 }; /* of each candidate in a block */
+
+/** Runs of both candidates by turns, ABBA with two runs for each letter. */
+struct rp_variation_block {
+    double us[RP_REPLAY_CANDIDATES][RP_VARIATION_RUNS];
+};
+
+/**
+ * With the inputs of a variation that was tried. All runs are checked as in rp_variation_run. The
+ * captured kernel runs twice again before them: if it differs now, there is a reason why not.
+ * @param ret_blocks  of these, @p count
+ * @param ret         of the first wrong run of each candidate, or the last
+ */
+int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, size_t count,
+                      struct rp_variation_block *ret_blocks,
+                      struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
+                      struct rp_err *err);
+
+/** Whether any was tried. */
+bool rp_variation_tried(const struct rp_variation_runs *v);
+/** Any with other values in memory; or other arguments, if the kernel gives the same whatever
+ * memory holds. */
+bool rp_variation_tried_values(const struct rp_variation_runs *v);
+/** Why not. */
+const char *rp_variation_reason(const struct rp_variation_runs *v);
+
+/* Why a kind of other inputs tells nothing, in words. */
+
+#endif

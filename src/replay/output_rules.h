@@ -1,0 +1,96 @@
+/**
+ * @file output_rules.h
+ * @brief When two pages hold the same result: byte for byte, or as numbers within a tolerance.
+ */
+#ifndef RP_REPLAY_OUTPUT_RULES_H
+#define RP_REPLAY_OUTPUT_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/capture_pages.h"
+
+struct rp_err;
+
+enum rp_number_type { RP_EXACT = 0, RP_F32, RP_F16, RP_BF16, RP_F64 };
+
+/** All are of IEEE's form. */
+struct rp_number_shape {
+    unsigned bytes, exponent_bits, fraction_bits;
+};
+
+struct rp_number_shape rp_number_shape(enum rp_number_type type);
+double rp_number_value(enum rp_number_type type, uint64_t bits);
+/** Not 0, and smaller than the least number with all of its bits. */
+bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits);
+/** Between representable numbers; those of both zeros are the same. */
+uint64_t rp_number_ulp_distance(enum rp_number_type type, uint64_t a, uint64_t b);
+
+/** A number is right that satisfies one of them. */
+struct rp_compare_rule {
+    enum rp_number_type type;
+    double abs, rel; /**< |got - expected| <= abs + rel * |expected| */
+    uint64_t ulp;    /**< so many representable numbers away */
+    bool normal;     /**< denormal numbers are exact: small integers look like these */
+};
+
+/**
+ * "exact", or a type and tolerances: "f32,rel=1e-5", "bf16,ulp=1,normal". No tolerance: equal
+ * numbers (so that only the sign of a zero and the bits of a NaN may differ).
+ * @return 0 or RP_USAGE
+ */
+int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);
+
+/** As rp_compare_rule_parse takes it, with three digits. @return length, as snprintf */
+int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t room);
+
+/**
+ * Numbers are NaN where NaN is expected and only there; infinite ones are equal.
+ * @param bytes    a multiple of 4; got and expected begin at the same offset of a region, a
+ *                 multiple of 8
+ * @param ret_bad  a bit for each word of 4 bytes that has a part in a number that is not right
+ */
+void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
+                      const uint8_t *expected, size_t bytes, uint64_t *ret_bad);
+
+/* How far a wrong result is off, if it is one of numbers: a hint at a tolerance. */
+
+/** Zero-initialise. */
+struct rp_mismatch {
+    uint64_t words; /**< of 4 bytes that differ */
+    bool odd;       /**< one of them is the upper half of 8 bytes */
+    bool far[2];    /**< as fp32, fp64: further than that, or no numbers */
+    uint64_t steps[2];
+};
+
+/** Notes what differs. @param bytes  a multiple of 8 */
+void rp_mismatch_note(struct rp_mismatch *off, const uint8_t *got, const uint8_t *expected,
+                      size_t bytes);
+
+/** @return whether all that differs is near, as numbers of *ret_type, and how many steps at most */
+bool rp_mismatch_is_rounding(const struct rp_mismatch *off, enum rp_number_type *ret_type,
+                             uint64_t *ret_steps);
+
+/* Which words of memory the captured kernel writes, and what they hold before another kernel
+ * runs: something that is not the right answer.
+ *
+ * What differs between the two states of a capture was written. What was written with the value
+ * that it had already (a result that an earlier launch has left) is found by running the captured
+ * kernel from memory in which words have bits flipped: what does not come back as it was put there
+ * was written. Which bits, the place in memory decides: a kernel that copies, or doubles, would
+ * hand on a bit that is flipped everywhere, and its result would be what was put there. A sort of
+ * what is sorted gives such back as it is, so words are exchanged as well. Words that the captured
+ * kernel gets right from any start are then poisoned before each run of the other kernel; those
+ * that it reads as well (updated in place) keep their state before the dispatch. A word that is
+ * written, not poisoned, and right before the dispatch already is blind: it tells nothing.
+ */
+
+enum { RP_PAGE_WORDS = RP_PAGE_BYTES / 4, RP_PAGE_MASKS = RP_PAGE_WORDS / 64 };
+
+static inline bool rp_word_in(const uint64_t *mask, size_t word)
+{
+    return mask[word / 64] >> (word % 64) & 1;
+}
+
+#endif

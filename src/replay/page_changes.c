@@ -1,0 +1,795 @@
+#include "replay/page_changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "replay/output_rules.h"
+#include "replay/replay.h"
+
+/* Where two ranges meet, either will do. */
+static int by_range(const void *key, const void *element)
+{
+    const uint64_t value = *(const uint64_t *)key;
+    const struct rp_replay_range *range = element;
+
+    return value < range->base ? -1 : value - range->base > range->bytes;
+}
+
+/* Most values are far from all: known without a search. */
+struct span {
+    uint64_t base, bytes;
+};
+
+static struct span span_of(const struct rp_addresses *a)
+{
+    const struct rp_replay_range *last = &a->ranges[a->count - 1];
+
+    return (struct span){a->ranges[0].base, last->base + last->bytes - a->ranges[0].base};
+}
+
+static bool is_in_range(const struct rp_addresses *a, uint64_t value)
+{
+    return bsearch(&value, a->ranges, a->count, sizeof *a->ranges, by_range) != NULL;
+}
+
+bool rp_addresses_have(const struct rp_addresses *a, uint64_t value)
+{
+    const struct span span = a->count ? span_of(a) : (struct span){0};
+
+    return a->count && value - span.base <= span.bytes && is_in_range(a, value);
+}
+
+/** Any of its values of 8 bytes. */
+static bool rp_addresses_are_in(const struct rp_addresses *a, const uint8_t *page, size_t bytes)
+{
+    const struct span span = a->count ? span_of(a) : (struct span){0};
+
+    for (size_t at = 0; a->count && at + 8 <= bytes; at += 8) {
+        uint64_t value;
+
+        memcpy(&value, page + at, sizeof value);
+        if (value - span.base <= span.bytes && is_in_range(a, value))
+            return true;
+    }
+    return false;
+}
+
+/* No address and no likely index. The first is a NaN as fp16, bf16, fp32 and fp64, the others are
+ * far from 0 as any of these. */
+static const uint8_t poisons[RP_POISON_KINDS][4] = {
+    [RP_POISON_NAN] = {0xfd, 0xff, 0xfd, 0xff},
+    [RP_POISON_HIGH] = {0x7b, 0x7b, 0x7b, 0x7b},
+    [RP_POISON_LOW] = {0xfb, 0xfb, 0xfb, 0xfb},
+};
+
+enum { LINE_BYTES = 64 };
+
+static const struct way {
+    unsigned of_8; /* words have bits flipped */
+    uint32_t seed;
+} ways[RP_FLIPS] = {
+    [RP_FLIP_EACH] = {.of_8 = 8, .seed = 0x243f6a88},
+    [RP_FLIP_HALF] = {.of_8 = 4, .seed = 0x85a308d3},
+    [RP_FLIP_FEW] = {.of_8 = 1, .seed = 0x13198a2e},
+    [RP_FLIP_NUMBERS] = {.of_8 = 4, .seed = 0x03707344},
+    [RP_FLIP_ORDER] = {.seed = 0xa4093822},
+    [RP_FLIP_BYTES] = {.seed = 0x299f31d0},
+};
+
+static int by_page(const void *a, const void *b)
+{
+    const struct rp_write_page *x = a, *y = b;
+
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return (x->page > y->page) - (x->page < y->page);
+}
+
+struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
+                                        uint64_t page)
+{
+    const struct rp_write_page wanted = {.region = region, .page = page};
+
+    return set->sorted ? bsearch(&wanted, set->pages, set->sorted, sizeof wanted, by_page) : NULL;
+}
+
+int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page, struct rp_err *err)
+{
+    struct rp_write_page *known = rp_write_set_find(set, page->region, page->page);
+
+    for (size_t i = 0; known && i < RP_PAGE_MASKS; i++)
+        known->written[i] |= page->written[i];
+    if (known)
+        return 0;
+    if (set->count == set->capacity) {
+        const size_t capacity = set->capacity ? 2 * set->capacity : 64;
+        struct rp_write_page *pages = realloc(set->pages, capacity * sizeof *pages);
+
+        if (!pages)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        set->pages = pages;
+        set->capacity = capacity;
+    }
+    set->pages[set->count++] = *page;
+    return 0;
+}
+
+void rp_write_set_sort(struct rp_write_set *set)
+{
+    if (set->sorted < set->count)
+        qsort(set->pages, set->count, sizeof *set->pages, by_page);
+    set->sorted = set->count;
+}
+
+void rp_write_set_free(struct rp_write_set *set)
+{
+    free(set->pages);
+    *set = (struct rp_write_set){0};
+}
+
+bool rp_is_zero_page(const uint8_t *page)
+{
+    static const uint8_t zeros[RP_PAGE_BYTES];
+
+    return memcmp(page, zeros, sizeof zeros) == 0;
+}
+
+static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, page + at, bytes - at < 8 ? bytes - at : 8);
+    return value;
+}
+
+/* Or the null pointer. Only in a page where there are any. */
+static bool may_be_address(const struct rp_addresses *addresses, uint64_t pair)
+{
+    return pair == 0 || rp_addresses_have(addresses, pair);
+}
+
+/* Of either sign: as fp32 they would be denormal numbers and NaNs. */
+static bool is_small_integer(uint32_t word)
+{
+    const uint32_t exponent = word >> 23 & 0xff;
+
+    return exponent == 0 || exponent == 0xff;
+}
+
+/* As numbers of fp16, bf16, fp32 and fp64. */
+static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
+{
+    return is_small_integer(word) ? 0 : 0x00100010u << one_of_3;
+}
+
+/* Which bits of a word. @param lot  of its place: 8 bits */
+static uint32_t bits_of(enum rp_flip way, uint32_t lot, uint32_t word)
+{
+    const uint32_t one_of_3 = (lot >> 3) * 3 / 32;
+
+    if ((lot & 7) >= ways[way].of_8)
+        return 0;
+    return way == RP_FLIP_NUMBERS ? number_bits(word, one_of_3) : 1 + one_of_3;
+}
+
+/* For 8 words in a row (splitmix64). */
+static uint64_t lots_of(uint64_t place, uint32_t seed)
+{
+    place = (place ^ (uint64_t)seed << 32) + 0x9e3779b97f4a7c15;
+    place = (place ^ place >> 30) * 0xbf58476d1ce4e5b9;
+    place = (place ^ place >> 27) * 0x94d049bb133111eb;
+    return place ^ place >> 31;
+}
+
+static void flip_word(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
+{
+    uint32_t word = 0;
+
+    memcpy(&word, at, bytes);
+    word ^= bits_of(way, lots & 0xff, word);
+    memcpy(at, &word, bytes);
+}
+
+/* As bits_of says, of 8 words at once: all memory is changed so. */
+static void flip_each(uint64_t lots, uint8_t *at)
+{
+    uint32_t words[8];
+
+    memcpy(words, at, sizeof words);
+    for (unsigned i = 0; i < 8; i++)
+        words[i] ^= 1 + ((uint32_t)(lots >> (8 * i + 3)) & 31) * 3 / 32;
+    memcpy(at, words, sizeof words);
+}
+
+/* 32 bytes or the rest of a page. */
+static void flip_words(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
+{
+    if (way == RP_FLIP_EACH && bytes == 32) {
+        flip_each(lots, at);
+        return;
+    }
+    for (; bytes >= 4; at += 4, bytes -= 4, lots >>= 8)
+        flip_word(way, lots, at, 4);
+    if (bytes)
+        flip_word(way, lots, at, bytes);
+}
+
+/* Lines of a page begin with another one. */
+static void rotate(uint64_t lot, uint8_t *page, size_t bytes)
+{
+    const size_t lines = bytes / LINE_BYTES;
+    uint8_t old[RP_PAGE_BYTES];
+    size_t first;
+
+    if (lines < 2)
+        return;
+    first = (1 + lot % (lines - 1)) * LINE_BYTES;
+    memcpy(old, page, lines * LINE_BYTES);
+    memcpy(page, old + first, lines * LINE_BYTES - first);
+    memcpy(page + lines * LINE_BYTES - first, old, first);
+}
+
+/* @param addresses  NULL: there are none in the page
+ *
+ * Numbers of 8 bytes stay whole, and structures of 16 to 64 bytes where no halves change places.
+ * What was sorted, and a copy of other memory, is so no longer. Among addresses (or what is one by
+ * chance) fewer move. */
+static void change_order(const struct rp_addresses *addresses, uint64_t place, uint8_t *page,
+                         size_t bytes)
+{
+    const uint32_t seed = ways[RP_FLIP_ORDER].seed;
+
+    for (size_t at = 0; at + 16 <= bytes; at += 16) {
+        const uint64_t pair[2] = {word_pair(page, at, bytes), word_pair(page, at + 8, bytes)};
+        const bool stays =
+            addresses && (may_be_address(addresses, pair[0]) || may_be_address(addresses, pair[1]));
+
+        if (stays || !(lots_of((place + at) / 4, seed) >> 63))
+            continue;
+        memcpy(page + at, &pair[1], 8);
+        memcpy(page + at + 8, &pair[0], 8);
+    }
+    if (!addresses)
+        rotate(lots_of(place / 4 + 1, seed), page, bytes);
+}
+
+static bool has_small_integers_only(const uint8_t *page, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4) {
+        uint32_t word = 0;
+
+        memcpy(&word, page + at, bytes - at < 4 ? bytes - at : 4);
+        if (!is_small_integer(word))
+            return false;
+    }
+    return true;
+}
+
+static void flip_bytes(uint64_t place, uint8_t *page, size_t bytes)
+{
+    if (has_small_integers_only(page, bytes)) /* indices would lead anywhere */
+        return;
+    for (size_t at = 0; at < bytes; at++) {
+        const uint64_t lots = lots_of((place + at) / 4, ways[RP_FLIP_BYTES].seed);
+
+        page[at] ^= (uint8_t)(1u << (lots >> 3 * (at % 4) & 7));
+    }
+}
+
+static void flip_bits(enum rp_flip way, const struct rp_addresses *addresses, uint64_t place,
+                      uint8_t *page, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 32) {
+        const size_t here = bytes - at < 32 ? bytes - at : 32;
+        const uint64_t lots = lots_of((place + at) / 4, ways[way].seed);
+
+        if (!addresses) {
+            flip_words(way, lots, page + at, here);
+            continue;
+        }
+        for (size_t i = 0; i < here; i += 8) {
+            const uint64_t pair = word_pair(page, at + i, bytes);
+
+            if (!may_be_address(addresses, pair))
+                flip_words(way, lots >> 8 * (i / 4), page + at + i, here - i < 8 ? here - i : 8);
+        }
+    }
+}
+
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
+                       const struct rp_addresses *addresses)
+{
+    if (!rp_addresses_are_in(addresses, page, bytes))
+        addresses = NULL;
+    if (way == RP_FLIP_ORDER)
+        change_order(addresses, place, page, bytes);
+    else if (way != RP_FLIP_BYTES)
+        flip_bits(way, addresses, place, page, bytes);
+    else if (!addresses)
+        flip_bytes(place, page, bytes);
+}
+
+void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes, uint64_t *written)
+{
+    if (memcmp(before, after, bytes) == 0)
+        return;
+    for (size_t at = 0; at < bytes; at += 4)
+        if (memcmp(before + at, after + at, bytes - at < 4 ? bytes - at : 4) != 0)
+            written[at / 256] |= (uint64_t)1 << (at / 4 % 64);
+}
+
+/* The result of the next word but a few, or this one's own with another bit of its upper half. */
+static void like_results(const struct rp_compare_rule *rule, const uint8_t *after, size_t bytes,
+                         uint8_t *ret)
+{
+    enum { FURTHER = 5 };
+    const size_t words = bytes / 4;
+    uint64_t wrong[RP_PAGE_MASKS] = {0};
+
+    for (size_t i = 0; i < words; i++)
+        memcpy(ret + 4 * i, after + 4 * ((i + FURTHER) % words), 4);
+    rp_compare_words(rule, ret, after, 4 * words, wrong);
+    for (size_t i = 0; i < words; i++) {
+        if (rp_word_in(wrong, i))
+            continue;
+        memcpy(ret + 4 * i, after + 4 * i, 4);
+        ret[4 * i + 2] ^= 0x20;
+    }
+}
+
+void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
+                         const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page)
+{
+    const uint8_t *const other = poisons[kind == RP_POISON_HIGH ? RP_POISON_LOW : RP_POISON_HIGH];
+    uint64_t wrong[RP_PAGE_MASKS];
+    uint8_t poison[RP_PAGE_BYTES];
+
+    if (kind == RP_POISON_NONE)
+        return;
+    for (size_t at = 0; at < RP_PAGE_BYTES && kind != RP_POISON_LIKE; at += 4)
+        memcpy(poison + at, poisons[kind], 4);
+    if (kind == RP_POISON_LIKE)
+        like_results(rule, after, bytes, poison);
+    rp_compare_words(rule, poison, after, bytes / 4 * 4, wrong);
+    for (size_t at = 0; at + 4 <= bytes; at += 4)
+        if (rp_word_in(mask, at / 4))
+            memcpy(page + at, rp_word_in(wrong, at / 4) ? poison + at : other, 4);
+}
+
+enum {
+    LEAST_NUMBERS = 16, /* that random words all pass for numbers has then a chance of 2^-16 */
+    EXPONENTS = 64,     /* from 2^-64 to 2^64; as integers these are at least 536870912 */
+};
+
+static const struct {
+    const char *word, *how, *how_other, *units;
+} variations[] = {
+#define RP_VARIATION(id, word, how, than, units) {word, how, how than, units},
+#include "replay/variations.def"
+#undef RP_VARIATION
+};
+
+const char *rp_variation_how(enum rp_variation variation)
+{
+    return variations[variation].how;
+}
+
+const char *rp_variation_how_other(enum rp_variation variation)
+{
+    return variations[variation].how_other;
+}
+
+const char *rp_variation_word(enum rp_variation variation)
+{
+    return variations[variation].word;
+}
+
+const char *rp_variation_units(enum rp_variation variation)
+{
+    return variations[variation].units;
+}
+
+bool rp_variation_is_in_memory(enum rp_variation variation)
+{
+    return variation < RP_VARY_ARGUMENTS;
+}
+
+bool rp_variation_is_of_values(enum rp_variation variation)
+{
+    return variation < RP_VARY_HALF_GRID;
+}
+
+bool rp_variation_is_of_zeros(enum rp_variation variation)
+{
+    return variation == RP_VARY_ZEROS || variation == RP_VARY_ZERO_INTEGERS;
+}
+
+bool rp_variation_is_of_arguments(enum rp_variation variation)
+{
+    return variation >= RP_VARY_ARGUMENTS && variation < RP_VARY_HALF_GRID;
+}
+
+/* --- rules --------------------------------------------------------------------------------- */
+
+static void add_type(struct rp_inputs_rule *rule, enum rp_number_type type)
+{
+    for (unsigned i = 0; i < rule->type_count; i++)
+        if (rule->types[i] == type)
+            return;
+    rule->types[rule->type_count++] = type;
+}
+
+int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inputs_rule *ret,
+                    struct rp_err *err)
+{
+    struct rp_inputs_rule rule = {.none = strcmp(text, "none") == 0,
+                                  .words = strcmp(text, "i32") == 0};
+    struct rp_compare_rule type;
+
+    if (strcmp(text, "auto") == 0) {
+        if (output != RP_EXACT)
+            add_type(&rule, output);
+        add_type(&rule, RP_F32);
+        add_type(&rule, RP_F64);
+    } else if (!rule.none && !rule.words) {
+        if (strchr(text, ',') || rp_compare_rule_parse(text, &type, NULL) < 0 ||
+            type.type == RP_EXACT)
+            return rp_fail(err, RP_USAGE, "--inputs %s: use auto, none, f32, f16, bf16, f64 or i32",
+                           text);
+        add_type(&rule, type.type);
+        rule.vouched = true;
+    }
+    *ret = rule;
+    return 0;
+}
+
+/* --- pages --------------------------------------------------------------------------------- */
+
+static uint64_t load(const uint8_t *at, unsigned bytes)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, at, bytes); /* little endian, as the GPU */
+    return bits;
+}
+
+enum what { NO_NUMBER, NEUTRAL, NUMBER };
+
+/* Infinities and the NaN that is computed with are numbers that stay. */
+static enum what look(struct rp_number_shape shape, uint64_t bits)
+{
+    const uint64_t size = bits & (((uint64_t)1 << (shape.bytes * 8 - 1)) - 1);
+    const uint64_t infinite = (((uint64_t)1 << shape.exponent_bits) - 1) << shape.fraction_bits;
+    const int bias = (1 << (shape.exponent_bits - 1)) - 1;
+    const int exponent = (int)(size >> shape.fraction_bits) - bias;
+
+    if (size == 0 || size == infinite || size == (infinite | infinite >> 1))
+        return NEUTRAL;
+    if (size > infinite || exponent == -bias) /* another NaN, a denormal number */
+        return NO_NUMBER;
+    return exponent >= -EXPONENTS && exponent <= EXPONENTS ? NUMBER : NO_NUMBER;
+}
+
+/* Small integers of 32 bits, as numbers of 16 bits, leave each second one 0. */
+static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
+                        const uint8_t *page, size_t bytes)
+{
+    size_t numbers = 0, second = 0;
+
+    for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
+        const uint64_t bits = load(page + at, shape.bytes);
+        const enum what what = look(shape, bits);
+
+        if (what == NO_NUMBER)
+            return false;
+        if (what == NEUTRAL)
+            continue;
+        numbers++;
+        second += at / shape.bytes % 2;
+    }
+    if (shape.bytes == 2 && second == 0)
+        return false;
+    return numbers && (rule->vouched || numbers >= LEAST_NUMBERS);
+}
+
+/* splitmix64 */
+static uint64_t hash_of(uint64_t seed)
+{
+    seed += 0x9e3779b97f4a7c15;
+    seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
+    seed = (seed ^ seed >> 27) * 0x94d049bb133111eb;
+    return seed ^ seed >> 31;
+}
+
+static bool chosen(uint64_t seed)
+{
+    return hash_of(seed) >> 63;
+}
+
+/* Most by a quarter of their power of two. One in eight is doubled or halved: the greatest and the
+ * least number are among those often enough for a kernel to be found out that is right for the
+ * captured numbers and what lies between only. */
+static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
+{
+    const uint64_t power = (uint64_t)1 << shape.fraction_bits;
+    const uint64_t other = hash & 8 ? bits + power : bits - power;
+
+    if ((hash & 7) == 0 && look(shape, other) == NUMBER)
+        return other;
+    return bits ^ power / 4;
+}
+
+/* What a kernel may have been made for not to come: half of them of the other sign, others 0, a
+ * thousand times larger or smaller. */
+static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
+{
+    const uint64_t thousand = (uint64_t)(shape.exponent_bits < 8 ? 2 : 10) << shape.fraction_bits;
+    const uint64_t sign = (uint64_t)1 << (shape.bytes * 8 - 1);
+    const uint64_t other = hash & 16 ? bits + thousand : bits - thousand;
+
+    if ((hash & 15) == 0)
+        return 0;
+    if ((hash & 15) == 1 && look(shape, other) == NUMBER && ((other ^ bits) & sign) == 0)
+        return other;
+    return bits ^ sign;
+}
+
+/* A maximum that begins at 0 is right unless all that it is taken of is negative: in each fourth
+ * page it is. */
+static bool is_negative_page(uint64_t seed)
+{
+    return hash_of(~seed) % 4 == 0;
+}
+
+static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
+                               uint64_t seed, size_t bytes, uint8_t *page)
+{
+    const bool negative = rule->signs && is_negative_page(seed);
+    const uint64_t sign = (uint64_t)1 << (shape.bytes * 8 - 1);
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
+        uint64_t bits = load(page + at, shape.bytes);
+
+        if (look(shape, bits) != NUMBER || (negative ? bits & sign : !chosen(seed + at)))
+            continue;
+        bits = negative      ? bits | sign
+               : rule->signs ? odd_number(shape, hash_of(seed + at), bits)
+                             : other_number(shape, hash_of(seed + at), bits);
+        memcpy(page + at, &bits, shape.bytes);
+        count++;
+    }
+    return count;
+}
+
+/* Not of all: what copies them would give a result that is changed as what was there is. */
+static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
+{
+    uint64_t count = 0;
+
+    for (size_t at = 0; at < bytes; at += 4) {
+        if (!chosen(seed + at))
+            continue;
+        page[at] ^= 1;
+        count++;
+    }
+    return count;
+}
+
+uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                          uint64_t seed, size_t bytes, uint8_t *page)
+{
+    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    if (rule->words)
+        return change_words(seed, bytes, page);
+    for (unsigned i = 0; i < rule->type_count; i++) {
+        const struct rp_number_shape shape = rp_number_shape(rule->types[i]);
+
+        if (all_numbers(rule, shape, page, bytes))
+            return change_numbers(rule, shape, seed, bytes, page);
+    }
+    return 0;
+}
+
+/* --- zeros --------------------------------------------------------------------------------- */
+
+static bool is_zero(const uint8_t *page, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at++)
+        if (page[at])
+            return false;
+    return true;
+}
+
+/* 0.5 to 1.75 */
+static uint64_t plain_number(struct rp_number_shape shape, uint64_t hash)
+{
+    const uint64_t bias = ((uint64_t)1 << (shape.exponent_bits - 1)) - 1;
+
+    return (bias - (hash & 1)) << shape.fraction_bits | (hash >> 1 & 3)
+                                                            << (shape.fraction_bits - 2);
+}
+
+static bool is_kept(const uint64_t *keep, size_t at, unsigned bytes)
+{
+    const size_t first = at / 4, last = (at + bytes - 1) / 4;
+
+    return (keep[first / 64] >> first % 64 & 1) || (keep[last / 64] >> last % 64 & 1);
+}
+
+static uint64_t fill_numbers(struct rp_number_shape shape, uint64_t seed, const uint64_t *keep,
+                             size_t bytes, uint8_t *page)
+{
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
+        uint64_t bits = load(page + at, shape.bytes);
+
+        if (bits || !chosen(seed + at) || is_kept(keep, at, shape.bytes))
+            continue;
+        bits = plain_number(shape, hash_of(seed + at));
+        memcpy(page + at, &bits, shape.bytes);
+        count++;
+    }
+    return count;
+}
+
+/* Only lower halves of 8 bytes: integers of that size become small ones, too. */
+static uint64_t fill_integers(uint64_t seed, const uint64_t *keep, size_t bytes, uint8_t *page)
+{
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + 4 <= bytes; at += 8) {
+        if (load(page + at, 4) || !chosen(seed + at) || is_kept(keep, at, 4))
+            continue;
+        page[at] = (uint8_t)(1 + hash_of(seed + at) % 3);
+        count++;
+    }
+    return count;
+}
+
+static const enum rp_number_type *numbers_of(const struct rp_inputs_rule *rule, const uint8_t *page,
+                                             size_t bytes)
+{
+    for (unsigned i = 0; i < rule->type_count; i++)
+        if (all_numbers(rule, rp_number_shape(rule->types[i]), page, bytes))
+            return &rule->types[i];
+    return NULL;
+}
+
+bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes)
+{
+    return numbers_of(rule, page, bytes) != NULL;
+}
+
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
+                        const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
+                        size_t bytes, uint8_t *page)
+{
+    const enum rp_number_type *type = numbers_of(rule, page, bytes);
+    const bool zeros = is_zero(page, bytes);
+
+    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    if (integers)
+        return type ? 0 : fill_integers(seed, keep, bytes, page);
+    if (!type && zeros && rule->type_count)
+        type = &rule->types[0];
+    return type ? fill_numbers(rp_number_shape(*type), seed, keep, bytes, page) : 0;
+}
+
+/* --- large and negative integers ------------------------------------------------------------ */
+
+enum { MOST_SMALL = 1 << 24 };
+
+/* As indices are, too: the captured kernel shows whether it stands others. @return whether all are
+ */
+static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
+{
+    *ret_wide = true;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+
+        if (value > MOST_SMALL || value < -MOST_SMALL)
+            return false;
+        if (at % 8 == 4 && value != (load(page + at - 4, 4) >> 31 ? -1 : 0))
+            *ret_wide = false;
+    }
+    return true;
+}
+
+uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                           uint8_t *page)
+{
+    bool wide;
+    uint64_t count = 0;
+
+    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
+        const uint32_t value = (uint32_t)load(page + at, 4);
+
+        if (value == 0 || value > MOST_SMALL || !chosen(seed + at))
+            continue;
+        page[at + (wide ? 4 : 3)] |= wide ? 3 : 0x60;
+        count++;
+    }
+    return count;
+}
+
+uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                          uint8_t *page)
+{
+    bool wide;
+    uint64_t count = 0;
+
+    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
+        const uint64_t value = -load(page + at, wide ? 8 : 4);
+
+        if (value == 0 || !chosen(seed + at))
+            continue;
+        memcpy(page + at, &value, wide ? 8 : 4);
+        count++;
+    }
+    return count;
+}
+
+/* --- bytes, and numbers among other values -------------------------------------------------- */
+
+uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
+                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                                uint8_t *page)
+{
+    uint64_t count = 0;
+
+    if (rp_inputs_are_numbers(rule, page, bytes) || rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+
+        for (size_t i = at; i < at + 4 && (value > MOST_SMALL || value < -MOST_SMALL); i++) {
+            if (!chosen(seed + i) || page[i] == 0) /* -0 is NaN as a number of 8 bits */
+                continue;
+            page[i] ^= 0x80;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool is_surely_number(uint64_t bits)
+{
+    enum { MOST = 40, BIAS = 127 };
+    const int exponent = (int)(bits >> 23 & 0xff) - BIAS;
+
+    return exponent >= -MOST && exponent <= MOST;
+}
+
+uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
+                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                               uint8_t *page)
+{
+    const struct rp_number_shape shape = rp_number_shape(RP_F32);
+    uint64_t numbers = 0, count = 0;
+
+    for (size_t at = 0; at + 4 <= bytes; at += 4)
+        numbers += is_surely_number(load(page + at, 4));
+    if (numbers < LEAST_NUMBERS || rp_inputs_are_numbers(rule, page, bytes) ||
+        rp_addresses_are_in(addresses, page, bytes))
+        return 0;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        uint64_t bits = load(page + at, 4);
+
+        if (!is_surely_number(bits) || !chosen(seed + at))
+            continue;
+        bits = rule->signs ? odd_number(shape, hash_of(seed + at), bits)
+                           : other_number(shape, hash_of(seed + at), bits);
+        memcpy(page + at, &bits, 4);
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,247 @@
+/**
+ * @file page_changes.h
+ * @brief Which words of memory the captured kernel writes, and what they hold before another kernel
+ * runs: something that is not the right answer.
+ *
+ * What differs between the two states of a capture was written. What was written with the value
+ * that it had already (a result that an earlier launch has left) is found by running the captured
+ * kernel from memory in which words have bits flipped: what does not come back as it was put there
+ * was written. Which bits, the place in memory decides: a kernel that copies, or doubles, would
+ * hand on a bit that is flipped everywhere, and its result would be what was put there. A sort of
+ * what is sorted gives such back as it is, so words are exchanged as well. Words that the captured
+ * kernel gets right from any start are then poisoned before each run of the other kernel; those
+ * that it reads as well (updated in place) keep their state before the dispatch. A word that is
+ * written, not poisoned, and right before the dispatch already is blind: it tells nothing.
+ */
+#ifndef RP_REPLAY_PAGE_CHANGES_H
+#define RP_REPLAY_PAGE_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/output_rules.h"
+#include "trace/capture_pages.h"
+
+struct rp_addresses;
+struct rp_compare_rule;
+struct rp_err;
+struct rp_replay_range;
+
+/* Which values are addresses of captured memory: these stay as they are when memory is
+ * changed.
+ *
+ * A value counts only if it lies in captured memory, and not if it lies between the first and the
+ * last of it: that can be terabytes, with pairs of small integers in it (0x00007f02'00007f01).
+ *
+ * Captured memory lies elsewhere in each capture of a program, so that such a pair can still be an
+ * address in one and not in the next. The system chooses among 2^40 bytes (HIP's memory is about as
+ * much below: from 0x7dff'00000000; what malloc has: from 0x5555'00000000): the chance of each pair
+ * with such an upper half is the captured bytes divided by 2^40, 1 in 16384 with 64 MiB. Only its
+ * page, or words of it, stay as they are then.
+ */
+
+struct rp_addresses {
+    const struct rp_replay_range *ranges; /**< by address, apart from each other */
+    size_t count;
+};
+
+/** Masks have a bit for each word of 4 bytes. */
+struct rp_write_page {
+    size_t region; /**< index in the capture */
+    uint64_t page; /**< of the region */
+    uint64_t written[RP_PAGE_MASKS];
+    uint64_t poisoned[RP_PAGE_MASKS];
+};
+
+/** Pages in rising order; zero-initialise. */
+struct rp_write_set {
+    struct rp_write_page *pages;
+    size_t count, capacity;
+    size_t sorted; /**< those behind are new */
+};
+
+/** Adds words to those that are written. New pages are not found before rp_write_set_sort. Pages
+ * that are added between two of these are different ones. */
+int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page,
+                     struct rp_err *err);
+void rp_write_set_sort(struct rp_write_set *set);
+/** NULL: nothing is written there. */
+struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
+                                        uint64_t page);
+void rp_write_set_free(struct rp_write_set *set);
+
+bool rp_is_zero_page(const uint8_t *page);
+
+/** Ways to change memory, one for each run of the captured kernel. */
+enum rp_flip {
+    RP_FLIP_EACH, /**< one or both of the two low bits of each word */
+    RP_FLIP_HALF, /**< of half of the words: flags of others stay */
+    RP_FLIP_FEW,  /**< of one in eight */
+    /** Higher bits of half of the words that are no small integers, as numbers of fp16, bf16, fp32
+     * and fp64 by an eighth or more: flags, counts and indices stay. */
+    RP_FLIP_NUMBERS,
+    /** Values of 8 bytes change places, in pages without addresses also over the page: each stays
+     * one of those that were there. */
+    RP_FLIP_ORDER,
+    /** A bit in each byte, in pages without addresses that are not of small integers alone. */
+    RP_FLIP_BYTES,
+    RP_FLIPS,
+};
+
+/**
+ * Changes words of a page, but not what may be an address of captured memory, or the null
+ * pointer among such.
+ * @param place  of the page: decides about the bits
+ * @param bytes    of it that are in the region
+ */
+void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
+                       const struct rp_addresses *addresses);
+
+/** Words that were written, of two runs with their states before and after. */
+void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes,
+                       uint64_t *written);
+
+/** A kernel that mixes in what is there, by a minimum for instance, is not found out by each. */
+enum rp_poison {
+    RP_POISON_NAN,  /**< as number of any type; 2^32 - 131075, or -131075 */
+    RP_POISON_HIGH, /**< and positive */
+    RP_POISON_LOW,  /**< and negative */
+    RP_POISON_LIKE, /**< results of other words, or near them: none that could be told by its size
+                     */
+    RP_POISON_KINDS,
+    RP_POISON_NONE = RP_POISON_KINDS,
+};
+
+/** Puts poison into the words of a mask; where it is right, one of another kind. */
+void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
+                         const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page);
+
+/* Other inputs for a kernel: numbers in captured memory, changed so that a result that was
+ * stored instead of computed is found out.
+ *
+ * What is a number and what an index, a flag or an address, memory does not say. A page is changed
+ * only if all of it can be numbers of one type, and then so that these keep their signs, zeros,
+ * infinities and NaNs: most become at most a fifth smaller or a quarter larger, some are doubled or
+ * halved. Whatever is structure (pointers, indices, counts, text) is no such page, or must be
+ * vouched for by name.
+ */
+
+/**
+ * What is other in a run: numbers in memory (rp_inputs_change); the same, with other signs, zeros,
+ * and far larger and smaller ones; other whole numbers by their last bits; values in memory that
+ * change places (indices stay such, mostly); numbers or small integers where zeros are
+ * (rp_inputs_fill); large integers where small ones are (rp_inputs_enlarge), or negative ones
+ * (rp_inputs_negate); high bits of bytes (rp_inputs_change_bytes); numbers among other values
+ * (rp_inputs_change_some); values that are passed (replay_code.h); the grid (replay_code.h).
+ */
+enum rp_variation {
+#define RP_VARIATION(id, word, how, than, units) RP_VARY_##id,
+#include "replay/variations.def"
+#undef RP_VARIATION
+    RP_VARIATIONS,
+};
+
+/** "with other inputs" ... */
+const char *rp_variation_how(enum rp_variation variation);
+/** "with other inputs than the captured ones" ... */
+const char *rp_variation_how_other(enum rp_variation variation);
+/** "numbers", ... */
+const char *rp_variation_word(enum rp_variation variation);
+/** "words", ...: what is counted */
+const char *rp_variation_units(enum rp_variation variation);
+/** Whether it is values that are other: in memory, or with those that are passed. */
+bool rp_variation_is_in_memory(enum rp_variation variation);
+bool rp_variation_is_of_values(enum rp_variation variation);
+/** Values in place of zeros. */
+bool rp_variation_is_of_zeros(enum rp_variation variation);
+/** Values that are passed. */
+bool rp_variation_is_of_arguments(enum rp_variation variation);
+
+enum { RP_INPUT_TYPES = 3 };
+
+struct rp_inputs_rule {
+    bool none;                                 /**< nothing is changed */
+    bool words;                                /**< any word of 4 bytes is a number: its last bit */
+    bool vouched;                              /**< also few numbers */
+    bool signs;                                /**< RP_VARY_SIGNS */
+    enum rp_number_type types[RP_INPUT_TYPES]; /**< in this order */
+    unsigned type_count;
+};
+
+/**
+ * "auto", "none", "f32", "f16", "bf16", "f64", "i32".
+ * @param output  of what type results are said to be; RP_EXACT: nothing is said
+ * @return 0 or RP_USAGE
+ */
+int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inputs_rule *ret,
+                    struct rp_err *err);
+
+/**
+ * Changes about half of the numbers of a page, if it is one of numbers.
+ * @param bytes      of it that are in the region
+ * @param addresses  of captured memory
+ * @param seed       which half; of each page another one
+ * @return how many were changed
+ */
+uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                          uint64_t seed, size_t bytes, uint8_t *page);
+
+/**
+ * Puts values in the place of about half of the zeros of a page: bias, masks and what is added up
+ * to are often zero as yet, and may be left out of a kernel then without harm. Numbers from 0.5 to
+ * 2, where the page has zeros only or numbers of one type; or integers from 1 to 3, where it has
+ * zeros only or no such numbers, in every other word: the rest may be upper halves of integers of 8
+ * bytes. Nothing where there are addresses.
+ * @param integers  or numbers
+ * @param keep      a bit for each word of 4 bytes that stays
+ * @return how many were changed
+ */
+uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
+                        const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
+                        size_t bytes, uint8_t *page);
+
+/** Whether all of a page can be numbers of one type, and some are. */
+bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
+
+/**
+ * About half of the small positive integers of a page that has nothing else but zeros and small
+ * negative ones: 1610612736 more, so that two of them need more than 31 bits and three more than
+ * 32; if they may be of 8 bytes, 3 * 2^32 more.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                           uint8_t *page);
+
+/**
+ * About half of the whole numbers that are not zero, of a page that has small ones only, get the
+ * other sign: of 4 bytes, or of 8 if all may be.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                          uint8_t *page);
+
+/**
+ * The high bit of about half of the bytes that are not 0, of a page that is not one of numbers.
+ * Small whole numbers of 4 bytes stay, as they may be indices: rp_inputs_negate and
+ * rp_inputs_enlarge change them where there is nothing else. Numbers of 16 bits get other signs by
+ * that, too.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
+                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                                uint8_t *page);
+
+/**
+ * About half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as integers
+ * are above 730000000), of a page that has other values, too: structures have.
+ * @return how many were changed
+ */
+uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
+                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                               uint8_t *page);
+
+/** Whether it points into a range, or to its end: loops have such pointers. */
+bool rp_addresses_have(const struct rp_addresses *a, uint64_t value);
+
+#endif

@@ -1,0 +1,870 @@
+/**
+ * @file replay_launch.c
+ * @brief The kernel of a capture: loaded, launched, timed.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "replay/page_changes.h"
+#include "replay/replay.h"
+#include "replay/replay_code.h"
+#include "replay/replay_protocol.h"
+#include "trace/capture_stream.h"
+#include "trace/code_object.h"
+
+/** An AQL packet; header and set-up lie in its first four bytes. */
+struct rp_replay_packet {
+    uint16_t header, setup, workgroup[3], reserved0;
+    uint32_t grid[3], private_bytes, group_bytes;
+    uint64_t kernel_object, kernarg, reserved2, completion;
+};
+
+enum { RP_REPLAY_PACKETS = 3 };
+
+/** What is other than in the captured packet. */
+struct rp_replay_launch {
+    uint32_t private_bytes, group_bytes;
+    uint64_t kernel_object, kernarg;
+    uint64_t timed; /**< signal that gets the times of the kernel */
+    uint64_t ended; /**< signal after which memory can be read */
+};
+
+static_assert(sizeof(struct rp_replay_packet) == 64, "AQL packet");
+
+/* HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8, acquire scope 9-10, release
+ * scope 11-12. */
+enum {
+    KERNEL_DISPATCH = 2,
+    BARRIER_AND = 3,
+    BARRIER_BIT = 1 << 8,
+    ACQUIRE_SYSTEM = 2 << 9,
+    RELEASE_SYSTEM = 2 << 11,
+    SCOPES = 15 << 9,
+};
+
+/**
+ * The captured packet with its acquire and release scopes, between two barriers: memory has been
+ * restored beside the queue before, and is read beside it afterwards, which takes system scope. The
+ * kernel's time is that of its own packet.
+ */
+static void rp_replay_make_packets(const struct rp_snapshot_dispatch *d,
+                                   const struct rp_replay_launch *l,
+                                   struct rp_replay_packet ret[RP_REPLAY_PACKETS])
+{
+    ret[0] = (struct rp_replay_packet){.header = BARRIER_AND | BARRIER_BIT | ACQUIRE_SYSTEM};
+    ret[1] = (struct rp_replay_packet){
+        .header = (uint16_t)(KERNEL_DISPATCH | BARRIER_BIT | (d->header & SCOPES)),
+        .setup = d->setup,
+        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .private_bytes = l->private_bytes,
+        .group_bytes = l->group_bytes,
+        .kernel_object = l->kernel_object,
+        .kernarg = l->kernarg,
+        .completion = l->timed};
+    ret[2] = (struct rp_replay_packet){.header = BARRIER_AND | BARRIER_BIT | RELEASE_SYSTEM,
+                                       .completion = l->ended};
+}
+
+/* The captured code object where the program had it: memory that no kernel runs from.
+ *
+ * The loader puts the code that runs elsewhere. What memory points to is here, variables above all.
+ */
+
+/* Variables are compared by their contents (replay_memory.c). @param from  offset in the code
+ * object */
+static void leave_out_variables(const struct rp_replay_kernel *k, uint64_t from, uint64_t bytes,
+                                uint8_t *contents, const uint8_t *expected)
+{
+    for (size_t i = 0; i < k->segment_count; i++) {
+        const struct rp_replay_span *s = &k->segments[i];
+        const uint64_t low = s->from > from ? s->from : from;
+        const uint64_t end = s->from + s->bytes;
+        const uint64_t high = end < from + bytes ? end : from + bytes;
+
+        if (low < high)
+            memcpy(contents + (low - from), expected + (low - from), high - low);
+    }
+}
+
+static int check_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    const struct rp_replay *r = data;
+    uint8_t got[RP_PAGE_BYTES], before[RP_PAGE_BYTES];
+    struct rp_replay_verdict v = {0};
+    int rc;
+
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, page, before, err);
+    if (rc < 0)
+        return rc;
+    memcpy(got, contents, sizeof got);
+    leave_out_variables(&r->original, page * RP_PAGE_BYTES, RP_PAGE_BYTES, got, before);
+    rp_replay_note_difference(&v, m->region.base + page * RP_PAGE_BYTES, got, before,
+                              RP_PAGE_BYTES);
+    return v.different_bytes == 0
+               ? 0
+               : rp_fail(err, RP_VERDICT,
+                         "a kernel under test writes into the captured code object, at 0x%" PRIx64
+                         ": what it keeps there for its next run would make it seem faster or "
+                         "right",
+                         v.first_address);
+}
+
+/** Whether the kernels have left alone what is no variable in the captured code object, where that
+ * was loaded in the program: it is not brought back either. RP_VERDICT */
+static int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+
+    return m ? rp_replay_look_at_region(r, m, check_page, r, err) : 0;
+}
+
+enum { MOST_LOADED_BYTES = 256 << 20 };
+
+enum loaded_move { KEEP, RESET, CHECK };
+
+/* Reads what is kept at @p at, brings it back, or looks whether it is still there. */
+static int move_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
+                      const struct rp_replay_span *spans, size_t count, uint8_t *at,
+                      enum loaded_move what, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t done = 0; done < spans[i].bytes && rc == 0;) {
+            const uint64_t left = spans[i].bytes - done;
+            const uint64_t bytes = left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
+
+            if (what == RESET)
+                memcpy(r->stage, at, bytes);
+            rc = rp_replay_copy_staged(r, k->code_base + spans[i].from + done, false, bytes,
+                                       what == RESET, err);
+            if (what == KEEP)
+                memcpy(at, r->stage, bytes);
+            if (what == CHECK && rc == 0 && memcmp(at, r->stage, bytes) != 0)
+                rc = rp_fail(err, RP_VERDICT,
+                             "the code of %s is other than it was loaded: a kernel under test "
+                             "writes into code, and what it keeps there for its next run would "
+                             "make it seem faster or right",
+                             k->path ? k->path : "the captured kernel");
+            at += bytes;
+            done += bytes;
+        }
+    return rc;
+}
+
+static int keep_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
+                      const struct rp_replay_span *spans, size_t count, uint8_t **ret,
+                      struct rp_err *err)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < count; i++)
+        total += spans[i].bytes < MOST_LOADED_BYTES ? spans[i].bytes : MOST_LOADED_BYTES + 1;
+    if (total > MOST_LOADED_BYTES)
+        return rp_fail(err, RP_VERDICT,
+                       "%llu bytes of its code object or more are too many to be kept",
+                       (unsigned long long)total);
+    *ret = malloc(total + 1);
+    return *ret ? move_spans(r, k, spans, count, *ret, KEEP, err)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+{
+    return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+}
+
+int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+{
+    int rc = keep_spans(r, k, k->segments, k->segment_count, &k->loaded, err);
+
+    return rc < 0 ? rc : rp_replay_keep_code(r, k, err);
+}
+
+static int check_loaded_code(struct rp_replay *r, const struct rp_replay_kernel *k,
+                             struct rp_err *err)
+{
+    return k->loaded_fixed ? move_spans(r, k, k->fixed, k->fixed_count, k->loaded_fixed, CHECK, err)
+                           : 0;
+}
+
+/** Whether kernels have left alone the code of all candidates, and that: what is kept there is not
+ * brought back. RP_VERDICT */
+static int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
+{
+    int rc = check_loaded_code(r, &r->original, err);
+
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        rc = check_loaded_code(r, &r->candidates[i], err);
+    return rc < 0 ? rc : rp_replay_check_copy(r, err);
+}
+
+int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
+{
+    const struct rp_replay_kernel *k = r->kernel;
+    int rc = k->loaded ? move_spans(r, k, k->segments, k->segment_count, k->loaded, RESET, err) : 0;
+
+    return rc < 0 || !k->loaded ? rc : rp_replay_fill_variables(r, err);
+}
+
+enum {
+    PROFILE_FULL = 1,
+    PERMISSION_RW = 3,     /* hsa_access_permission_t */
+    INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
+    SYMBOL_GROUP_BYTES = 13,
+    SYMBOL_PRIVATE_BYTES = 14,
+    SYMBOL_KERNEL_OBJECT = 22,
+    QUEUE_PACKETS = 64,
+    BEHIND_ARGS = 64, /* bytes, at least, that kernels may load as well */
+    ONLY_WAITS_S = 5, /* until a kernel that does nothing but wait is given up */
+    SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
+};
+
+/* --- files --------------------------------------------------------------------------------- */
+
+struct file {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static void free_file(struct file *file)
+{
+    free(file->bytes);
+}
+
+static int read_file(const char *path, struct file *ret, struct rp_err *err)
+{
+    /* Never waits for who writes into a pipe that stands there. */
+    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    rp_autofree uint8_t *bytes = NULL;
+    struct stat st;
+    size_t have = 0;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
+    if (!S_ISREG(st.st_mode))
+        return rp_fail(err, RP_BAD_INPUT, "cannot read %s: it is no regular file", path);
+    bytes = malloc((size_t)st.st_size + 1);
+    while (bytes && have < (size_t)st.st_size) {
+        ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return rp_fail(err, RP_BAD_INPUT, "cannot read %s to its end", path);
+        have += (size_t)got;
+    }
+    if (!bytes)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->bytes = rp_steal(bytes);
+    ret->size = have;
+    return 0;
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static int refused(const char *what, uint32_t status, struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "the runtime refused to %s (status 0x%x)", what, status);
+}
+
+static int find_symbol(struct rp_replay *r, struct rp_replay_kernel *k, uint64_t executable,
+                       struct rp_err *err)
+{
+    uint64_t symbol;
+    uint32_t status =
+        r->hsa.hsa_executable_get_symbol_by_name(executable, r->facts->symbol, &r->gpu, &symbol);
+
+    if (status)
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", r->facts->symbol);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNEL_OBJECT, &k->object);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_PRIVATE_BYTES, &k->private_bytes);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_GROUP_BYTES, &k->group_bytes);
+    return 0;
+}
+
+static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const struct file *code,
+                     struct rp_err *err)
+{
+    uint64_t reader, executable, descriptor;
+    uint32_t status;
+    int rc = rp_replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
+
+    if (rc < 0)
+        return rc;
+    status = r->hsa.hsa_code_object_reader_create_from_memory(code->bytes, code->size, &reader);
+    if (status)
+        return refused("read the code object", status, err);
+    status = r->hsa.hsa_executable_create_alt(PROFILE_FULL, 0, NULL, &executable);
+    if (status)
+        return refused("create an executable", status, err);
+    status = r->hsa.hsa_executable_load_agent_code_object(executable, r->gpu, reader, NULL, NULL);
+    if (status == INCOMPATIBLE && k != &r->original)
+        return rp_fail(err, RP_VERDICT,
+                       "the GPU does not run code for its target: xnack or sramecc are set in "
+                       "another way here");
+    if (status)
+        return refused("load the code object", status, err);
+    status = r->hsa.hsa_executable_freeze(executable, NULL);
+    if (status)
+        return refused("freeze the executable", status, err);
+    rc = find_symbol(r, k, executable, err);
+    if (rc == 0)
+        k->code_base = k->object - descriptor;
+    return rc;
+}
+
+static int make_queue(struct rp_replay *r, struct rp_err *err)
+{
+    uint32_t private_bytes = r->original.private_bytes, status;
+
+    for (size_t i = 0; i < RP_REPLAY_CANDIDATES; i++)
+        if (r->candidates[i].private_bytes > private_bytes)
+            private_bytes = r->candidates[i].private_bytes;
+    status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL, private_bytes,
+                                     UINT32_MAX, &r->queue);
+
+    if (status)
+        return refused("create a queue", status, err);
+    r->hsa.hsa_amd_profiling_set_profiler_enabled(r->queue, 1);
+    status = r->hsa.hsa_signal_create(1, 0, NULL, &r->signal);
+    if (status == 0)
+        status = r->hsa.hsa_signal_create(1, 0, NULL, &r->ended);
+    return status ? refused("create a signal", status, err) : 0;
+}
+
+static bool is_captured(const void *data, uint64_t address)
+{
+    const struct rp_replay *r = data;
+
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (address - r->memory[i].region.base < r->memory[i].region.bytes)
+            return true;
+    return false;
+}
+
+static int check_hidden_args(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                             const struct file *kernarg, struct rp_err *err)
+{
+    const struct rp_kernarg args = {
+        .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
+
+    return rp_replay_check_hidden_args(kernel, &args, err);
+}
+
+/* Only a kernel that may call through pointers has its stack's size found at run time, or one that
+ * calls itself (LLVM: .uses_dynamic_stack). */
+static int check_code_pointers(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                               const struct file *kernarg, bool other, struct rp_err *err)
+{
+    struct rp_code_pointer found = {0};
+    int rc = 0;
+
+    if (kernel->dynamic_stack && (other || !r->software))
+        rc = rp_code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
+    if (rc < 0 || !found.where)
+        return rc;
+    return rp_fail(err, RP_VERDICT,
+                   "the kernel may call through pointers, and %s 0x%" PRIx64
+                   " is an address in the captured code object (its offset 0x%" PRIx64 "): %s",
+                   found.where, found.at, found.offset,
+                   other ? "it would run functions of the captured kernel in place of its own"
+                         : "code is loaded elsewhere here, and a GPU does not run what is there");
+}
+
+/* --- the captured kernel ------------------------------------------------------------------- */
+
+static int load_original(struct rp_replay *r, const struct file *code,
+                         const struct rp_code_kernel *about, const struct file *kernarg,
+                         struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    struct rp_replay_kernel *k = &r->original;
+    int rc;
+
+    if (about->kernarg_bytes != d->kernarg_bytes)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the kernel takes %" PRIu64 " bytes of arguments, the captured one %u",
+                       about->kernarg_bytes, d->kernarg_bytes);
+    rc = check_hidden_args(r, about, kernarg, err);
+    if (rc == 0)
+        rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, about, kernarg, false, err);
+    if (rc == 0)
+        rc = load_code(r, k, code, err);
+    if (rc < 0)
+        return rc;
+    k->variables = k->segments; /* all that is in them, named or not */
+    k->variable_count = k->segment_count;
+    if (k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    if (k->group_bytes < d->group_bytes)
+        k->group_bytes = d->group_bytes;
+    return 0;
+}
+
+/* --- another one --------------------------------------------------------------------------- */
+
+static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
+                           const struct rp_code_kernel *original, const struct file *code,
+                           const struct file *kernarg, struct rp_code_kernel *ret,
+                           struct rp_err *err)
+{
+    bool missing = false;
+    int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
+
+    if (missing)
+        return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
+    if (rc == 0)
+        rc = rp_abi_check(original, ret, dispatch, err);
+    return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
+}
+
+static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
+{
+    const uint8_t *bytes;
+    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
+
+    if (rc == 0)
+        ret->bytes = (uint8_t *)(uintptr_t)bytes;
+    return rc;
+}
+
+static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
+                          const struct file *captured, const struct rp_code_kernel *original,
+                          const struct file *kernarg, struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    const struct rp_abi_dispatch dispatch = {
+        .gpu = r->facts->isa,
+        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .group_bytes = d->group_bytes,
+        .kernarg_bytes = d->kernarg_bytes};
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file file = {0};
+    struct file code = {0};
+    int rc = read_file(path, &file, err);
+
+    if (rc < 0)
+        return rc;
+    rc = find_code(&file, r->facts->isa, &code, err);
+    if (rc == 0)
+        rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, &about, kernarg, true, err);
+    if (rc == 0)
+        rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
+    if (rc == 0)
+        rc = load_code(r, k, &code, err);
+    if (rc == 0)
+        rc = rp_replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
+                                      captured->size, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
+    k->path = path;
+    k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
+    if (about.dynamic_stack && k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    return 0;
+}
+
+/* Where the program had them (HIP has them in device memory of an MI300): what a kernel waits for
+ * when it begins. */
+static uint64_t pool_of_args(const struct rp_replay *r)
+{
+    const uint64_t address = r->facts->dispatch.kernarg;
+
+    for (size_t i = 0; i < r->memory_count; i++) {
+        const struct rp_snapshot_region *region = &r->memory[i].region;
+
+        if (address - region->base >= region->bytes || region->flags & RP_MEMORY_HOST)
+            continue;
+        for (size_t k = 0; k < r->gpu_count; k++)
+            if (r->gpus[k].agent == r->gpu)
+                return region->flags & RP_MEMORY_FINE && r->gpus[k].pools.fine
+                           ? r->gpus[k].pools.fine
+                           : r->gpus[k].pools.coarse;
+    }
+    return 0;
+}
+
+static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *err)
+{
+    const struct rp_replay_access access = {.permissions = PERMISSION_RW, .agent = r->gpu};
+    void *base = NULL, *seen = NULL;
+    uint64_t handle = 0;
+    uint32_t status;
+
+    if (device_pool) {
+        status = r->hsa.hsa_amd_vmem_address_reserve(&base, 3 * r->kernarg_bytes, 0, 0);
+        r->kernarg = (uint8_t *)base + r->kernarg_bytes;
+        if (!status)
+            status =
+                r->hsa.hsa_amd_vmem_handle_create(device_pool, r->kernarg_bytes, 0, 0, &handle);
+        if (!status)
+            status = r->hsa.hsa_amd_vmem_map(r->kernarg, r->kernarg_bytes, 0, handle, 0);
+        if (!status)
+            status = r->hsa.hsa_amd_vmem_set_access(r->kernarg, r->kernarg_bytes, &access, 1);
+        return status ? refused("map memory for arguments", status, err) : 0;
+    }
+    base = mmap(NULL, 3 * r->kernarg_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
+    if (base == MAP_FAILED)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no memory for arguments");
+    r->kernarg = (uint8_t *)base + r->kernarg_bytes;
+    if (mprotect(r->kernarg, r->kernarg_bytes, PROT_READ | PROT_WRITE) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no memory for arguments");
+    status = r->hsa.hsa_amd_memory_lock_to_pool(r->kernarg, r->kernarg_bytes, &r->gpu, 1,
+                                                r->host_pools.kernarg, 0, &seen);
+    if (status || seen != r->kernarg)
+        return refused("give the GPU memory for arguments at its address", status, err);
+    return 0;
+}
+
+static int find_places(struct rp_replay *r, const struct file *args, struct rp_err *err)
+{
+    rp_autofree const struct rp_snapshot_region **regions =
+        calloc(r->memory_count + 1, sizeof *regions);
+
+    r->places = calloc(r->memory_count + 1, sizeof *r->places);
+    if (!regions || !r->places)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < r->memory_count; i++)
+        regions[i] = &r->memory[i].region;
+    rp_replay_places_find(regions, r->memory_count, args->bytes, args->size, r->places);
+    return 0;
+}
+
+/* By themselves: before and behind their pages there is no memory, in which a kernel could keep
+ * something for its next run. */
+static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
+{
+    const uint64_t device_pool = pool_of_args(r);
+
+    r->kernarg_on_device = device_pool != 0;
+    r->kernarg_bytes = rp_pages_of(args->size + BEHIND_ARGS) * RP_PAGE_BYTES;
+    r->kernarg_kept = calloc(1, r->kernarg_bytes);
+    if (!r->kernarg_kept)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    memcpy(r->kernarg_kept, args->bytes, args->size);
+    return map_args(r, device_pool, err);
+}
+
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
+                           const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
+                           struct rp_err *err)
+{
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
+    rp_cleanup(free_file) struct file args = {0};
+    int rc = read_file(hsaco, &code, err);
+
+    if (rc == 0)
+        rc = read_file(kernarg, &args, err);
+    if (rc == 0 && args.size != r->facts->dispatch.kernarg_bytes)
+        rc = rp_fail(err, RP_BAD_INPUT, "%s has %zu bytes instead of %u", kernarg, args.size,
+                     r->facts->dispatch.kernarg_bytes);
+    if (rc == 0)
+        rc = rp_code_kernel_read(code.bytes, code.size, r->facts->symbol, &about, NULL, err);
+    if (rc == 0)
+        rc = load_original(r, &code, &about, &args, err);
+    for (size_t i = 0; candidates && i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        if (candidates[i])
+            rc = load_candidate(r, &r->candidates[i], candidates[i], &code, &about, &args, err);
+    if (rc < 0)
+        return rc;
+    r->kernel = &r->original;
+    rp_scalars_find(&about, args.size, &r->scalars);
+    rp_grid_find_args(&about, args.size, &r->grid_args);
+    rc = find_places(r, &args, err);
+    if (rc == 0)
+        rc = keep_args(r, &args, err);
+    return rc < 0 ? rc : make_queue(r, err);
+}
+
+/* --- launching ----------------------------------------------------------------------------- */
+
+static void submit(struct rp_replay *r)
+{
+    const struct rp_replay_launch launch = {.private_bytes = r->kernel->private_bytes,
+                                            .group_bytes = r->kernel->group_bytes,
+                                            .kernel_object = r->kernel->object,
+                                            .kernarg = (uint64_t)(uintptr_t)r->kernarg,
+                                            .timed = r->signal,
+                                            .ended = r->ended};
+    const uint64_t first = r->hsa.hsa_queue_add_write_index_screlease(r->queue, RP_REPLAY_PACKETS);
+    struct rp_replay_packet packets[RP_REPLAY_PACKETS];
+    struct rp_snapshot_dispatch dispatch = r->facts->dispatch;
+
+    if (r->grid)
+        memcpy(dispatch.grid, r->grid, sizeof dispatch.grid);
+    rp_replay_make_packets(&dispatch, &launch, packets);
+    for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
+        struct rp_replay_packet *at =
+            (struct rp_replay_packet *)r->queue->base + (first + i) % r->queue->size_packets;
+
+        memcpy((char *)at + 4, (const char *)&packets[i] + 4, sizeof *at - 4);
+        /* Header and set-up in one store: from then on the packet processor may take it. */
+        __atomic_store_n((uint32_t *)(void *)at,
+                         packets[i].header | (uint32_t)packets[i].setup << 16, __ATOMIC_RELEASE);
+    }
+    r->hsa.hsa_signal_store_screlease(r->queue->doorbell, (int64_t)(first + RP_REPLAY_PACKETS - 1));
+}
+
+void rp_replay_step(const struct rp_replay *r, char step)
+{
+    /* Nobody is told: a crash is then one of the other kernel. */
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &step, 1, 0) < 0)
+        return;
+}
+
+void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,
+                  uint64_t most)
+{
+    const struct rp_replay_at at = {phase, (uint32_t)done, (uint32_t)most};
+
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
+        return; /* nobody is shown it */
+}
+
+static unsigned index_of_kernel(const struct rp_replay *r)
+{
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES; i++)
+        if (r->kernel == &r->candidates[i])
+            return 1 + i;
+    return 0;
+}
+
+/* Should it crash: whose crash that is. */
+static void note_kernel(const struct rp_replay *r, bool runs)
+{
+    static const char kernels[1 + RP_REPLAY_CANDIDATES] = {RP_STEP_KERNEL_CAPTURED,
+                                                           RP_STEP_KERNEL_A, RP_STEP_KERNEL_B};
+    const char which = runs ? kernels[index_of_kernel(r)] : RP_STEP_KERNEL_NONE;
+
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &which, 1, RP_STEP_KERNEL_AT) < 0)
+        return; /* as above */
+}
+
+/* Nothing but the kernel is there in a replay: what it waits for does not come. Without a bound by
+ * work, which decides where there is one. */
+static bool only_waits(const struct rp_replay *r)
+{
+    return !r->bound_work && rp_replay_only_waits_ns() > ONLY_WAITS_S * (int64_t)1000000000;
+}
+
+/* @return whether it has ended; at once if it only waits */
+static bool wait_for(struct rp_replay *r, unsigned seconds)
+{
+    for (unsigned i = 0; i < seconds && !only_waits(r); i++)
+        if (r->hsa.hsa_signal_wait_scacquire(r->ended, RP_REPLAY_CONDITION_LT, 1, r->ticks_hz, 0) <
+            1)
+            return true;
+    return false;
+}
+
+/* What takes long is said once of each kernel. */
+static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
+{
+    const unsigned most_s = r->bound_s ? r->bound_s : r->patience_s;
+    const char *path = r->kernel->path;
+
+    if (wait_for(r, SILENT_S))
+        return 0;
+    if (!(r->waits & 1u << index_of_kernel(r)))
+        fprintf(stderr, "rocm-perf: note: waiting for the %s%s to end, until %u s are over\n",
+                path ? "kernel of " : "captured kernel", path ? path : "", most_s);
+    r->waits |= 1u << index_of_kernel(r);
+    if (wait_for(r, most_s - SILENT_S))
+        return 0;
+    if (only_waits(r))
+        return rp_fail(
+            err, RP_VERDICT,
+            "the %s%s does nothing but wait: for memory that another kernel, another GPU "
+            "or the host would change, none of which is in a replay",
+            path ? "kernel of " : "kernel", path ? path : "");
+    if (r->bound_work)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the machine is too slow to tell whether the %s%s ends: in %u s it has not "
+                       "executed %" PRIu64 " instructions",
+                       path ? "kernel of " : "captured kernel", path ? path : "", most_s,
+                       r->bound_work);
+    if (path)
+        return rp_fail(err, RP_VERDICT,
+                       "the kernel of %s does not end within %u s; the captured one took %.3g s",
+                       path, most_s, r->captured_s);
+    return rp_fail(err, RP_VERDICT, "the kernel does not end within %u s: it may wait for the host",
+                   most_s);
+}
+
+/* By its work, which is the same each time. */
+static int check_work(const struct rp_replay *r, struct rp_err *err)
+{
+    const char *path = r->kernel->path;
+    uint64_t work;
+
+    if (!r->bound_work || !rp_replay_hit_work_limit(&work))
+        return 0;
+    return rp_fail(err, RP_VERDICT,
+                   "the %s%s does not end within %" PRIu64 " instructions; the captured one takes "
+                   "%" PRIu64,
+                   path ? "kernel of " : "captured kernel", path ? path : "", r->bound_work,
+                   r->captured_work);
+}
+
+static uint64_t stage_bytes(const struct rp_replay *r, uint64_t at)
+{
+    const uint64_t left = r->kernarg_bytes - at;
+
+    return left < RP_REPLAY_STAGE_BYTES ? left : RP_REPLAY_STAGE_BYTES;
+}
+
+static int put_args(struct rp_replay *r, struct rp_err *err)
+{
+    uint64_t bytes;
+    int rc = 0;
+
+    if (!r->kernarg_on_device) {
+        memcpy(r->kernarg, r->kernarg_kept, r->kernarg_bytes);
+        return 0;
+    }
+    for (uint64_t at = 0; at < r->kernarg_bytes && rc == 0; at += bytes) {
+        bytes = stage_bytes(r, at);
+        memcpy(r->stage, (const uint8_t *)r->kernarg_kept + at, bytes);
+        rc =
+            rp_replay_copy_staged(r, (uint64_t)(uintptr_t)r->kernarg + at, false, bytes, true, err);
+    }
+    return rc;
+}
+
+/* @return 1: they are the same; 0; or an error */
+static int same_args(struct rp_replay *r, struct rp_err *err)
+{
+    uint64_t bytes;
+    bool same = true;
+
+    if (!r->kernarg_on_device)
+        return memcmp(r->kernarg, r->kernarg_kept, r->kernarg_bytes) == 0;
+    for (uint64_t at = 0; at < r->kernarg_bytes && same; at += bytes) {
+        int rc;
+
+        bytes = stage_bytes(r, at);
+        rc = rp_replay_copy_staged(r, (uint64_t)(uintptr_t)r->kernarg + at, false, bytes, false,
+                                   err);
+        if (rc < 0)
+            return rc;
+        same = memcmp(r->stage, (const uint8_t *)r->kernarg_kept + at, bytes) == 0;
+    }
+    return same;
+}
+
+/* A kernel may only read them; in the program nobody would, after it. */
+static int check_args(struct rp_replay *r, struct rp_err *err)
+{
+    const int same = same_args(r, err);
+
+    if (same < 0)
+        return same;
+    if (same)
+        return 0;
+    return rp_fail(err, RP_VERDICT, "the kernel of %s writes into its own arguments",
+                   r->kernel->path);
+}
+
+int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
+{
+    uint64_t ticks[2] = {0, 0};
+    int rc;
+
+    r->hsa.hsa_signal_store_screlease(r->signal, 1);
+    r->hsa.hsa_signal_store_screlease(r->ended, 1);
+    r->fresh = false;
+    rp_replay_forget_zeros(r);
+    rc = put_args(r, err);
+    if (rc < 0)
+        return rc;
+    note_kernel(r, true);
+    rp_replay_set_work_limit(r->bound_work);
+    submit(r);
+    rc = wait_for_kernel(r, err);
+    rp_replay_set_work_limit(0); /* kernels of the runtime are none of these */
+    if (rc == 0)
+        rc = check_work(r, err);
+    if (rc < 0)
+        return rc;
+    note_kernel(r, false);
+    r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
+    *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
+    rc = rp_redzone_check(r, err);
+    if (rc == 0 && r->kernel->path)
+        rc = check_args(r, err);
+    return rc < 0 || !r->kernel->path ? rc : rp_replay_check_code(r, err);
+}
+
+/* splitmix64 */
+static uint64_t mix(uint64_t x, uint64_t more)
+{
+    x = (x ^ more) + 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* The offset of the first argument that points into it, or SIZE_MAX. */
+static size_t argument_of(const struct rp_snapshot_region *region, const uint8_t *kernarg,
+                          size_t bytes)
+{
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+        uint64_t value;
+
+        memcpy(&value, kernarg + at, sizeof value);
+        if (value - region->base < region->bytes)
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot_region *b)
+{
+    return a->bytes == b->bytes && a->memory_class == b->memory_class && a->flags == b->flags &&
+           a->node == b->node;
+}
+
+void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
+{
+    static const uint64_t whole_tib = ~(((uint64_t)1 << 40) - 1);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_snapshot_region *r = regions[i];
+        const size_t argument = argument_of(r, kernarg, kernarg_bytes);
+        uint64_t place = mix(1, argument), like = 0;
+
+        for (size_t j = 0; j < count && argument == SIZE_MAX; j++)
+            like += regions[j]->base < r->base && is_like(regions[j], r) &&
+                    argument_of(regions[j], kernarg, kernarg_bytes) == SIZE_MAX;
+        if (argument == SIZE_MAX) {
+            place = mix(mix(place, r->bytes), r->memory_class);
+            place = mix(mix(mix(place, r->flags), r->node), like);
+        }
+        ret[i] = place & whole_tib;
+    }
+}

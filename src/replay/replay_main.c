@@ -1,0 +1,685 @@
+/**
+ * @file replay_main.c
+ * @brief rocm-perf-replay: started by rocm-perf replay, in the environment of the ROCm in use.
+ *
+ * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS CANDIDATE
+ * COMPARE OTHER MARGIN INPUTS STEP_FD
+ * ITERATIONS: of compare the most blocks
+ * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
+ * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
+ * other memory to see what it writes, 0 to 7 not in that of several ways, q not with poison, m time
+ * is modelled, w warm or c cold caches, f fail unless faster, n fail unless not slower; - stands
+ * for none
+ *
+ * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
+ * output_rules.h, nothing: what fits runs of the captured kernel; MARGIN: of compare; INPUTS: see
+ * page_changes.h; STEP_FD: see replay_protocol.h
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "replay/output_rules.h"
+#include "replay/page_changes.h"
+#include "replay/replay.h"
+#include "replay/replay_print.h"
+#include "replay/replay_protocol.h"
+#include "trace/capture.h"
+
+/* Does a capture replay to its own state? (self_check.json, docs/format/capture.md) */
+
+enum rp_self_label {
+    RP_SELF_UNKNOWN, /**< this machine cannot tell */
+    RP_SELF_DETERMINISTIC,
+    RP_SELF_ORDER_DEPENDENT,
+    RP_SELF_NOT_REPLAYABLE,
+};
+
+enum { RP_SELF_NUMBER_TYPES = 4 };
+
+struct rp_replay_self_check {
+    enum rp_self_label label;
+    char reason[RP_ERR_TEXT_BYTES]; /**< "": none is needed */
+    unsigned runs, equal_runs;
+    struct rp_replay_verdict first; /**< of the first run that differs */
+    /* Over all runs that differ. */
+    uint64_t hash; /**< of what differs in the first of them */
+    bool vary;     /**< they differ from each other */
+    bool outside;  /**< they differ where the captured dispatch changed nothing */
+    bool far[RP_SELF_NUMBER_TYPES];
+};
+
+/* A kernel that takes long is not run as often: what is known after that time has to do. */
+enum { MOST_SECONDS = 60 };
+
+/* Likewise on the software device, where it must not depend on the machine: work
+ * (device_table.h). */
+static const uint64_t MOST_WORK = (uint64_t)1 << 32;
+
+/* --- one run ------------------------------------------------------------------------------- */
+
+struct look {
+    struct rp_replay *r;
+    struct rp_replay_self_check *check;
+    struct rp_replay_verdict verdict;
+    uint64_t hash;
+};
+
+/* FNV-1a. */
+static void hash_in(uint64_t *hash, const void *bytes, size_t count)
+{
+    const uint8_t *b = bytes;
+
+    for (size_t i = 0; i < count; i++)
+        *hash = (*hash ^ b[i]) * 0x100000001b3;
+}
+
+static int look_at_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                        const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    static const enum rp_number_type types[RP_SELF_NUMBER_TYPES] = {RP_F32, RP_F64, RP_F16,
+                                                                    RP_BF16};
+    struct look *look = data;
+    const uint64_t address = m->region.base + page * RP_PAGE_BYTES;
+    uint8_t before[RP_PAGE_BYTES];
+    int rc;
+
+    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+        return 0;
+    rp_replay_note_difference(&look->verdict, address, contents, expected, RP_PAGE_BYTES);
+    hash_in(&look->hash, &address, sizeof address);
+    hash_in(&look->hash, contents, RP_PAGE_BYTES);
+    for (size_t i = 0; i < RP_SELF_NUMBER_TYPES; i++) {
+        const struct rp_compare_rule rule = {.type = types[i], .rel = 1e-2, .ulp = 4};
+        uint64_t bad[RP_PAGE_MASKS];
+
+        rp_compare_words(&rule, contents, expected, RP_PAGE_BYTES, bad);
+        for (size_t j = 0; j < RP_PAGE_MASKS; j++)
+            look->check->far[i] = look->check->far[i] || bad[j];
+    }
+    rc = rp_capture_page(look->r->capture, m, RP_STATE_BEFORE, page, before, err);
+    if (rc == 0 && memcmp(before, expected, RP_PAGE_BYTES) == 0)
+        look->check->outside = true;
+    return rc;
+}
+
+static int check_once(struct rp_replay *r, struct rp_replay_self_check *check, struct rp_err *err)
+{
+    struct look look = {.r = r, .check = check, .hash = 0xcbf29ce484222325};
+    double us;
+    int rc = rp_replay_fill(r, NULL, NULL, err);
+
+    if (rc == 0)
+        rc = rp_replay_run(r, &us, err);
+    if (rc == 0)
+        rc = rp_replay_look_at(r, look_at_page, &look, err);
+    if (rc == 0)
+        rc = rp_replay_compare_variables(r, &look.verdict, err);
+    if (rc < 0)
+        return rc;
+    check->runs++;
+    if (!look.verdict.different_bytes) {
+        check->equal_runs++;
+    } else if (!check->first.different_bytes) {
+        check->first = look.verdict;
+        check->hash = look.hash;
+    } else if (look.hash != check->hash) {
+        check->vary = true;
+    }
+    return 0;
+}
+
+/* --- the verdict --------------------------------------------------------------------------- */
+
+/* Sums in another order are near each other, as numbers of some type; what an order of arrival
+ * decides varies. The same memory each time, another one than the program had, means that something
+ * is not in the capture. */
+static void judge(struct rp_replay_self_check *check)
+{
+    bool near = false;
+
+    for (size_t i = 0; i < RP_SELF_NUMBER_TYPES; i++)
+        near = near || !check->far[i];
+    if (check->equal_runs == check->runs) {
+        check->label = RP_SELF_DETERMINISTIC;
+        return;
+    }
+    check->label = !check->outside && (near || check->vary || check->equal_runs)
+                       ? RP_SELF_ORDER_DEPENDENT
+                       : RP_SELF_NOT_REPLAYABLE;
+    snprintf(
+        check->reason, sizeof check->reason, "%u of %u runs do not give the captured memory%s",
+        check->runs - check->equal_runs, check->runs,
+        check->outside ? ", and change what the captured dispatch did not"
+        : near && !check->vary && !check->equal_runs
+            ? ", but numbers near those, the same each time: sums in another order than in the "
+              "program, or with a value that is not in the capture"
+        : near        ? ", but numbers near those: sums in an order that varies, or a clock's value"
+        : check->vary ? ", nor the same among themselves; what differs is not near "
+                        "as numbers: perhaps a clock or an address, not a sum"
+        : check->equal_runs ? ""
+                            : ", but the same each time");
+}
+
+static bool has_taken_long(const struct rp_replay *r, time_t begin, uint64_t *work)
+{
+    uint64_t last;
+
+    if (!r->software)
+        return time(NULL) - begin >= MOST_SECONDS;
+    rp_replay_hit_work_limit(&last);
+    *work += last;
+    return *work >= MOST_WORK;
+}
+
+/** Runs the captured kernel. Memory is mapped. */
+static void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg,
+                              unsigned runs, struct rp_replay_self_check *ret)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const time_t begin = time(NULL);
+    uint64_t work = 0;
+    int rc = rp_replay_load_kernels(r, hsaco, NULL, kernarg, &err);
+
+    for (unsigned i = 0; i < runs && rc == 0 && (i == 0 || !has_taken_long(r, begin, &work)); i++) {
+        rp_replay_at(r, RP_REPLAY_AT_SELF, i, runs);
+        rc = check_once(r, ret, &err);
+    }
+    if (rc == 0) {
+        judge(ret);
+        return;
+    }
+    ret->label = err.code == RP_ENVIRONMENT ? RP_SELF_UNKNOWN : RP_SELF_NOT_REPLAYABLE;
+    snprintf(ret->reason, sizeof ret->reason, "%s", err.text);
+}
+
+/** As a file. @param gpu  "": not known */
+static void rp_self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
+                                const char *rocm)
+{
+    static const char *const labels[] = {"unknown", "deterministic", "order-dependent",
+                                         "not replayable"};
+    const struct rp_replay_verdict *v = &check->first;
+
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"label\": \"%s\",\n"
+           "  \"reason\": ",
+           rp_replay_is_complete(r) ? "true" : "false", labels[check->label]);
+    if (check->reason[0])
+        rp_replay_put_string(check->reason);
+    else
+        printf("null");
+    printf(",\n  \"runs\": %u,\n  \"equal_runs\": %u,\n  \"first_difference\": ", check->runs,
+           check->equal_runs);
+    if (v->different_bytes)
+        printf("{\"bytes\": %" PRIu64 ", \"pages\": %" PRIu64 ", \"address\": \"0x%" PRIx64
+               "\", \"got\": %u, \"expected\": %u}",
+               v->different_bytes, v->different_pages, v->first_address, v->got, v->expected);
+    else
+        printf("null");
+    printf(",\n  \"gpu_agent\": ");
+    rp_replay_put_string(r->gpu_name);
+    printf(",\n  \"rocm_version\": ");
+    rp_replay_put_string(rocm);
+    printf("\n}\n");
+}
+
+static int compare_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                        const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    (void)err;
+    rp_replay_note_difference(data, m->region.base + page * RP_PAGE_BYTES, contents, expected,
+                              RP_PAGE_BYTES);
+    return 0;
+}
+
+/** Compares with the state after the dispatch. */
+static int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct rp_err *err)
+{
+    struct rp_replay_verdict v = {0};
+    int rc = rp_replay_look_at(r, compare_page, &v, err);
+
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (&r->memory[i] != rp_replay_kernel_code(r)) {
+            v.bytes += r->memory[i].region.bytes;
+            v.regions++;
+        }
+    if (rc == 0)
+        rc = rp_replay_compare_variables(r, &v, err);
+    if (rc == 0)
+        *ret = v;
+    return rc;
+}
+
+enum { PATIENCE_S = 600 };
+
+static int say(const struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    rp_escape(&text, err->text);
+    fprintf(stderr, "rocm-perf: %s\n", rp_buf_text(&text));
+    fflush(NULL);
+    return (int)err->code;
+}
+
+/* Of reserve-check. */
+static int not_available(const struct rp_replay *r, const struct rp_replay_request *q,
+                         const struct rp_err *err)
+{
+    if (q->json && err->code == RP_VERDICT) {
+        printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": false,\n  \"ranges\": %zu,\n"
+               "  \"reason\": ",
+               r->range_count);
+        rp_replay_put_string(err->text);
+        printf("\n}\n");
+    }
+    return say(err);
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
+/* Where the loader has put libraries by chance may be in the way: another process, another chance.
+ */
+static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_replay_reserve_ranges(r, &err) == 0)
+        return;
+    if (err.code == RP_VERDICT && q->again)
+        _exit(RP_REPLAY_AGAIN);
+    _exit(strcmp(q->action, "reserve-check") == 0 ? not_available(r, q, &err) : say(&err));
+}
+
+/* Likewise a thread of the runtime, between a placeholder and what takes its place. */
+static int map(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
+{
+    const int rc = rp_replay_map(r, err);
+
+    if (rc < 0 && r->taken && q->again)
+        _exit(RP_REPLAY_AGAIN);
+    return rc;
+}
+
+/* What of the memory is brought back before a run. */
+enum restore { NOTHING, CHANGED, ALL };
+
+static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, bool kept, enum restore restore,
+                   struct rp_err *err)
+{
+    double us;
+    int rc = 0;
+
+    if (restore == ALL)
+        rc = rp_replay_fill(r, NULL, NULL, err);
+    else if (restore == CHANGED)
+        rc = rp_replay_restore(r, err);
+
+    if (rc == 0 && kept && r->cache == RP_CACHE_WARM && restore != NOTHING) {
+        rc = rp_replay_run(r, &us, err);
+        if (rc == 0)
+            rc = result->restored_all ? rp_replay_fill(r, NULL, NULL, err)
+                                      : rp_replay_restore(r, err);
+    }
+    if (rc == 0)
+        rc = rp_replay_empty_caches(r, err);
+    if (rc == 0)
+        rc = rp_replay_run(r, &us, err);
+    if (rc == 0 && kept)
+        result->samples[result->count++] = us;
+    /* The first one from the captured state is what can be compared. */
+    if (rc == 0 && q->verify && !result->verified && restore != NOTHING) {
+        rc = rp_replay_compare(r, &result->verdict, err);
+        result->verified = rc == 0;
+    }
+    return rc;
+}
+
+/* Every run of a candidate is checked: one that computes once only is found out. */
+static int one_trial(struct rp_replay_result *result, const struct rp_trial_run *how, bool kept,
+                     struct rp_err *err)
+{
+    struct rp_replay_outcome outcome;
+    double us;
+    int rc = rp_trial_run(&result->trial, how, &us, &outcome, err);
+
+    if (rc < 0)
+        return rc;
+    if (kept)
+        result->samples[result->count++] = us;
+    if (!result->wrong_runs)
+        result->outcome = outcome;
+    result->wrong_runs += outcome.verdict.different_pages != 0;
+    result->checked_runs++;
+    return 0;
+}
+
+/* All memory, after runs that were looked at where the captured kernel writes only. */
+static int check_late(struct rp_replay_result *result, struct rp_err *err)
+{
+    struct rp_replay_outcome outcome;
+    int rc = rp_trial_check(&result->trial, &outcome, err);
+
+    if (rc < 0 || result->wrong_runs || !outcome.verdict.different_pages)
+        return rc;
+    result->late = true;
+    result->outcome = outcome;
+    result->wrong_runs = 1;
+    return 0;
+}
+
+/* Whether it gives what the captured kernel gives from other numbers. */
+static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
+                        struct rp_replay_result *result, struct rp_err *err)
+{
+    struct rp_variation_runs *v = &result->varied;
+    struct rp_replay_outcome *const outcome = &result->varied_outcome;
+    size_t who;
+    int rc;
+
+    *v = (struct rp_variation_runs){.trial = &result->trial, .inputs = q->inputs};
+    if (result->wrong_runs)
+        v->reason = "it is wrong with the captured ones";
+    rc = rp_variation_run(v, 1, &outcome, &who, err);
+    if (v->broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    r->kernel = &r->candidates[0];
+    return rc;
+}
+
+static int trials(struct rp_replay *r, const struct rp_replay_request *q,
+                  struct rp_replay_result *result, struct rp_err *err)
+{
+    int rc;
+
+    rp_replay_at(r, RP_REPLAY_AT_CHECKING, 0, 0);
+    result->trial = (struct rp_replay_trial){.r = r,
+                                             .rule = q->rule,
+                                             .own_spread = !q->compare[0],
+                                             .probe = q->probe,
+                                             .not_varied = q->variations_left_out,
+                                             .left_out = q->left_out,
+                                             .no_poison = q->no_poison,
+                                             .inputs = q->inputs};
+    rc = rp_replay_keep_loaded(r, &r->candidates[0], err);
+    if (rc == 0)
+        rc = rp_trial_prepare(&result->trial, err);
+    /* A queue with a kernel that does not end is lost, and this process with it. */
+    if (result->trial.probe_broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    /* The first ones find its variables as they were left, later ones as they were loaded. */
+    for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++)
+        rc = one_trial(result, &rp_trial_first[i], false, err);
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
+        rc = one_trial(result, &rp_trial_timed, i >= q->warmup, err);
+    }
+    rp_replay_at(r, RP_REPLAY_AT_OTHERS, 0, 0);
+    if (rc == 0)
+        rc = check_late(result, err);
+    result->verified = rc == 0;
+    result->verdict = result->outcome.verdict;
+    return rc < 0 ? rc : other_inputs(r, q, result, err);
+}
+
+static int find_outside(void *data, const struct rp_capture_memory *m, uint64_t page,
+                        const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    bool *outside = data;
+
+    (void)err;
+    if (!*outside && memcmp(contents, expected, RP_PAGE_BYTES) != 0)
+        *outside = !rp_replay_is_restored(m, page);
+    return 0;
+}
+
+static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, enum restore restore, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
+        rc = one_run(r, q, result, i >= q->warmup, i == 0 ? ALL : restore, err);
+    }
+    return rc;
+}
+
+/* Whether pages are other than before the dispatch that are not restored between runs. */
+static int check_rest(struct rp_replay *r, bool *ret, struct rp_err *err)
+{
+    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    struct rp_replay_verdict variables = {0};
+    bool outside = false;
+    int rc = rp_replay_look_at(r, find_outside, &outside, err);
+
+    if (rc == 0 && code && !code->changed_pages)
+        rc = rp_replay_compare_variables(r, &variables, err);
+    if (rc == 0)
+        *ret = outside || variables.different_bytes;
+    return rc;
+}
+
+/* Between runs only pages are restored that the captured dispatch changed. That was enough if no
+ * other page has changed after all of them. */
+static int runs(struct rp_replay *r, const struct rp_replay_request *q,
+                struct rp_replay_result *result, struct rp_err *err)
+{
+    bool outside = false;
+    int rc = run_all(r, q, result, q->stateful ? NOTHING : CHANGED, err);
+
+    if (rc == 0 && !q->stateful && q->warmup + q->iterations > 1)
+        rc = check_rest(r, &outside, err);
+    if (rc < 0 || !outside)
+        return rc;
+    fprintf(stderr,
+            "rocm-perf: note: the kernel changes pages here that the captured dispatch left; "
+            "once more, with all memory restored between runs\n");
+    result->count = 0;
+    result->verified = false;
+    result->restored_all = true;
+    return run_all(r, q, result, ALL, err);
+}
+
+static int load(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
+{
+    int rc;
+
+    rp_replay_at(r, RP_REPLAY_AT_LOADING, 0, 0);
+    rc = map(r, q, err);
+    if (rc == 0)
+        rc = rp_replay_prepare_cache(r, err);
+    if (rc == 0)
+        rc = rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+    if (rc == 0 && q->candidates[0])
+        rc = rp_replay_keep_code(r, &r->original, err);
+    return rc < 0 || !q->candidates[0] ? rc : rp_redzone_begin(r, err);
+}
+
+static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
+                   struct rp_replay_result *result, struct rp_err *err)
+{
+    int rc = load(r, q, err);
+
+    result->samples = calloc(q->iterations + 1, sizeof *result->samples);
+    if (!result->samples)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0 && q->candidates[0])
+        return trials(r, q, result, err);
+    return rc < 0 ? rc : runs(r, q, result, err);
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static int parse(int argc, char **argv, struct rp_replay_request *q)
+{
+    const char *flags;
+
+    if (argc != 14)
+        return -1;
+    flags = argv[7];
+    *q = (struct rp_replay_request){
+        .action = argv[1],
+        .folder = argv[2],
+        .library = argv[3],
+        .rocm = argv[4],
+        .iterations = strtoul(argv[5], NULL, 10),
+        .warmup = strtoul(argv[6], NULL, 10),
+        .json = strchr(flags, 'j'),
+        .verify = strchr(flags, 'v'),
+        .stateful = strchr(flags, 's'),
+        .again = strchr(flags, 'a'),
+        .probe = strchr(flags, 'p'),
+        .no_poison = strchr(flags, 'q'),
+        .software = strchr(flags, 'm'),
+        .gate = strchr(flags, 'f')   ? RP_GATE_FASTER
+                : strchr(flags, 'n') ? RP_GATE_NOT_SLOWER
+                                     : RP_GATE_NONE,
+        .cache = strchr(flags, 'w')   ? RP_CACHE_WARM
+                 : strchr(flags, 'c') ? RP_CACHE_COLD
+                                      : RP_CACHE_AS_IS,
+        .candidates = {argv[8][0] ? argv[8] : NULL, argv[10][0] ? argv[10] : NULL},
+        .compare = argv[9],
+        .margin = strtod(argv[11], NULL),
+        .inputs = argv[12],
+        .step_fd = (int)strtol(argv[13], NULL, 10)};
+    if (q->compare[0] && rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
+        return -1;
+    for (unsigned i = 0; i < RP_STEP_CHANGES; i++)
+        q->left_out |= (unsigned)(strchr(flags, RP_STEP_CHANGE + (int)i) != NULL) << i;
+    for (unsigned i = 0; i < RP_STEP_VARIATIONS; i++)
+        q->variations_left_out |= (unsigned)(strchr(flags, RP_STEP_VARY + (int)i) != NULL) << i;
+    q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
+    q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
+    return q->hsaco && q->kernarg ? 0 : -1;
+}
+
+static int reserve_check(const struct rp_replay *r, const struct rp_replay_request *q)
+{
+    if (q->json)
+        printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": true,\n  \"ranges\": %zu,\n  "
+               "\"reason\": null\n}\n",
+               r->range_count);
+    else
+        printf("all %zu ranges can be had at their addresses\n", r->range_count);
+    return RP_OK;
+}
+
+static void warn(const struct rp_replay *r)
+{
+    size_t count;
+
+    rp_capture_get_refusals(r->capture, &count);
+    if (count)
+        fprintf(stderr, "rocm-perf: note: %zu regions are not in this capture (coverage.json)\n",
+                count);
+}
+
+/* What ends it before the kernel is loaded is a matter of this machine. */
+static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
+{
+    struct rp_replay_self_check check = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    /* On the device of the capture. */
+    r->software = rp_capture_get_facts(r->capture)->software;
+    if (map(r, q, &err) < 0)
+        return say(&err);
+    rp_self_check_run(r, q->hsaco, q->kernarg, (unsigned)q->iterations, &check);
+    rp_self_check_print(&check, r, q->rocm);
+    return RP_OK;
+}
+
+static int gate(const struct rp_replay_request *q, const struct rp_replay_comparison *c)
+{
+    if (c->wrong)
+        return RP_VERDICT;
+    switch (rp_decide_gate(&c->decided, c->margin, q->gate)) {
+    case RP_GATE_PASSED:
+        return q->gate != RP_GATE_NONE && rp_replay_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED
+                                                                           : RP_OK;
+    case RP_GATE_FAILED:
+        return RP_VERDICT;
+    default:
+        return RP_REPLAY_UNDECIDED;
+    }
+}
+
+static int compare(struct rp_replay *r, const struct rp_replay_request *q)
+{
+    struct rp_replay_comparison c = {.trial = {.r = r,
+                                               .rule = q->rule,
+                                               .own_spread = !q->compare[0],
+                                               .probe = q->probe,
+                                               .not_varied = q->variations_left_out,
+                                               .left_out = q->left_out,
+                                               .no_poison = q->no_poison,
+                                               .inputs = q->inputs},
+                                     .varied = {.trial = &c.trial, .inputs = q->inputs},
+                                     .most_blocks = q->iterations,
+                                     .asked_margin = q->margin};
+    struct rp_err err = RP_ERR_INIT;
+    int rc = load(r, q, &err);
+
+    if (rc == 0)
+        rc = rp_replay_comparison_run(&c, &err);
+    if (c.trial.probe_broke || c.varied.broke)
+        _exit(RP_REPLAY_NO_PROBE);
+    if (rc < 0)
+        return say(&err);
+    (q->json ? rp_comparison_print_json : rp_comparison_print_text)(r, q, &c);
+    return gate(q, &c);
+}
+
+int main(int argc, char **argv)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_replay r = {.patience_s = PATIENCE_S};
+    struct rp_replay_result result = {0};
+    struct rp_replay_request q;
+    int rc;
+
+    if (parse(argc, argv, &q) < 0) {
+        fprintf(stderr, "rocm-perf-replay is started by rocm-perf replay\n");
+        return RP_USAGE;
+    }
+    r.cache = q.cache;
+    r.software = q.software;
+    r.step_fd = q.step_fd;
+    if (rp_capture_open(q.folder, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
+        _exit(say(&err));
+    take_ranges(&r, &q);
+    if (strcmp(q.action, "self-check") != 0)
+        warn(&r);
+    if (rp_replay_load_runtime(&r, q.library, &err) < 0 || rp_replay_find_device(&r, &err) < 0)
+        _exit(say(&err));
+    if (strcmp(q.action, "reserve-check") == 0) {
+        rc = map(&r, &q, &err) < 0 ? not_available(&r, &q, &err) : reserve_check(&r, &q);
+    } else if (strcmp(q.action, "self-check") == 0) {
+        rc = self_check(&r, &q);
+    } else if (strcmp(q.action, "compare") == 0) {
+        rc = compare(&r, &q);
+    } else if (full_vm(&r, &q, &result, &err) < 0) {
+        rc = say(&err);
+    } else {
+        (q.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
+        rc = (result.verified && result.verdict.different_pages) ||
+                     result.varied_outcome.verdict.different_bytes
+                 ? RP_VERDICT
+                 : RP_OK;
+    }
+    if (fflush(stdout) == EOF)
+        rc = RP_ENVIRONMENT;
+    /* Memory of the capture lies where the runtime's own may lie now: nothing is taken down. */
+    _exit(rc);
+}

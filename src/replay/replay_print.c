@@ -1,0 +1,611 @@
+/**
+ * @file replay_print.c
+ * @brief What a replay has found, for people and as JSON (schemas/replay.schema.json).
+ */
+#include "replay/replay_print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "replay/replay_protocol.h"
+
+/* --- output -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+struct summary {
+    double average, min, max, median;
+};
+
+static struct summary sum_up(const struct rp_replay_result *result)
+{
+    rp_autofree double *sorted = calloc(result->count + 1, sizeof *sorted);
+    struct summary s = {0};
+    const size_t n = result->count;
+
+    if (!sorted || n == 0)
+        return s;
+    memcpy(sorted, result->samples, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t i = 0; i < n; i++)
+        s.average += sorted[i] / (double)n;
+    s.min = sorted[0];
+    s.max = sorted[n - 1];
+    s.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return s;
+}
+
+/** Before a line for people: one of RP_REPLAY_GOOD ... */
+static void rp_replay_print_style(int letter)
+{
+    printf("%c%c", RP_REPLAY_INK, letter);
+}
+
+void rp_replay_put_string(const char *text)
+{
+    rp_autobuf inner = {0};
+
+    rp_escape_json(&inner, text);
+    printf("\"%s\"", rp_buf_text(&inner));
+}
+
+/** In a line of text: escaped. */
+static void rp_replay_put_escaped(const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_escape(&clean, text);
+    printf("%s", rp_buf_text(&clean));
+}
+
+bool rp_replay_is_complete(const struct rp_replay *r)
+{
+    size_t count;
+
+    rp_capture_get_refusals(r->capture, &count);
+    return count == 0;
+}
+
+static void print_verdict_json(const struct rp_replay_result *result)
+{
+    const struct rp_replay_verdict *v = &result->verdict;
+
+    if (!result->verified) {
+        printf("  \"verify\": null\n");
+        return;
+    }
+    printf("  \"verify\": {\n    \"equal\": %s,\n    \"regions\": %" PRIu64
+           ",\n    \"bytes\": %" PRIu64 ",\n    \"different_pages\": %" PRIu64
+           ",\n    \"first_difference\": ",
+           v->different_pages ? "false" : "true", v->regions, v->bytes, v->different_pages);
+    if (v->different_pages)
+        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}\n  }\n",
+               v->first_address, v->got, v->expected);
+    else
+        printf("null\n  }\n");
+}
+
+static void rp_replay_put_reason(const char *reason)
+{
+    if (reason)
+        rp_replay_put_string(reason);
+    else
+        printf("null");
+}
+
+static void rp_replay_put_variations(const struct rp_variation_runs *v,
+                                     const struct rp_replay_outcome *outcome)
+{
+    const bool tried = rp_variation_tried(v);
+
+    printf("{\"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
+           ", \"reason\": ",
+           !tried                             ? "null"
+           : outcome->verdict.different_bytes ? "false"
+                                              : "true",
+           outcome->wrong_bytes, outcome->outside_bytes);
+    rp_replay_put_reason(rp_variation_tried_values(v) ? NULL : rp_variation_reason(v));
+    for (unsigned i = 0; i < RP_VARIATIONS; i++) {
+        const char *reason = v->reason ? v->reason : v->of[i].reason;
+
+        printf(", \"%s\": {\"tried\": %s, \"changed\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
+               ", \"reason\": ",
+               rp_variation_word((enum rp_variation)i), reason ? "false" : "true", v->of[i].changed,
+               v->of[i].telling_bytes);
+        rp_replay_put_reason(reason);
+        printf("}");
+    }
+    printf("}");
+}
+
+/** By how much a result is wrong that is exact else, where that may be rounding. */
+static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
+                                     const struct rp_replay_outcome *o)
+{
+    enum rp_number_type type;
+    uint64_t steps;
+    char rule[RP_COMPARE_TEXT];
+
+    if (trial->rule.type != RP_EXACT || o->outside_bytes || o->variable_bytes ||
+        !rp_mismatch_is_rounding(&o->off, &type, &steps))
+        return;
+    rp_compare_rule_print(&(struct rp_compare_rule){.type = type, .ulp = steps}, rule, sizeof rule);
+    printf("as numbers of fp%u all that is wrong is at most %" PRIu64 " ulp off: if it is that, "
+           "--compare %s (or rel=X) allows for it\n",
+           8 * rp_number_shape(type).bytes, steps, rule);
+}
+
+/** What other inputs leave as captured. */
+static void rp_replay_print_same_arguments(const struct rp_variation_runs *v)
+{
+    if (rp_variation_tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
+        printf("other inputs are other memory: arguments that are no pointers were as captured "
+               "(%s), and a kernel that has their values built in is not noticed\n",
+               v->of[RP_VARY_ARGUMENTS].reason);
+}
+
+static void rp_replay_print_variations(const char *path, const struct rp_variation_runs *v,
+                                       const struct rp_replay_outcome *outcome)
+{
+    const unsigned wrong = outcome->variation;
+
+    if (!rp_variation_tried_values(v))
+        printf("other %s were not tried: %s\n",
+               v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
+               rp_variation_reason(v));
+    if (v->reason)
+        return;
+    if (outcome->verdict.different_bytes) {
+        rp_replay_print_style(RP_REPLAY_BAD);
+        printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
+               " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
+               path, rp_variation_how((enum rp_variation)wrong), v->of[wrong].changed,
+               rp_variation_units((enum rp_variation)wrong), outcome->wrong_bytes,
+               outcome->outside_bytes);
+        return;
+    }
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        if (!v->of[i].reason)
+            printf("%s: %s (%" PRIu64 " %s) it gives what the captured kernel gives; %" PRIu64
+                   " bytes are other ones then\n",
+                   path, rp_variation_how((enum rp_variation)i), v->of[i].changed,
+                   rp_variation_units((enum rp_variation)i), v->of[i].telling_bytes);
+}
+
+static void print_candidate_json(const struct rp_replay_result *result)
+{
+    const struct rp_replay_trial *t = &result->trial;
+    const struct rp_replay_outcome *o = &result->outcome;
+
+    printf("  \"candidate\": {\n    \"compare\": ");
+    rp_replay_put_string(t->rule_text);
+    printf(",\n    \"compare_runs\": %u", t->own.runs);
+    printf(",\n    \"probed\": %s,\n    \"written_bytes\": %" PRIu64
+           ",\n    \"poisoned_bytes\": %" PRIu64 ",\n    \"blind_bytes\": %" PRIu64
+           ",\n    \"leftovers\": {\"tried\": %s, \"reason\": ",
+           t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
+           t->leftovers ? "true" : "false");
+    rp_replay_put_reason(t->leftovers_reason);
+    printf("},\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
+           ",\n    \"wrong_bytes\": %" PRIu64 ",\n    \"outside_bytes\": %" PRIu64
+           ",\n    \"variable_bytes\": %" PRIu64 ",\n    \"other_inputs\": ",
+           result->checked_runs, result->wrong_runs, o->wrong_bytes, o->outside_bytes,
+           o->variable_bytes);
+    rp_replay_put_variations(&result->varied, &result->varied_outcome);
+    printf("\n  },\n");
+}
+
+const char *rp_replay_cache_word(enum rp_cache cache)
+{
+    static const char *const words[] = {
+        [RP_CACHE_AS_IS] = "as is", [RP_CACHE_WARM] = "warm", [RP_CACHE_COLD] = "cold"};
+
+    return words[cache];
+}
+
+/** Of the software device; NULL: times are those of a GPU. */
+static const char *rp_replay_timing_model(const struct rp_replay *r)
+{
+    const char *word = getenv("ROCM_PERF_DEVICE_TIMING");
+
+    return !r->software ? NULL : word && *word ? word : "fast";
+}
+
+static void rp_replay_put_model(const struct rp_replay *r)
+{
+    const char *model = rp_replay_timing_model(r);
+
+    if (model)
+        rp_replay_put_string(model);
+    else
+        printf("null");
+}
+
+/** " on gfx942 AMD Instinct MI300X (...)", after the kernel's name. */
+static void rp_replay_print_device(const struct rp_replay *r)
+{
+    const char *model = rp_replay_timing_model(r);
+
+    printf(" on %s", r->gpu_name);
+    if (r->product[0])
+        printf(" ");
+    rp_replay_put_escaped(r->product);
+    if (model)
+        printf(" (software device: modelled time (%s), not that of a GPU)", model);
+}
+
+void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result)
+{
+    const struct summary s = sum_up(result);
+
+    printf("{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\n    "
+           "\"name\": ",
+           rp_replay_is_complete(r) ? "true" : "false");
+    rp_replay_put_string(r->facts->name);
+    printf(",\n    \"hsaco_path\": ");
+    rp_replay_put_string(q->candidates[0] ? q->candidates[0] : q->hsaco);
+    printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
+           "    \"mode\": \"%s\",\n    \"restored\": \"%s\",\n    \"cache\": \"%s\"\n  },\n",
+           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless",
+           q->stateful            ? "nothing"
+           : result->restored_all ? "all"
+                                  : "changed",
+           rp_replay_cache_word(r->cache));
+    printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
+           "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
+           s.average, s.min, s.max, s.median);
+    for (unsigned long i = 0; i < result->count; i++)
+        printf("%s%.3f", i ? ", " : "", result->samples[i]);
+    printf("]\n  },\n  \"environment\": {\n    \"device\": \"%s\",\n    \"timing_model\": ",
+           r->software ? "software" : "gpu");
+    rp_replay_put_model(r);
+    printf(",\n    \"gpu_agent\": ");
+    rp_replay_put_string(r->gpu_name);
+    printf(",\n    \"product\": ");
+    rp_replay_put_string(r->product);
+    printf(",\n    \"rocm_version\": ");
+    rp_replay_put_string(q->rocm);
+    printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
+    if (q->candidates[0])
+        print_candidate_json(result);
+    print_verdict_json(result);
+    printf("}\n");
+}
+
+static void print_candidate_text(const struct rp_replay_request *q,
+                                 const struct rp_replay_result *result)
+{
+    const struct rp_replay_trial *t = &result->trial;
+    const struct rp_replay_verdict *v = &result->verdict;
+
+    printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
+           " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
+           q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
+    rp_replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    if (!v->different_pages)
+        printf("memory is right after all %lu runs (%s)\n", result->checked_runs, t->rule_text);
+    else
+        printf("memory is not right after %lu of %lu runs (%s): %" PRIu64 " bytes wrong, %" PRIu64
+               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+               "0x%" PRIx64 ": %02x instead of %02x\n",
+               result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
+               result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
+               v->got, v->expected);
+    if (v->different_pages && result->outcome.leftovers)
+        printf(
+            "it was right where LDS, scratch and registers begin as zeros, and is not where they "
+            "hold something else: it reads what it has not written\n");
+    if (result->late)
+        printf("this was seen after the last run: of timed runs only what the captured kernel "
+               "writes is looked at each time\n");
+    rp_replay_print_rounding(t, &result->outcome);
+    rp_replay_print_variations(q->candidates[0], &result->varied, &result->varied_outcome);
+    rp_replay_print_rounding(t, &result->varied_outcome);
+    rp_replay_print_same_arguments(&result->varied);
+}
+
+static void print_times(const struct summary *s, unsigned long runs)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    rp_unit_span_add(&span, s->median * 1e3);
+    rp_unit_span_add_both(&span, s->min * 1e3, s->max * 1e3);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_locale_is_utf8());
+    printf("\n%lu runs: median %s %s, average %s, min %s, max %s\n", runs,
+           rp_unit_number(unit, s->median * 1e3).text, unit.name,
+           rp_unit_number(unit, s->average * 1e3).text, rp_unit_number(unit, s->min * 1e3).text,
+           rp_unit_number(unit, s->max * 1e3).text);
+}
+
+void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result)
+{
+    const struct rp_replay_verdict *v = &result->verdict;
+    const struct summary s = sum_up(result);
+
+    if (r->software)
+        rp_replay_print_style(RP_REPLAY_CARE);
+    rp_replay_put_escaped(r->facts->name);
+    rp_replay_print_device(r);
+    if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
+        printf("\n%lu runs, not timed\n", q->iterations);
+    else
+        print_times(&s, q->iterations);
+    if (q->candidates[0])
+        print_candidate_text(q, result);
+    if (q->candidates[0] || !result->verified)
+        return;
+    rp_replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    if (!v->different_pages)
+        printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",
+               v->bytes, v->regions);
+    else
+        printf("memory after it is not as captured: %" PRIu64 " pages differ, first at 0x%" PRIx64
+               ": %02x instead of %02x\n",
+               v->different_pages, v->first_address, v->got, v->expected);
+}
+
+/* Which of two kernels is faster, for people and as JSON
+ * (schemas/replay_compare.schema.json).
+ */
+
+/* Of whole blocks. @return 0: there are none */
+static double median_us(const struct rp_replay_comparison *c, unsigned which)
+{
+    const size_t n = c->block_count * RP_COMPARE_RUNS;
+    rp_autofree double *us = calloc(n + 1, sizeof *us);
+
+    if (!us || n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        us[i] = c->blocks[i / RP_COMPARE_RUNS].us[which][i % RP_COMPARE_RUNS];
+    qsort(us, n, sizeof *us, by_value);
+    return (us[n / 2 - 1] + us[n / 2]) / 2;
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static void put_kernel(const char *name, const char *path, const struct rp_variation_runs *varied,
+                       const struct rp_compare_kernel *k, double us)
+{
+    const struct rp_replay_verdict *v = &k->outcome.verdict;
+
+    printf("  \"%s\": {\n    \"hsaco_path\": ", name);
+    rp_replay_put_string(path);
+    printf(",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu,\n    \"wrong_bytes\": %" PRIu64
+           ",\n    \"outside_bytes\": %" PRIu64 ",\n    \"variable_bytes\": %" PRIu64
+           ",\n    \"first_difference\": ",
+           k->checked_runs, k->wrong_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
+           k->outcome.variable_bytes);
+    if (k->wrong_runs)
+        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}", v->first_address,
+               v->got, v->expected);
+    else
+        printf("null");
+    printf(",\n    \"other_inputs\": ");
+    rp_replay_put_variations(varied, &k->varied);
+    if (us > 0)
+        printf(",\n    \"median_us\": %.3f\n  },\n", us);
+    else
+        printf(",\n    \"median_us\": null\n  },\n");
+}
+
+static void put_ratio(const char *name, const struct rp_decided *d)
+{
+    if (d->level > 0)
+        printf("  \"%s\": {\"estimate\": %.6f, \"low\": %.6f, \"high\": %.6f, \"level\": %.6f},\n",
+               name, d->ratio, d->low, d->high, d->level);
+    else
+        printf("  \"%s\": null,\n", name);
+}
+
+static void put_others(const struct rp_replay_comparison *c)
+{
+    const char *comma = "";
+
+    printf("  \"other_ratios\": [");
+    for (unsigned i = 0; i < RP_VARIATIONS; i++) {
+        const struct rp_decided *d = &c->others[i];
+        const enum rp_variation variation = (enum rp_variation)i;
+
+        if (!(d->level > 0))
+            continue;
+        printf("%s\n    {\"inputs\": \"%s\", \"demanded\": %s, \"estimate\": %.6f, \"low\": %.6f, "
+               "\"high\": %.6f, \"level\": %.6f}",
+               comma, rp_variation_word(variation),
+               rp_replay_comparison_demands(variation) ? "true" : "false", d->ratio, d->low,
+               d->high, d->level);
+        comma = ",";
+    }
+    printf("%s],\n", *comma ? "\n  " : "");
+}
+
+static void put_blocks(const char *name, const struct rp_compare_block *blocks, size_t count,
+                       const char *end)
+{
+    printf("  \"%s\": [", name);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s\n    {\"order\": \"%s\"", i ? "," : "", blocks[i].turned ? "BAAB" : "ABBA");
+        for (unsigned which = 0; which < 2; which++) {
+            printf(", \"%s_us\": [", which ? "b" : "a");
+            for (unsigned j = 0; j < RP_COMPARE_RUNS; j++)
+                printf("%s%.3f", j ? ", " : "", blocks[i].us[which][j]);
+            printf("]");
+        }
+        printf("}");
+    }
+    printf("%s]%s\n", count ? "\n  " : "", end);
+}
+
+void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_replay_comparison *c)
+{
+    const char *reason = rp_replay_comparison_reason(c), *by = rp_replay_comparison_undecided_by(c);
+    const bool timed = !c->wrong;
+
+    printf(
+        "{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\"name\": ",
+        rp_replay_is_complete(r) ? "true" : "false");
+    rp_replay_put_string(r->facts->name);
+    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_replay_comparison_verdict(c));
+    if (reason)
+        rp_replay_put_string(reason);
+    else
+        printf("null");
+    printf(",\n  \"undecided_by\": %s%s%s,\n", by ? "\"" : "", by ? by : "null", by ? "\"" : "");
+    put_kernel("a", q->candidates[0], &c->varied, &c->kernels[0], timed ? median_us(c, 0) : 0);
+    put_kernel("b", q->candidates[1], &c->varied, &c->kernels[1], timed ? median_us(c, 1) : 0);
+    put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
+    put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
+    put_others(c);
+    printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, \"noise\": ",
+           RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin);
+    if (timed)
+        printf("%.6f", c->noise);
+    else
+        printf("null");
+    printf(", \"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
+           c->most_blocks, RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
+    rp_replay_put_string(c->trial.rule_text);
+    printf(", \"compare_runs\": %u", c->trial.own.runs);
+    printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
+           ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
+           ", \"leftovers\": {\"tried\": %s, \"reason\": ",
+           c->trial.probe ? "true" : "false", c->trial.written_bytes, c->trial.poisoned_bytes,
+           c->trial.blind_bytes, c->trial.leftovers ? "true" : "false");
+    rp_replay_put_reason(c->trial.leftovers_reason);
+    printf("}},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",
+           r->software ? "software" : "gpu");
+    rp_replay_put_model(r);
+    printf(", \"gpu_agent\": ");
+    rp_replay_put_string(r->gpu_name);
+    printf(", \"product\": ");
+    rp_replay_put_string(r->product);
+    printf(", \"rocm_version\": ");
+    rp_replay_put_string(q->rocm);
+    printf("},\n");
+    put_blocks("a_to_a_blocks", c->same, timed ? c->same_count : 0, ",");
+    put_blocks("blocks", c->blocks, timed ? c->block_count : 0, "");
+    printf("}\n");
+}
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static void print_wrong(const char *path, const struct rp_replay_trial *trial,
+                        const struct rp_compare_kernel *k)
+{
+    const struct rp_replay_verdict *v = &k->outcome.verdict;
+
+    rp_replay_print_style(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    rp_replay_put_escaped(path);
+    if (k->wrong_runs)
+        printf(": memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
+               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+               "0x%" PRIx64 ": %02x instead of %02x\n",
+               k->wrong_runs, k->checked_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
+               k->outcome.variable_bytes, v->first_address, v->got, v->expected);
+    else
+        printf(": memory is right after all %lu runs\n", k->checked_runs);
+    rp_replay_print_rounding(trial, &k->outcome);
+}
+
+static void print_late(const struct rp_replay_comparison *c)
+{
+    const struct rp_replay_verdict *v = &c->late.verdict;
+
+    rp_replay_print_style(RP_REPLAY_BAD);
+    printf("after blocks of runs, by %s: %" PRIu64 " bytes wrong, %" PRIu64
+           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+           "0x%" PRIx64 ": %02x instead of %02x\n",
+           c->late_by, c->late.wrong_bytes, c->late.outside_bytes, c->late.variable_bytes,
+           v->first_address, v->got, v->expected);
+}
+
+static void print_varied_inputs(const struct rp_replay_request *q,
+                                const struct rp_replay_comparison *c)
+{
+    for (unsigned i = 0; i < (rp_variation_tried(&c->varied) ? 2 : 1); i++) {
+        rp_replay_print_variations(q->candidates[i], &c->varied, &c->kernels[i].varied);
+        rp_replay_print_rounding(&c->trial, &c->kernels[i].varied);
+    }
+    rp_replay_print_same_arguments(&c->varied);
+}
+
+static void print_medians(const struct rp_replay_comparison *c)
+{
+    const double a = median_us(c, 0) * 1e3, b = median_us(c, 1) * 1e3;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    rp_unit_span_add_both(&span, a, b);
+    unit = rp_unit_of(RP_UNIT_TIME, span, rp_locale_is_utf8());
+    printf("median of A %s %s, of B %s %s\n", rp_unit_number(unit, a).text, unit.name,
+           rp_unit_number(unit, b).text, unit.name);
+}
+
+void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_replay_comparison *c)
+{
+    const struct rp_decided *d = &c->decided;
+    const char *reason = rp_replay_comparison_reason(c);
+
+    if (r->software)
+        rp_replay_print_style(RP_REPLAY_CARE);
+    rp_replay_put_escaped(r->facts->name);
+    rp_replay_print_device(r);
+    printf("\nA ");
+    rp_replay_put_escaped(q->candidates[0]);
+    printf("\nB ");
+    rp_replay_put_escaped(q->candidates[1]);
+    printf("\n");
+    if (c->wrong) {
+        rp_replay_print_style(RP_REPLAY_BAD);
+        printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
+        print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
+        print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
+        if (c->late_by)
+            print_late(c);
+        if (c->wrong_varied)
+            print_varied_inputs(q, c);
+        return;
+    }
+    print_varied_inputs(q, c);
+    if (d->level > 0)
+        print_medians(c);
+    printf("A / A = %.4f, %.4f to %.4f in %zu blocks\n", c->same_decided.ratio, c->same_decided.low,
+           c->same_decided.high, c->same_count);
+    if (d->level > 0)
+        printf(
+            "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
+            d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        if (c->others[i].level > 0)
+            printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variation_how((enum rp_variation)i),
+                   c->others[i].ratio, c->others[i].low, c->others[i].high);
+    rp_replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
+                          : d->decision == RP_SLOWER ? RP_REPLAY_BAD
+                          : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
+                                                     : RP_REPLAY_CARE);
+    printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
+           "all %lu runs (%s)\n",
+           d->decision == RP_EQUAL       ? "as fast as A: equal"
+           : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
+                                         : rp_replay_comparison_verdict(c),
+           d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
+           d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin, 100 * c->noise,
+           c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text);
+}

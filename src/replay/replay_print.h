@@ -1,0 +1,60 @@
+/**
+ * @file replay_print.h
+ * @brief What rocm-perf-replay is asked to do, and what comes of it.
+ */
+#ifndef RP_REPLAY_REPLAY_PRINT_H
+#define RP_REPLAY_REPLAY_PRINT_H
+
+#include <stdbool.h>
+
+#include "replay/ab_test.h"
+#include "replay/input_variation.h"
+#include "replay/output_rules.h"
+#include "replay/replay.h"
+#include "replay/replay_trial.h"
+
+struct rp_replay_request {
+    const char *action, *folder, *library, *rocm;
+    unsigned long iterations, warmup;
+    bool json, verify, stateful, again, probe, no_poison, software;
+    unsigned left_out; /**< of the ways to probe */
+    unsigned variations_left_out;
+    enum rp_gate gate;
+    enum rp_cache cache;
+    double margin; /**< of compare */
+    /** Code objects in place of the captured one; or NULL. */
+    const char *candidates[RP_REPLAY_CANDIDATES];
+    const char *compare; /**< as given; "": not */
+    struct rp_compare_rule rule;
+    const char *inputs; /**< see page_changes.h; what "auto" is comes with the rule */
+    int step_fd;
+    char *hsaco, *kernarg;
+};
+
+struct rp_replay_result {
+    double *samples;
+    unsigned long count;
+    bool verified;
+    struct rp_replay_verdict verdict;
+    bool restored_all; /**< all memory between runs: the kernel changes more than it did */
+    struct rp_replay_trial trial;     /**< of a candidate */
+    struct rp_replay_outcome outcome; /**< of the first run of it that was wrong, or the last */
+    unsigned long checked_runs, wrong_runs;
+    bool late; /**< what is wrong was found after timed runs, where no run writes */
+    struct rp_variation_runs varied;
+    struct rp_replay_outcome varied_outcome;
+};
+/** Whether nothing of the program's memory is left out. */
+bool rp_replay_is_complete(const struct rp_replay *r);
+void rp_replay_put_string(const char *text);
+void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result);
+void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                          const struct rp_replay_result *result);
+const char *rp_replay_cache_word(enum rp_cache cache);
+void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_replay_comparison *c);
+void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                              const struct rp_replay_comparison *c);
+
+#endif

@@ -1,0 +1,95 @@
+/**
+ * @file replay_trial.h
+ * @brief Another kernel in the place of the captured one: what it is measured by.
+ */
+#ifndef RP_REPLAY_REPLAY_TRIAL_H
+#define RP_REPLAY_REPLAY_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/derived_tolerance.h"
+#include "replay/output_rules.h"
+#include "replay/page_changes.h"
+#include "replay/replay.h"
+
+enum {
+    RP_COMPARE_TEXT = 160,           /**< of several rules */
+    RP_TRIAL_UNINITIALISED_SEED = 1, /**< the seed */
+};
+
+struct rp_replay_trial {
+    struct rp_replay *r;
+    struct rp_compare_rule rule; /**< of the first region that has one, if it is not given */
+    bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
+    struct rp_derived_tolerance own; /**< then */
+    char rule_text[RP_COMPARE_TEXT]; /**< which it is */
+    bool probe; /**< find out by running the captured kernel from other memory what it writes */
+    unsigned not_varied; /**< kinds of other inputs (page_changes.h), likewise */
+    unsigned left_out;   /**< ways of changing memory that it does not survive (sqlite_file.c) */
+    bool no_poison;      /**< it does not survive that */
+    const char *inputs;  /**< see page_changes.h: one of the ways */
+    struct rp_addresses addresses; /**< of captured memory */
+    enum rp_poison poison;         /**< of the next run */
+    struct rp_write_set set;
+    uint64_t written_bytes, poisoned_bytes, blind_bytes; /**< see page_changes.h */
+    bool leftovers; /**< other ones change nothing of what the captured kernel gives */
+    const char *leftovers_reason; /**< why that is not so, or not known; NULL */
+    bool probe_broke;             /**< from other memory the captured kernel does not end */
+};
+
+struct rp_replay_outcome {
+    struct rp_replay_verdict verdict;
+    uint64_t wrong_bytes;    /**< in words that the captured kernel writes */
+    uint64_t outside_bytes;  /**< in words that it does not */
+    uint64_t variable_bytes; /**< in variables of the code object */
+    struct rp_mismatch off;  /**< how far words are off that are wrong */
+    unsigned variation;      /**< of inputs: which (input_variation.h) */
+    bool leftovers;          /**< LDS, scratch and registers did not begin as zeros */
+};
+
+/** How another kernel is run, and what is seen of it. */
+struct rp_trial_run {
+    enum rp_poison poison;
+    bool restore_all, check_all; /**< else where the captured kernel writes only */
+    bool leftovers;              /**< if the trial says that they tell something */
+};
+
+/** Those that are not timed come first: from the memory as it was captured, since NaN is nothing to
+ * a minimum, and from poison of the other kinds; then with other contents of LDS, scratch and
+ * registers. One that computes once only is right once. */
+enum { RP_TRIAL_FIRST_RUNS = 5 };
+extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
+extern const struct rp_trial_run rp_trial_timed;
+
+/**
+ * sqlite_file.c: runs the captured kernel to see that it gives the captured memory, what it writes,
+ * and what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
+ * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
+ */
+int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Words of a page that are not right by the rule. */
+void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                      uint64_t page, const uint8_t *got, const uint8_t *expected,
+                      uint64_t *ret_bad);
+
+/** Not code, not arguments. */
+bool rp_trial_may_change(const struct rp_capture_memory *m);
+/** A page gets its poison. @param data  the trial (rp_replay_edit_page) */
+int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
+                         uint8_t *contents, struct rp_err *err);
+
+/** Memory before a run of the candidate, poison included. */
+int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
+
+/** Judges memory after it. */
+int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
+                   struct rp_err *err);
+
+/** Runs r->kernel as it says, and judges. */
+int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, double *ret_us,
+                 struct rp_replay_outcome *ret, struct rp_err *err);
+
+#endif

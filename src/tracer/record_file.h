@@ -1,0 +1,75 @@
+/**
+ * @file record_file.h
+ * @brief Writer of the record file (trace/records.h), safe against sudden death of the process.
+ *
+ * The file is mapped shared, window by window; a record is visible once committed_records has been
+ * release-stored behind it, so everything committed outlives the process. Blocks are reserved
+ * before a window is used: a full disk is counted in lost_records instead of raising SIGBUS.
+ * All functions may be called from any thread.
+ */
+#ifndef RP_TRACER_RECORD_FILE_H
+#define RP_TRACER_RECORD_FILE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/records.h"
+
+struct rp_trace_string {
+    struct rp_trace_string *next;
+    uint32_t id;
+    uint32_t hash;
+    char text[];
+};
+
+enum { RP_TRACE_STRING_BUCKETS = 1024 };
+
+/** Zero-initialise, then rp_trace_open. */
+struct rp_trace {
+    int fd;
+    bool open;
+    bool discards; /**< nobody reads it: records are not kept */
+    pthread_mutex_t lock;
+    struct rp_trace_header *header; /**< mapping of the first page, for as long as it is open */
+    pthread_mutex_t window_lock;    /**< inside lock: the window stays while it is held */
+    uint8_t *window;
+    uint64_t window_offset_bytes;
+    uint64_t prepared_bytes; /**< pages of the file are there up to here; under window_lock */
+    uint64_t reserved_bytes; /**< blocks exist up to here */
+    uint64_t record_count;
+    uint64_t retry_at_lost; /**< after a failure: try again when lost_records reaches this */
+    uint32_t string_count;
+    struct rp_trace_string *strings[RP_TRACE_STRING_BUCKETS];
+};
+
+/** Creates the file; -errno on failure, nothing is left behind then. */
+int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trace_header *header);
+
+/** Appends one record, or counts it as lost. */
+void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
+
+/**
+ * Brings in the pages that the next records go to, so that program threads do not wait for the file
+ * system to do so: for the tool's own thread, again and again.
+ */
+void rp_trace_prepare(struct rp_trace *trace);
+
+/** Something that should have become a record did not. */
+void rp_trace_count_lost(struct rp_trace *trace);
+
+/** The program has made a call that launches. */
+void rp_trace_count_launch(struct rp_trace *trace);
+
+/** Id of a string, written on first use; 0 for NULL and "". */
+uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
+
+void rp_trace_set_flag(struct rp_trace *trace, uint32_t flag);
+void rp_trace_set_lost_dispatches(struct rp_trace *trace, uint64_t count);
+void rp_trace_set_fini(struct rp_trace *trace, uint64_t fini_ns);
+
+/** Cuts the file to its used length and unmaps it. */
+void rp_trace_close(struct rp_trace *trace);
+
+#endif

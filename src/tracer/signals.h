@@ -1,0 +1,131 @@
+/**
+ * @file signals.h
+ * @brief Signals owned by the tool, kept for reuse. Grows, never shrinks.
+ */
+#ifndef RP_TRACER_SIGNALS_H
+#define RP_TRACER_SIGNALS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/hsa_abi.h"
+
+struct rp_handler;
+struct rp_tool;
+
+struct rp_signal_pool {
+    pthread_mutex_t lock;
+    const struct rp_hsa *hsa;
+    uint64_t attributes; /**< for hsa_amd_signal_create */
+    rp_hsa_signal *free_signals;
+    size_t free_count, capacity;
+    size_t made; /**< signals that exist, free or in use */
+};
+
+void rp_signal_pool_init(struct rp_signal_pool *pool, const struct rp_hsa *hsa,
+                         uint64_t attributes);
+/** Makes sure that at least @p count are free; what cannot be created is left out. */
+void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count);
+/** A signal with value 1 and times 0; 0 when none is free and none can be created. */
+rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool);
+/** Up to @p most of them at once. @return how many */
+size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most);
+/** Signals of rp_signal_pool_take_some as they were taken. */
+void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
+                                size_t count);
+/** The signal must not be in use by the device any more. */
+void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal);
+/** Destroys the free signals; those in use stay with the device. */
+void rp_signal_pool_free(struct rp_signal_pool *pool);
+
+/* Which packet or copy completes a signal: what those that wait for the signal depend on.
+ *
+ * Signals are used again, so what counts is the moment of submission: a packet that waits names the
+ * producer that was submitted last before it.
+ */
+
+enum { RP_SUBMITTER_BUCKETS = 4096, RP_SUBMITTER_STRIPES = 64, RP_SUBMITTERS_KEPT = 4 };
+
+struct rp_submitter {
+    struct rp_submitter *next;
+    rp_hsa_signal signal;
+    uint64_t orders[RP_SUBMITTERS_KEPT]; /**< several decrement one signal; the last ones */
+    uint32_t count;                      /**< of all, also those that were not kept */
+};
+
+struct rp_submitters {
+    uint64_t order_count; /**< atomic: kernels, copies and barriers submitted */
+    struct rp_submitter *buckets[RP_SUBMITTER_BUCKETS];
+    pthread_mutex_t stripes[RP_SUBMITTER_STRIPES];
+};
+
+void rp_submitters_init(struct rp_submitters *producers);
+void rp_submitters_free(struct rp_submitters *producers);
+
+/** Number of what is being submitted; taken before it is handed over. */
+uint64_t rp_submitters_order(struct rp_submitters *producers);
+
+/** @p order completes the signal; alone, or together with what was submitted before. */
+void rp_submitters_set(struct rp_submitters *producers, rp_hsa_signal signal, uint64_t order,
+                       bool alone);
+/** The signal is destroyed, or what completes it is not known. */
+void rp_submitters_forget(struct rp_submitters *producers, rp_hsa_signal signal);
+
+/** What waits for some signals depends on. */
+struct rp_signal_dependencies {
+    uint64_t *orders;
+    uint32_t room, count;
+    uint32_t unknown_count; /**< signals without a known producer, and producers without room */
+};
+
+/** Adds the producers of @p signal, if it is one. */
+void rp_submitters_wait(struct rp_submitters *producers, rp_hsa_signal signal,
+                        struct rp_signal_dependencies *waits);
+
+/* The runtime's callbacks of signals, so that what they look at is taken apart after them.
+ *
+ * hip_hooks.h says why. Ends of streams for which there is no call (of a thread that has one of its
+ * own) are covered, too: they destroy their signals first, which waits for callbacks that are due.
+ */
+
+struct rp_handlers {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    struct rp_handler *first; /**< not yet over, newest first */
+    uint32_t count;           /**< atomic: of these */
+    uint32_t waiting;         /**< threads that wait for .ended */
+    uint64_t registered;      /**< in all */
+    bool made;
+};
+
+void rp_handlers_init(struct rp_handlers *handlers);
+
+/** Whether this thread is in a callback: waiting for another one would be for ever. */
+bool rp_handlers_inside(void);
+
+/** hsa_amd_signal_async_handler for the tool's own callbacks that the program's depend on. */
+rp_hsa_status rp_handlers_register(rp_hsa_signal signal, uint32_t condition, int64_t value,
+                                   bool (*callback)(int64_t value, void *data), void *data);
+
+void rp_handlers_hook(const struct rp_hsa_tables *tables);
+
+/** Callbacks that this thread registers from now on belong to @p graph; NULL: to none. */
+void rp_handlers_set_graph(void *graph);
+
+/**
+ * Waits for the callbacks that run or whose signals have come. One that has slept for a second, or
+ * has used a second of processor time, because it waits for this thread or for something else of
+ * the program, is not waited for again, nor are those behind it until it ends; likewise what has
+ * not ended after ten seconds. Does nothing inside a callback.
+ */
+void rp_handlers_wait(struct rp_tool *tool);
+
+/** Waits for all callbacks of a graph's launches, a minute at most. Does nothing inside one. */
+void rp_handlers_wait_graph(struct rp_tool *tool, const void *graph);
+
+/** The program gives up a signal: it is not read any more. */
+void rp_handlers_forget(struct rp_tool *tool, rp_hsa_signal signal);
+
+#endif
