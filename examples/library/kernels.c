@@ -1,6 +1,6 @@
 /* Prints the kernels of a trace, the one to look at first before the others.
  *
- *     cc kernels.c $(pkg-config --cflags --libs rocm-perf) -o kernels && ./kernels TRACE... */
+ *     cc profile.c $(pkg-config --cflags --libs rocm-perf) -o kernels && ./kernels TRACE... */
 #include <stdio.h>
 
 #include <rocm-perf/rocm-perf.h>

@@ -1,6 +1,7 @@
 /**
  * @file arch.h
- * @brief Declares the data object of each GPU in archs.def; for the data files and the lookup.
+ * @brief Declares the data object of each GPU in roofline_archs.def; for the data files and the
+ * lookup.
  */
 #ifndef RP_ARCH_ARCH_H
 #define RP_ARCH_ARCH_H

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/progress.h"
-#include "report/page.h"
+#include "report/report_text.h"
 #include "tune/search.h"
 #include "tune/search_json.h"
 

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 struct rp_buf;
 struct rp_search_progress;

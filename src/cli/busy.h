@@ -16,7 +16,7 @@
 
 #include "base/work_progress.h"
 #include "cli/progress_line.h"
-#include "library/notes.h"
+#include "library/library.h"
 
 struct rp_buf;
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "report/page.h"
+#include "report/report_text.h"
 
 struct sums {
     uint64_t bytes, nonzero_pages, changed_pages, changed_regions;

@@ -6,7 +6,7 @@
 #define RP_CLI_CAPTURE_TEXT_H
 
 #include "base/buf.h"
-#include "rocm-perf/report.h"
+#include "report/report.h"
 #include "trace/capture.h"
 
 /** One line: folder, kernel, geometry, memory. */

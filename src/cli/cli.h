@@ -7,8 +7,8 @@
 #define RP_CLI_CLI_H
 
 #include "base/err.h"
-#include "library/notes.h"
-#include "rocm-perf/report.h"
+#include "library/library.h"
+#include "report/report.h"
 
 #define RP_CMD(name, function, summary) int rp_cmd_##function(int argc, char **argv);
 #include "cli/cmds.def"

@@ -12,9 +12,8 @@
 #include "cli/pending.h"
 #include "cli/results.h"
 #include "cli/roofline_options.h"
-#include "library/apart.h"
-#include "library/parts.h"
-#include "rocm-perf/report.h"
+#include "library/library.h"
+#include "report/report.h"
 
 static const char help[] =
     "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
@@ -199,11 +198,11 @@ static struct rp_wish request_for(const struct options *options, bool chosen)
 }
 
 /* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
-static int make_parts(struct rp_inputs *in, const struct options *options, struct rp_parts *parts,
-                      struct rp_err *err)
+static int make_parts(struct rp_inputs *in, const struct options *options,
+                      struct rp_analysis *parts, struct rp_err *err)
 {
     bool other = options->roofline || options->thread_trace;
-    const struct rp_parts_wish wanted = {
+    const struct rp_analysis_request wanted = {
         .dag = !other || options->folder || options->gated,
         .steps = options->full,
         .roofline = options->roofline,
@@ -212,12 +211,12 @@ static int make_parts(struct rp_inputs *in, const struct options *options, struc
         .roof = &options->roof.roof,
     };
 
-    return rp_parts_make(in, &wanted, parts, err);
+    return rp_analysis_make(in, &wanted, parts, err);
 }
 
 static int put_parts(const struct rp_inputs *in, const struct options *options,
-                     const struct rp_parts *parts, struct rp_file_set *pending, struct rp_buf *text,
-                     struct rp_err *err)
+                     const struct rp_analysis *parts, struct rp_file_set *pending,
+                     struct rp_buf *text, struct rp_err *err)
 {
     struct rp_wish for_dag = request_for(options, options->json);
     struct rp_wish for_roofline = request_for(options, options->roofline);
@@ -240,8 +239,8 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
 }
 
 /* A result of before that this one lacks would be taken for a part of it. */
-static int drop_others(const struct rp_inputs *in, const char *folder, const struct rp_parts *parts,
-                       struct rp_err *err)
+static int drop_others(const struct rp_inputs *in, const char *folder,
+                       const struct rp_analysis *parts, struct rp_err *err)
 {
     const char *lacking[3];
     size_t count = 0;
@@ -258,7 +257,7 @@ static int drop_others(const struct rp_inputs *in, const char *folder, const str
 static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
                        struct inferred *ret_inferred, struct rp_err *err)
 {
-    rp_cleanup(rp_parts_free) struct rp_parts parts = {0};
+    rp_cleanup(rp_analysis_free) struct rp_analysis parts = {0};
     rp_cleanup(rp_pending_drop) struct rp_file_set pending = {0};
     int rc = make_parts(in, options, &parts, err);
 
@@ -345,7 +344,8 @@ static int keep_apart(const char *folder, char **paths, size_t count, struct rp_
             rc = rp_out_of_memory(err);
         for (size_t k = 0; rc == 0 && k < count; k++)
             if (!rp_path_is_dir(paths[k]))
-                rc = rp_keep_apart("analyze: -o, which makes", file, &paths[k], 1, err);
+                rc = rp_refuse_overwriting_inputs("analyze: -o, which makes", file, &paths[k], 1,
+                                                  err);
     }
     return rc;
 }

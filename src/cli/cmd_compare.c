@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/compare_read.h"
-#include "library/apart.h"
-#include "rocm-perf/compare.h"
+#include "library/library.h"
 
 static const char help[] =
     "usage: rocm-perf compare [--gate CONDITION]... [--allow-missing] [--margin X]\n"
@@ -53,14 +53,14 @@ struct options {
     const char *junit; /* file, or "-"; NULL: none */
     double margin;
     bool allow_missing;
-    struct rp_versus_gate *gates;
+    struct rp_versus_condition *gates;
     size_t gate_count;
 };
 
 static void free_options(struct options *options)
 {
     for (size_t i = 0; i < options->gate_count; i++)
-        rp_versus_gate_free(&options->gates[i]);
+        rp_versus_condition_free(&options->gates[i]);
     free(options->gates);
 }
 
@@ -68,7 +68,8 @@ static void free_options(struct options *options)
 
 static int take_gate(const char *word, struct options *ret)
 {
-    struct rp_versus_gate *grown = reallocarray(ret->gates, ret->gate_count + 1, sizeof *grown);
+    struct rp_versus_condition *grown =
+        reallocarray(ret->gates, ret->gate_count + 1, sizeof *grown);
     struct rp_err err = RP_ERR_INIT;
 
     if (!grown) {
@@ -76,7 +77,7 @@ static int take_gate(const char *word, struct options *ret)
         return rp_cli_error(&err);
     }
     ret->gates = grown;
-    if (rp_versus_gate_parse(word, &grown[ret->gate_count], &err) < 0)
+    if (rp_versus_condition_parse(word, &grown[ret->gate_count], &err) < 0)
         return err.code == RP_USAGE ? rp_cli_usage_error("compare", "%s", err.text)
                                     : rp_cli_error(&err);
     ret->gate_count++;
@@ -173,7 +174,7 @@ struct work {
     size_t side_count;
     struct rp_versus_found *list;
     size_t count;
-    struct rp_versus_gated *gated;
+    struct rp_versus_outcome *gated;
 };
 
 static void free_work(struct work *work)
@@ -204,7 +205,7 @@ static int compare_sides(struct work *work, const struct rp_versus_rule *rule, s
     int rc = 0;
 
     if (work->side_count == 1) {
-        rc = rp_versus_told(&work->sides[0], &work->list[0], err);
+        rc = rp_versus_reported(&work->sides[0], &work->list[0], err);
         work->count = rc == 0;
         return rc;
     }
@@ -231,8 +232,8 @@ static int make(char **paths, size_t count, const struct options *options, struc
         rc = compare_sides(work, &rule, err);
     for (size_t i = 0; rc == 0 && i < work->count; i++)
         for (size_t g = 0; g < options->gate_count; g++)
-            rp_versus_gate_apply(&options->gates[g], &work->list[i],
-                                 &work->gated[i * options->gate_count + g]);
+            rp_versus_condition_judge(&options->gates[g], &work->list[i],
+                                      &work->gated[i * options->gate_count + g]);
     return rc;
 }
 
@@ -299,7 +300,7 @@ static int judge(const struct options *options, const struct work *work)
 
     for (size_t i = 0; i < work->count; i++) {
         for (size_t g = 0; g < options->gate_count; g++) {
-            const struct rp_versus_gated *gated = &work->gated[i * options->gate_count + g];
+            const struct rp_versus_outcome *gated = &work->gated[i * options->gate_count + g];
 
             if (gated->passed == RP_COMPARE_PASSED)
                 continue;
@@ -330,7 +331,8 @@ int rp_cmd_compare(int argc, char **argv)
     if (parse(argc, argv, &options, &code) < 0)
         return code;
     count = (size_t)(argc - optind);
-    if (rp_keep_apart("compare: --junit", options.junit, argv + optind, count, &err) < 0)
+    if (rp_refuse_overwriting_inputs("compare: --junit", options.junit, argv + optind, count,
+                                     &err) < 0)
         return rp_cli_error(&err);
     if (make(argv + optind, count, &options, &work, &err) < 0)
         return refuse(&options, argv + optind, count, &err);

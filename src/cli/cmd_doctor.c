@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "collect/environment.h"
-#include "report/page.h"
+#include "report/report_text.h"
 
 static const char help[] =
     "usage: rocm-perf doctor [--json]\n"

@@ -14,7 +14,7 @@
 #include "cli/compare_read.h"
 #include "cli/history_commit.h"
 #include "cli/history_options.h"
-#include "library/apart.h"
+#include "library/library.h"
 
 static const char usual_path[] = ".rocm-perf/history.db";
 
@@ -496,13 +496,14 @@ static int keep_apart(const struct rp_history_options *options, char **paths, si
                       struct rp_err *err)
 {
     char *database = (char *)options->path;
-    int rc = rp_keep_apart("history: -o", options->output, &database, 1, err);
+    int rc = rp_refuse_overwriting_inputs("history: -o", options->output, &database, 1, err);
 
     if (rc == 0)
         rc = keep_from_journals(options, err);
     if (rc == 0)
-        rc = rp_keep_apart("history: -o", options->output, paths, count, err);
-    return rc < 0 ? rc : rp_keep_apart("history: --db", options->path, paths, count, err);
+        rc = rp_refuse_overwriting_inputs("history: -o", options->output, paths, count, err);
+    return rc < 0 ? rc
+                  : rp_refuse_overwriting_inputs("history: --db", options->path, paths, count, err);
 }
 
 /* Does what changes the history, or reads it. */

@@ -20,7 +20,7 @@
 #include "collect/kept_input.h"
 #include "collect/kernel_match.h"
 #include "collect/output_claim.h"
-#include "report/page.h"
+#include "report/report_text.h"
 #include "trace/capture.h"
 
 static const char help[] =

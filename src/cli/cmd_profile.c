@@ -16,7 +16,7 @@
 #include "cli/device_counters.h"
 #include "cli/profile_session.h"
 #include "collect/kernel_filter.h"
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 enum { DEFAULT_RUNS = 3, MAX_RUNS = 1000 };
 

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "analyze/dag.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_read.h"
@@ -16,9 +17,7 @@
 #include "cli/cli.h"
 #include "cli/results.h"
 #include "cli/roofline_options.h"
-#include "library/apart.h"
-#include "library/parts.h"
-#include "rocm-perf/timeline.h"
+#include "library/library.h"
 #include "trace/gzip.h"
 
 static const char help[] =
@@ -38,7 +37,7 @@ static const char help[] =
     "  --format FORM one of these (default: as the name of FILE ends, html if it has no ending)\n"
 #define RP_REPORT_FORM(function, name, ending, what)                                               \
     "                " name " (" ending "): " what "\n"
-#include "rocm-perf/report_forms.def"
+#include "report/report_forms.def"
 #undef RP_REPORT_FORM
     "  --title TEXT  of the page; default: what was profiled, else the name of the first TRACE\n"
     "  --help        this text\n"
@@ -318,13 +317,13 @@ static int make_report(char **paths, size_t count, const struct options *options
 {
     rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_busy_notes(options->busy),
                                                        .work = rp_busy_work(options->busy)};
-    rp_cleanup(rp_parts_free) struct rp_parts made = {0};
+    rp_cleanup(rp_analysis_free) struct rp_analysis made = {0};
     rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
-    const struct rp_parts_wish wish = {
+    const struct rp_analysis_request wish = {
         .dag = true, .steps = true, .ranking = true, .roof = &options->roof.roof};
     struct rp_report_parts parts = {.bottlenecks = &made.ranking.found};
 
-    if (rp_inputs_open(paths, count, &in, err) < 0 || rp_parts_make(&in, &wish, &made, err) < 0)
+    if (rp_inputs_open(paths, count, &in, err) < 0 || rp_analysis_make(&in, &wish, &made, err) < 0)
         return -1;
     parts.profile = made.ranking.profile;
     rp_work_at(&in.work, RP_WORK_WRITE, 0);
@@ -347,10 +346,11 @@ static void free_options(struct options *options)
 static int keep_apart(const struct options *options, char **paths, size_t count, struct rp_err *err)
 {
     char *ceilings = (char *)options->roof.ceilings;
-    int rc = rp_keep_apart("report: -o", options->file, paths, count, err);
+    int rc = rp_refuse_overwriting_inputs("report: -o", options->file, paths, count, err);
 
     return rc < 0 ? rc
-                  : rp_keep_apart("report: -o", options->file, &ceilings, ceilings != NULL, err);
+                  : rp_refuse_overwriting_inputs("report: -o", options->file, &ceilings,
+                                                 ceilings != NULL, err);
 }
 
 int rp_cmd_report(int argc, char **argv)

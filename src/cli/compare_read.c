@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/compare.h"
+#include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -15,10 +17,7 @@
 #include "cli/profile_session.h"
 #include "cli/results.h"
 #include "collect/result_commit.h"
-#include "library/life.h"
-#include "library/repeats.h"
-#include "rocm-perf/analysis.h"
-#include "rocm-perf/compare.h"
+#include "library/library.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 
@@ -120,11 +119,11 @@ static void free_profile(struct rp_profile **profile)
 /* Of the first process; of several, where all are of the same command. */
 static int command_of(struct rp_store *const *stores, size_t count, char **ret, struct rp_err *err)
 {
-    struct rp_life life, other;
-    int rc = rp_life_of(stores[0], &life, err);
+    struct rp_lifetime life, other;
+    int rc = rp_lifetime_of(stores[0], &life, err);
 
     for (size_t i = 1; rc == 0 && i < count; i++) {
-        rc = rp_life_of(stores[i], &other, err);
+        rc = rp_lifetime_of(stores[i], &other, err);
         if (rc == 0 && strcmp(life.command, other.command) != 0)
             return 0;
     }
@@ -140,7 +139,7 @@ static int read_run(struct rp_store *const *run, size_t count, const char *path,
     rp_cleanup(free_profile) struct rp_profile *profile = NULL;
     rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
     struct rp_origin origin;
-    int rc = rp_times_settle(run, count, err);
+    int rc = rp_clip_late_ends(run, count, err);
 
     if (rc == 0)
         rc = rp_profile_compute(run, count, NULL, 0, &profile, err);

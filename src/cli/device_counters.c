@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/bottleneck.h"
 #include "arch/hardware_counters.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/cli.h"
-#include "rocm-perf/bottleneck.h"
 #include "trace/counter_set.h"
 
 bool rp_device_counts(const struct rp_profile_session *session)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "rocm-perf/changes.h"
+#include "analyze/history_series.h"
 
 enum rp_history_command {
     RP_HISTORY_ADD,

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "optimize/decide.h"
 #include "optimize/session.h"
-#include "report/page.h"
+#include "report/report_text.h"
 
 enum {
     MOST_NOT_TRIED = 4, /* that are named each; with the same reason none is but the first */

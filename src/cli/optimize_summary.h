@@ -5,7 +5,7 @@
 #ifndef RP_CLI_OPTIMIZE_SUMMARY_H
 #define RP_CLI_OPTIMIZE_SUMMARY_H
 
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 struct rp_buf;
 struct rp_session_result;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/bottleneck.h"
+#include "analyze/dag.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -14,8 +16,6 @@
 #include "cli/profile_session.h"
 #include "cli/progress.h"
 #include "collect/counter_plan.h"
-#include "rocm-perf/bottleneck.h"
-#include "rocm-perf/dag.h"
 #include "trace/counter_set.h"
 
 /* --- one more run -------------------------------------------------------------------------- */

@@ -151,7 +151,7 @@ int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, str
     int rc = rp_store_tell_apart(stores, run->db_count, NULL, err);
 
     if (rc == 0)
-        rc = rp_times_settle(stores, run->db_count, err);
+        rc = rp_clip_late_ends(stores, run->db_count, err);
     if (rc < 0) {
         rp_profile_close_stores(stores, run->db_count);
         return rc;

@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
 #include "base/buf.h"
 #include "cli/results.h"
 #include "collect/environment.h"
 #include "collect/kept_input.h"
 #include "collect/result_dir.h"
 #include "collect/tracer.h"
-#include "rocm-perf/analysis.h"
-#include "rocm-perf/roofline.h"
 #include "trace/rocpd.h"
 
 enum { RP_MAX_PMC = 256 };

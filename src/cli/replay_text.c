@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "replay/replay_protocol.h"
-#include "report/page.h"
+#include "report/report_text.h"
 
 static enum rp_ink ink_of(char letter)
 {

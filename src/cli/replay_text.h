@@ -5,7 +5,7 @@
 #ifndef RP_CLI_REPLAY_TEXT_H
 #define RP_CLI_REPLAY_TEXT_H
 
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 struct rp_buf;
 struct rp_err;

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/bottleneck.h"
+#include "analyze/dag.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/pending.h"
-#include "rocm-perf/bottleneck.h"
-#include "rocm-perf/dag.h"
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 /* The JSON goes to the file and, if it is what was asked for, to the text, without a copy: that of
  * a long trace is hundreds of megabytes. */

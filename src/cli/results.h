@@ -1,6 +1,6 @@
 /**
  * @file results.h
- * @brief What was made of traces and counters (library/parts.h), as dag.json, roofline.json,
+ * @brief What was made of traces and counters (library/library.h), as dag.json, roofline.json,
  *        thread_trace.json, analysis.json and their summaries.
  */
 #ifndef RP_CLI_RESULTS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "library/parts.h"
+#include "library/library.h"
 
 struct rp_buf;
 struct rp_err;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "rocm-perf/roofline.h"
+#include "analyze/roofline.h"
 
 struct rp_counters;
 struct rp_err;

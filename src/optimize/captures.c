@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -12,7 +13,6 @@
 #include "optimize/measure.h"
 #include "optimize/one_code.h"
 #include "optimize/self.h"
-#include "rocm-perf/analysis.h"
 #include "trace/capture.h"
 #include "trace/rocpd.h"
 
@@ -225,7 +225,7 @@ static int weigh_by(const char *path, struct weighing *w, struct rp_err *err)
     if (rc < 0)
         return rc;
     w->store = store;
-    rc = rp_times_settle(&store, 1, err);
+    rc = rp_clip_late_ends(&store, 1, err);
     if (rc == 0)
         rc = rp_store_kernels(store, &w->kernels, &w->kernel_count, err);
     if (rc == 0)

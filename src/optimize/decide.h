@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rocm-perf/roofline.h"
+#include "analyze/roofline.h"
 
 enum rp_outcome {
 #define RP_OUTCOME(id, word) RP_OUTCOME_##id,

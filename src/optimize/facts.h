@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rocm-perf/roofline.h"
+#include "analyze/roofline.h"
 
 struct rp_err;
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rocm-perf/roofline.h"
+#include "analyze/roofline.h"
 
 struct rp_err;
 struct rp_facts;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/profile.h"
 #include "arch/arch.h"
 #include "optimize/facts.h"
 #include "optimize/kernel_source.h"
-#include "rocm-perf/analysis.h"
 
 enum { FACTORS = RP_UNROLL_MOST - RP_UNROLL_LEAST + 1 };
 

@@ -36,7 +36,7 @@ struct rp_config_feature {
     enum rp_feature_kind kind;
     uint16_t a, b;   /**< parameters, b only of pairs (a value's number for TEXT) */
     uint16_t levels; /**< codes are below it, at least 2 */
-    uint16_t *codes; /**< by the value's number, or the pair of them; see features.c */
+    uint16_t *codes; /**< by the value's number, or the pair of them; see bottleneck.c */
 };
 
 /** Owned; release with rp_features_free. */

@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "base/regex_size.h"
 #include "collect/traced_run.h"
-#include "rocm-perf/analysis.h"
 #include "trace/rocpd.h"
 
 enum {
@@ -74,7 +74,7 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
                      "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
                      label, rp_device_label(device));
     if (rc == 0)
-        rc = rp_times_settle(&store, 1, err);
+        rc = rp_clip_late_ends(&store, 1, err);
     if (rc == 0)
         rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
     if (rc == 0)

@@ -1,5 +1,5 @@
 /**
- * @file recorded.h
+ * @file dag_graph.h
  * @brief A search space of which every configuration has been run: what searches are tried on
  *        without a GPU.
  */

@@ -36,11 +36,11 @@ def run(tool, *args):
 def table(source):
     """[(id, label, points, [(feature, at least, value)])] as the source has it."""
     def names(path, macro):
-        with open(os.path.join(source, "include/rocm-perf", path), encoding="utf-8") as file:
+        with open(os.path.join(source, "src/analyze", path), encoding="utf-8") as file:
             return dict(re.findall(r'^%s\((\w+), "(\w+)"' % macro, file.read(), re.M))
     feature, label = names("bottleneck_features.def", "RP_FEATURE"), \
         names("bottleneck_labels.def", "RP_BOTTLENECK")
-    with open(os.path.join(source, "src/analysis/bottleneck/rules.def"), encoding="utf-8") as file:
+    with open(os.path.join(source, "src/analyze/bottleneck_rules.def"), encoding="utf-8") as file:
         text = file.read()
     rows = []
     for line in re.findall(r"^RULE\((.*)\)$", text, re.M):

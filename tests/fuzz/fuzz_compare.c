@@ -7,29 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "fuzz/must.h"
-#include "rocm-perf/compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void gate(const char *text)
 {
-    struct rp_versus_gate first, again;
+    struct rp_versus_condition first, again;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_versus_gate_parse(text, &first, &err) < 0) {
+    if (rp_versus_condition_parse(text, &first, &err) < 0) {
         must(err.code == RP_USAGE && strstr(err.text, "--gate"));
         return;
     }
-    must(rp_versus_gate_parse(first.text, &again, &err) == 0);
+    must(rp_versus_condition_parse(first.text, &again, &err) == 0);
     must(again.runtime == first.runtime && again.metric == first.metric &&
          again.relation == first.relation && again.bound == first.bound &&
          again.of_before == first.of_before && !again.kernel == !first.kernel);
     must(!first.runtime || !first.of_before);
-    rp_versus_gate_free(&first);
-    rp_versus_gate_free(&again);
+    rp_versus_condition_free(&first);
+    rp_versus_condition_free(&again);
 }
 
 static void with_itself(const struct rp_versus_side *side)
@@ -38,7 +38,7 @@ static void with_itself(const struct rp_versus_side *side)
     struct rp_versus_found found;
     struct rp_err err = RP_ERR_INIT;
 
-    if (side->told.is ? rp_versus_told(side, &found, &err) < 0
+    if (side->told.is ? rp_versus_reported(side, &found, &err) < 0
                       : rp_versus(side, side, &rule, &found, &err) < 0) {
         must(err.code == RP_BAD_INPUT);
         return;

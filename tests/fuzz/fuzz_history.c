@@ -12,11 +12,11 @@
 
 #include <jansson.h>
 
+#include "analyze/history_series.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "fuzz/must.h"
-#include "rocm-perf/changes.h"
-#include "rocm-perf/report.h"
+#include "report/report.h"
 #include "trace/history_db.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

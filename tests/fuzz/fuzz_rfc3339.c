@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analyze/history_series.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "fuzz/must.h"
-#include "rocm-perf/changes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

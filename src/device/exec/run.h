@@ -1,5 +1,5 @@
 /**
- * @file run.h
+ * @file library.h
  * @brief The inner loop: a wave, the waves of a workgroup, the workgroups of a slice.
  */
 #ifndef RP_DEVICE_EXEC_RUN_H

@@ -1,7 +1,7 @@
 /* Reads rows "ISA vgpr agpr sgpr lds block wave" and prints for each the waves per SIMD that
  * registers, wave slots and LDS allow, each by itself: what LLVM calls occupancy. 0 = unknown. */
+#include "analyze/profile.h"
 #include "arch/arch.h"
-#include "rocm-perf/analysis.h"
 
 #include <stdio.h>
 

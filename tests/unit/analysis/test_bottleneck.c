@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/bottleneck/parts.h"
+#include "analyze/bottleneck.h"
 #include "base/err.h"
+
+#include "analyze/bottleneck.c"
 
 #define LABEL(id) RP_BOTTLENECK_##id
 
@@ -50,7 +52,7 @@ static void nothing_known_is_unknown(void **state)
     assert_int_equal(judge(&f), LABEL(UNKNOWN));
 }
 
-struct row {
+struct test_row {
     enum rp_bottleneck label;
     struct {
         enum rp_feature feature;
@@ -59,7 +61,7 @@ struct row {
 };
 
 /* Textbook cases: what a person would say of them. */
-static const struct row rows[] = {
+static const struct test_row rows[] = {
     {LABEL(MEMORY_BANDWIDTH), {{RP_FEATURE_HBM_SHARE, 0.85}, {RP_FEATURE_BOUND_SHARE, 0.85}}},
     {LABEL(MEMORY_BANDWIDTH), /* waits belong to a full memory */
      {{RP_FEATURE_HBM_SHARE, 0.80},
@@ -104,26 +106,26 @@ static void textbook_cases(void **state)
 static void every_rule_can_fire(void **state)
 {
     size_t count;
-    const struct rp_rule *rules = rp_rules(&count);
+    const struct rp_rule *rules_ = rp_rules(&count);
 
     (void)state;
     for (size_t i = 0; i < count; i++) {
         struct rp_features f = {0};
 
-        assert_false(rp_rule_fires(&rules[i], &f));
-        assert_true(rp_rule_open(&rules[i], &f));
+        assert_false(rp_rule_fires(&rules_[i], &f));
+        assert_true(rp_rule_open(&rules_[i], &f));
         for (size_t c = 0; c < 2; c++)
-            know(&f, rules[i].when[c].feature,
-                 rules[i].when[c].value * (rules[i].when[c].at_least ? 1.01 : 0.99));
-        assert_true(rp_rule_fires(&rules[i], &f));
-        assert_false(rp_rule_open(&rules[i], &f));
-        know(&f, rules[i].when[1].feature,
-             rules[i].when[1].value * (rules[i].when[1].at_least ? 0.99 : 1.01));
-        assert_false(rp_rule_fires(&rules[i], &f));
+            know(&f, rules_[i].when[c].feature,
+                 rules_[i].when[c].value * (rules_[i].when[c].at_least ? 1.01 : 0.99));
+        assert_true(rp_rule_fires(&rules_[i], &f));
+        assert_false(rp_rule_open(&rules_[i], &f));
+        know(&f, rules_[i].when[1].feature,
+             rules_[i].when[1].value * (rules_[i].when[1].at_least ? 0.99 : 1.01));
+        assert_false(rp_rule_fires(&rules_[i], &f));
     }
 }
 
-/* A version stands for one table only: a changed rule needs a new version, and a row there. */
+/* A version stands for one table only: a changed rule needs a new version, and a test_row there. */
 static void a_version_is_one_table(void **state)
 {
     FILE *file = fopen(RULES_VERSIONS, "r");

@@ -12,17 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
+#include "analyze/profile.h"
 #include "base/err.h"
 #include "base/json_read.h"
 #include "effort.h"
-#include "rocm-perf/analysis.h"
-#include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
+
+#include "analyze/compare.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
 
-static const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
+static const struct rp_versus_rule test_rule = {.margin = 0.01, .alpha = 0.01};
 /* Nothing between the verdicts: whatever is called another one by noise shows. */
 static const struct rp_versus_rule bare = {.margin = 0, .alpha = 0.01};
 
@@ -187,8 +189,9 @@ static void student_is_as_in_the_tables(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_true(fabs(rp_student_t(rows[i].alpha, rows[i].degrees) - rows[i].t) < 6e-5);
-        assert_true(fabs(rp_student_beyond(rows[i].t, rows[i].degrees) - rows[i].alpha) < 1e-5);
+        assert_true(fabs(rp_student_quantile(rows[i].alpha, rows[i].degrees) - rows[i].t) < 6e-5);
+        assert_true(fabs(rp_student_two_sided_p(rows[i].t, rows[i].degrees) - rows[i].alpha) <
+                    1e-5);
     }
 }
 
@@ -233,7 +236,7 @@ static void the_margin_is_on_neither_side(void **state)
     seed = 362436069u;
     for (size_t i = 0; i < WORLDS; i++)
         for (int up = 0; up < 2; up++) {
-            simulate(&worlds[i], 10, up ? 1.01 : 1 / 1.01, &rule, n);
+            simulate(&worlds[i], 10, up ? 1.01 : 1 / 1.01, &test_rule, n);
             if (n[up ? RP_COMPARE_SLOWER : RP_COMPARE_FASTER] + n[RP_COMPARE_EQUAL] > most_false())
                 fail_msg("%s, %s: %u faster, %u slower, %u equal", worlds[i].name,
                          up ? "slower" : "faster", n[RP_COMPARE_FASTER], n[RP_COMPARE_SLOWER],
@@ -256,7 +259,7 @@ static void regressions_of_three_per_cent_are_found(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct world w = {.noise = rows[i].noise};
 
-        simulate(&w, rows[i].runs, 1.03, &rule, n);
+        simulate(&w, rows[i].runs, 1.03, &test_rule, n);
         if (n[RP_COMPARE_SLOWER] < rows[i].least * TRIALS || n[RP_COMPARE_FASTER])
             fail_msg("%g noise, %zu runs: %u slower of %d", rows[i].noise, rows[i].runs,
                      n[RP_COMPARE_SLOWER], TRIALS);
@@ -340,7 +343,7 @@ static void levels_are_after_holm(void **state)
         a[k] = kernel_of(names[k], before_ms[k], 10);
         b[k] = kernel_of(names[k], after_ms[k], 10);
     }
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.kernels[0].time.verdict, RP_COMPARE_SLOWER);
     assert_int_equal(c.kernels[1].time.verdict, RP_COMPARE_UNDECIDED);
     assert_int_equal(c.kernels[2].time.verdict, RP_COMPARE_FASTER);
@@ -406,7 +409,7 @@ static void kernels_of_one_name_are_paired(void **state)
         }
         const struct rp_versus_side x = side_of(ms, 6, a, before), y = side_of(ms, 6, b, after);
 
-        assert_int_equal(rp_versus(&x, &y, &rule, &c, NULL), 0);
+        assert_int_equal(rp_versus(&x, &y, &test_rule, &c, NULL), 0);
         for (size_t i = 0; i < before; i++) {
             const char *partner = c.kernels[i].after ? c.kernels[i].after->name : "";
 
@@ -427,7 +430,7 @@ static void few_runs_decide_nothing(void **state)
     struct rp_versus_found c;
 
     (void)state;
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
     assert_int_equal(c.whole.basis, RP_COMPARE_TOO_FEW);
     assert_true(!c.whole.bounded && fabs(c.whole.ratio - 9) < 1e-12);
@@ -444,13 +447,13 @@ static void gaps_keep_their_place(void **state)
     (void)state;
     for (int i = 0; i < 20; i++)
         ms[i] = exp(0.01 * i);
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     whole = c.whole.drift;
     assert_true(fabs(whole - (exp(1.25 * 10 * 0.01) - 1)) < 1e-9);
     rp_versus_found_free(&c);
     for (int i = 0; i < 3; i++)
         ms[4 + i] = i == 1 ? 0 : NAN;
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.before_runs, 7);
     assert_int_equal(c.whole.after_runs, 10);
     assert_true(fabs(c.whole.drift - whole) < 1e-9);
@@ -472,7 +475,7 @@ static void a_few_timed_runs_of_many_are_compared(void **state)
         before_ms[i] = i < TIMED ? 2 + 0.01 * (double)(i * 7 % 3) : NAN;
         after_ms[i] = i < TIMED ? 1 + 0.005 * (double)(i * 7 % 3) : NAN;
     }
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_FASTER);
     assert_true(c.whole.low > 0.4 && c.whole.low < c.whole.ratio);
     assert_true(c.whole.high > c.whole.ratio && c.whole.high < 0.9);
@@ -489,7 +492,7 @@ static void incomplete_results_decide_nothing(void **state)
     (void)state;
     before.software = after.software = after.incomplete = true;
     before.timing_model = after.timing_model = (char *)"fast";
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.basis, RP_COMPARE_INCOMPLETE);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
     assert_int_equal(c.kernels[0].time.verdict, RP_COMPARE_UNDECIDED);
@@ -507,13 +510,13 @@ static void modelled_times_are_exact(void **state)
     (void)state;
     before.software = after.software = true;
     before.timing_model = after.timing_model = (char *)"fast";
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.basis, RP_COMPARE_MODELLED);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
     assert_true(c.whole.low == 1.02 && c.whole.high == 1.02 && c.whole.level == 1);
     rp_versus_found_free(&c);
     after.runs.ms = other;
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
     rp_versus_found_free(&c);
 }
@@ -526,12 +529,12 @@ static void clocks_have_ticks(void **state)
     struct rp_versus_found c;
 
     (void)state;
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
     rp_versus_found_free(&c);
     before.metrics[RP_COMPARE_DISPATCHES] = after.metrics[RP_COMPARE_DISPATCHES] =
         (struct rp_quantity){.known = true, .value = 1000};
-    assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+    assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
     rp_versus_found_free(&c);
 }
@@ -544,10 +547,10 @@ static void is_refused(const struct rp_versus_side *before, const struct rp_vers
     struct rp_err err = RP_ERR_INIT;
     struct rp_versus_found c;
 
-    assert_int_equal(rp_versus(before, after, &rule, &c, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_versus(before, after, &test_rule, &c, &err), -RP_BAD_INPUT);
     if (!strstr(err.text, says))
         fail_msg("\"%s\" does not say \"%s\"", err.text, says);
-    assert_int_equal(rp_versus(after, before, &rule, &c, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_versus(after, before, &test_rule, &c, &err), -RP_BAD_INPUT);
 }
 
 static void what_does_not_compare_is_refused(void **state)
@@ -671,10 +674,10 @@ static void gates_that_are_none_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rp_versus_gate gate;
+        struct rp_versus_condition gate;
         struct rp_err err = RP_ERR_INIT;
 
-        assert_int_equal(rp_versus_gate_parse(rows[i].text, &gate, &err), -RP_USAGE);
+        assert_int_equal(rp_versus_condition_parse(rows[i].text, &gate, &err), -RP_USAGE);
         if (!strstr(err.text, rows[i].says))
             fail_msg("%s: \"%s\" does not say \"%s\"", rows[i].text, err.text, rows[i].says);
     }
@@ -682,53 +685,53 @@ static void gates_that_are_none_are_refused(void **state)
 
 static void gates_are_read(void **state)
 {
-    struct rp_versus_gate gate;
+    struct rp_versus_condition gate;
 
     (void)state;
-    assert_int_equal(rp_versus_gate_parse("runtime<=1.02", &gate, NULL), 0);
+    assert_int_equal(rp_versus_condition_parse("runtime<=1.02", &gate, NULL), 0);
     assert_true(gate.runtime && gate.relation == RP_AT_MOST && gate.bound == 1.02 && !gate.kernel);
-    rp_versus_gate_free(&gate);
-    assert_int_equal(
-        rp_versus_gate_parse("kernel:void ns::k<(A)1>(int):lds_bytes == 2 * before", &gate, NULL),
-        -RP_USAGE); /* no space before the star's word */
-    assert_int_equal(
-        rp_versus_gate_parse("kernel:void ns::k<(A)1>(int):lds_bytes == 2*before ", &gate, NULL),
-        0);
+    rp_versus_condition_free(&gate);
+    assert_int_equal(rp_versus_condition_parse(
+                         "kernel:void ns::k<(A)1>(int):lds_bytes == 2 * before", &gate, NULL),
+                     -RP_USAGE); /* no space before the star's word */
+    assert_int_equal(rp_versus_condition_parse(
+                         "kernel:void ns::k<(A)1>(int):lds_bytes == 2*before ", &gate, NULL),
+                     0);
     assert_string_equal(gate.kernel, "void ns::k<(A)1>(int)");
     assert_true(gate.metric == RP_COMPARE_LDS_BYTES && gate.relation == RP_EXACTLY &&
                 gate.bound == 2 && gate.of_before);
-    rp_versus_gate_free(&gate);
-    assert_int_equal(rp_versus_gate_parse("occupancy>=before", &gate, NULL), 0);
+    rp_versus_condition_free(&gate);
+    assert_int_equal(rp_versus_condition_parse("occupancy>=before", &gate, NULL), 0);
     assert_true(gate.relation == RP_AT_LEAST && gate.bound == 1 && gate.of_before);
-    rp_versus_gate_free(&gate);
+    rp_versus_condition_free(&gate);
 }
 
 static enum rp_versus_passed applied(const char *text, const struct rp_versus_found *c)
 {
-    struct rp_versus_gate gate;
-    struct rp_versus_gated gated;
+    struct rp_versus_condition gate;
+    struct rp_versus_outcome gated;
 
-    assert_int_equal(rp_versus_gate_parse(text, &gate, NULL), 0);
+    assert_int_equal(rp_versus_condition_parse(text, &gate, NULL), 0);
     gate.may_miss = true;
-    rp_versus_gate_apply(&gate, c, &gated);
+    rp_versus_condition_judge(&gate, c, &gated);
     assert_int_equal(gated.passed == RP_COMPARE_OPEN, gated.reason[0] != '\0');
-    rp_versus_gate_free(&gate);
+    rp_versus_condition_free(&gate);
     return gated.passed;
 }
 
 /* Work that is not done takes no time. */
 static void fails_for(const char *text, const struct rp_versus_found *c, const char *kernel)
 {
-    struct rp_versus_gate gate;
-    struct rp_versus_gated gated;
+    struct rp_versus_condition gate;
+    struct rp_versus_outcome gated;
 
-    assert_int_equal(rp_versus_gate_parse(text, &gate, NULL), 0);
-    rp_versus_gate_apply(&gate, c, &gated);
+    assert_int_equal(rp_versus_condition_parse(text, &gate, NULL), 0);
+    rp_versus_condition_judge(&gate, c, &gated);
     assert_int_equal(gated.passed, RP_COMPARE_FAILED);
     assert_string_equal(gated.kernel, kernel);
     assert_non_null(strstr(gated.reason, "ran before and does not run now")
                         ?: strstr(gated.reason, "ran before does not run now"));
-    rp_versus_gate_free(&gate);
+    rp_versus_condition_free(&gate);
 }
 
 static void gates_hold_or_not_or_are_open(void **state)
@@ -950,7 +953,7 @@ static void replays_are_told_again(void **state)
                              "0.8, \"level\": 0.99}, \"environment\": {\"device\": \"gpu\"}}",
                              "r", &side, NULL),
         0);
-    assert_int_equal(rp_versus_told(&side, &c, NULL), 0);
+    assert_int_equal(rp_versus_reported(&side, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
     assert_true(c.whole.ratio == 2 && c.whole.low == 1.25 && c.whole.high == 2.5);
     rp_versus_found_free(&c);
@@ -1011,7 +1014,7 @@ static void print_curves(void)
 
             printf("| %g %%", 100 * noises[i]);
             for (size_t j = 0; j < COLUMNS; j++) {
-                simulate(&w, runs[j], ratios[r], &rule, n);
+                simulate(&w, runs[j], ratios[r], &test_rule, n);
                 printf(" | %.1f",
                        100.0 * n[ratios[r] > 1 ? RP_COMPARE_SLOWER : RP_COMPARE_EQUAL] / TRIALS);
             }
@@ -1025,7 +1028,7 @@ static void print_curves(void)
 
         printf("| %g %%", 100 * betweens[i]);
         for (size_t j = 0; j < COLUMNS; j += 2) {
-            simulate(&w, runs[j], 1, &rule, n);
+            simulate(&w, runs[j], 1, &test_rule, n);
             printf(" | %.1f", 100.0 * (n[RP_COMPARE_FASTER] + n[RP_COMPARE_SLOWER]) / TRIALS);
         }
         printf(" |\n");

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/dag/graph.h"
+#include "analyze/dag_graph.h"
 
 /*
  * 0 ─5─▶ 1 ─10─▶ 3 ─2─▶ 4      0 at 100; 2 is the other way to 3, by a queue

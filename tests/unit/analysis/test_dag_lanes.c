@@ -7,12 +7,12 @@
 
 #include <cmocka.h>
 
-#include "analysis/dag/lanes.h"
-#include "analysis/dag/pairs.h"
-#include "analysis/dag/slack.h"
+#include "analyze/dag_graph.h"
 #include "base/err.h"
 
-#define KIND(k) (1u << RP_DAG_KIND_##k)
+#include "analyze/dag_what_if.c"
+
+#define TEST_KIND(k) (1u << RP_DAG_KIND_##k)
 
 /*
  * A thread starts two kernels, 20 and 30 long, in two streams of one queue:
@@ -23,15 +23,15 @@
 enum { POINTS = 7, QUEUE_EDGE = 4 };
 
 static struct rp_dag_op ops[2] = {{.symbol = 0}, {.symbol = 1}};
-static const char *symbols[] = {"first", "second"};
-static uint8_t flags[POINTS];
-static uint32_t owner[POINTS] = {
+static const char *test_symbols[] = {"first", "second"};
+static uint8_t test_flags[POINTS];
+static uint32_t test_owner[POINTS] = {
     RP_DAG_NONE, RP_DAG_NONE,       RP_DAG_OP_BIT,     RP_DAG_OP_BIT,
     RP_DAG_NONE, RP_DAG_OP_BIT | 1, RP_DAG_OP_BIT | 1,
 };
 static struct rp_dag_process process = {.ops = ops, .op_count = 2};
-static const struct rp_dag_trace trace = {
-    .processes = &process, .process_count = 1, .symbols = symbols, .symbol_count = 2};
+static const struct rp_dag_trace test_trace = {
+    .processes = &process, .process_count = 1, .symbols = test_symbols, .symbol_count = 2};
 
 static int make(void **state)
 {
@@ -40,7 +40,7 @@ static int make(void **state)
     struct rp_dag_graph *g = &dag.graph;
 
     dag = (struct rp_dag){
-        .flags = flags, .owner = owner, .op_count = 2, .start_ns = 100, .end_ns = 160};
+        .flags = test_flags, .owner = test_owner, .op_count = 2, .start_ns = 100, .end_ns = 160};
     rp_dag_point(g, 100);
     rp_dag_edge(g, 0, RP_DAG_HOST_GAP, RP_DAG_RECORDED);
     rp_dag_point(g, 105);
@@ -80,21 +80,21 @@ static void changed_graphs(void **state)
         int64_t end_ns;
     } rows[] = {
         {0, 0, 160},
-        {KIND(KERNEL), 0, 112},   /* 0 1 4 5: gaps and a launch */
-        {KIND(HOST_GAP), 0, 155}, /* 0 1 2 3 5 6 without the first gap */
-        {KIND(LAUNCH), 0, 156},
-        {0, KIND(MARKED) << 1, 142}, /* by way of 4: 105 + 3 + 4 + 30 */
-        {0, KIND(QUEUE), 160},       /* the only such edge is marked: of no class */
-        {~0u, 0, 100},               /* nothing takes time */
-        {0, ~0u, 100},               /* nothing holds: all at the start */
+        {TEST_KIND(KERNEL), 0, 112},   /* 0 1 4 5: gaps and a launch */
+        {TEST_KIND(HOST_GAP), 0, 155}, /* 0 1 2 3 5 6 without the first gap */
+        {TEST_KIND(LAUNCH), 0, 156},
+        {0, TEST_KIND(MARKED) << 1, 142}, /* by way of 4: 105 + 3 + 4 + 30 */
+        {0, TEST_KIND(QUEUE), 160},       /* the only such edge is marked: of no class */
+        {~0u, 0, 100},                    /* nothing takes time */
+        {0, ~0u, 100},                    /* nothing holds: all at the start */
     };
     enum { COUNT = sizeof rows / sizeof rows[0] };
-    struct rp_dag_lane lanes[COUNT];
+    struct rp_dag_variant lanes[COUNT];
     struct rp_err err = RP_ERR_INIT;
 
     for (size_t i = 0; i < COUNT; i++)
-        lanes[i] = (struct rp_dag_lane){rows[i].without_time, rows[i].without, 0};
-    assert_int_equal(rp_dag_lanes(dag, &trace, lanes, COUNT, marked, 1, &err), 0);
+        lanes[i] = (struct rp_dag_variant){rows[i].without_time, rows[i].without, 0};
+    assert_int_equal(rp_dag_variants(dag, &test_trace, lanes, COUNT, marked, 1, &err), 0);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(lanes[i].end_ns, rows[i].end_ns);
 }
@@ -102,11 +102,11 @@ static void changed_graphs(void **state)
 static void contradicted_edges_hold_nothing(void **state)
 {
     struct rp_dag *dag = *state;
-    struct rp_dag_lane lanes[] = {{0, 0, 0}, {KIND(QUEUE), 0, 0}};
+    struct rp_dag_variant lanes[] = {{0, 0, 0}, {TEST_KIND(QUEUE), 0, 0}};
     struct rp_err err = RP_ERR_INIT;
 
     rp_dag_set_weight(&dag->graph, QUEUE_EDGE, RP_DAG_DROPPED_NS);
-    assert_int_equal(rp_dag_lanes(dag, &trace, lanes, 2, NULL, 0, &err), 0);
+    assert_int_equal(rp_dag_variants(dag, &test_trace, lanes, 2, NULL, 0, &err), 0);
     assert_int_equal(lanes[0].end_ns, 142);
     assert_int_equal(lanes[1].end_ns, 142); /* no weight is not the same as no contradiction */
 }
@@ -137,8 +137,8 @@ static void what_a_queue_costs(void **state)
     struct rp_dag_result found = {0};
     struct rp_err err = RP_ERR_INIT;
 
-    flags[2] = flags[5] = RP_DAG_OP_START;
-    assert_int_equal(rp_dag_pairs(dag, &trace, &found, &err), 0);
+    test_flags[2] = test_flags[5] = RP_DAG_OP_START;
+    assert_int_equal(rp_dag_pairs(dag, &test_trace, &found, &err), 0);
     assert_int_equal(found.unshared_queues_ns, 112 + 30 - 100);
     assert_int_equal(found.pair_count, 1);
     assert_string_equal(found.pairs[0].first, "first");
@@ -147,7 +147,7 @@ static void what_a_queue_costs(void **state)
     assert_int_equal(found.pairs[0].waited_ns, 130 - 112);
     assert_int_equal(found.pairs[0].gain_ns, 160 - 142);
     free(found.pairs);
-    flags[2] = flags[5] = 0;
+    test_flags[2] = test_flags[5] = 0;
 }
 
 int main(void)

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/dag/shift.h"
+#include "analyze/dag_trace.h"
+
+#include "analyze/dag_timestamps.c"
 
 enum { MOST = 200 };
 
@@ -29,9 +31,9 @@ static void ahead(struct clock *c, int64_t by_ns, double drift)
     c->lists[1] = (struct rp_dag_bounds){c->most, MOST};
 }
 
-static struct rp_dag_shift found(struct clock *c)
+static struct rp_dag_clock_shift found(struct clock *c)
 {
-    return rp_dag_shift_find(&c->lists[0], &c->lists[1]);
+    return rp_dag_clock_shift_find(&c->lists[0], &c->lists[1]);
 }
 
 static void one_shift(void **state)
@@ -52,7 +54,7 @@ static void one_shift(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct clock c;
-        struct rp_dag_shift s;
+        struct rp_dag_clock_shift s;
 
         ahead(&c, rows[i].ahead_ns, 0);
         s = found(&c);
@@ -69,14 +71,14 @@ static void a_drift(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof drifts / sizeof drifts[0]; i++) {
         struct clock c;
-        struct rp_dag_shift s;
+        struct rp_dag_clock_shift s;
 
         ahead(&c, 5000000, drifts[i]);
         s = found(&c);
         assert_false(s.contradicted);
         for (int64_t k = 0; k < MOST; k++) {
             int64_t ns = k * 1000000;
-            int64_t off_ns = rp_dag_shifted(&s, c.least[k].at_ns) - ns;
+            int64_t off_ns = rp_dag_clock_shifted(&s, c.least[k].at_ns) - ns;
             assert_in_range(off_ns + 13001, 0, 26002);
         }
     }
@@ -111,7 +113,7 @@ static void few_are_wrong(void **state)
 static void no_clock(void **state)
 {
     struct clock c;
-    struct rp_dag_shift s;
+    struct rp_dag_clock_shift s;
 
     (void)state;
     ahead(&c, 0, 0);

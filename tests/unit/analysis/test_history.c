@@ -11,17 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
+#include "analyze/history_series.h"
 #include "base/err.h"
 #include "effort.h"
-#include "rocm-perf/changes.h"
-#include "rocm-perf/compare.h"
 #include "unit/cmocka_all.h"
+
+#include "analyze/history_series.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
 enum { MOST = 64 };
 
-static const double alpha = 0.01, usual_margin = 0.01;
+static const double test_alpha = 0.01, usual_margin = 0.01;
 
 /* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
 
@@ -86,8 +88,8 @@ static const struct rp_history_result *result_at(size_t at)
 }
 
 /* The last @p changed of them take @p ratio times as long. */
-static void series(const struct world *w, size_t count, size_t changed, double ratio,
-                   struct rp_history_point *ret)
+static void test_series(const struct world *w, size_t count, size_t changed, double ratio,
+                        struct rp_history_point *ret)
 {
     const double drift = w->drift * (2 * uniform() - 1) / (double)count;
     const double phase = 6.283185307179586 * uniform();
@@ -121,8 +123,8 @@ static unsigned alarms(const struct world *w, size_t count, size_t changed, doub
     for (unsigned i = 0; i < TRIALS; i++) {
         double found = 1;
 
-        series(w, count, changed, ratio, points);
-        if (!rp_change_at_end(points, count, alpha, margin, &found))
+        test_series(w, count, changed, ratio, points);
+        if (!rp_change_at_end(points, count, test_alpha, margin, &found))
             continue;
         ret += ratio == 1 || (found > 1) == (ratio > 1);
     }
@@ -170,7 +172,7 @@ static void regressions_of_three_per_cent_are_found(void **state)
 
 enum { RESULTS = 40, ROWS = 21 };
 
-/* Results with some kernels each; nothing of it is to be freed but the list of series. */
+/* Results with some kernels each; nothing of it is to be freed but the list of test_series. */
 struct made {
     struct rp_history_result results[RESULTS];
     struct rp_history_times times[RESULTS][ROWS];
@@ -213,7 +215,8 @@ static struct rp_series_list judged(const struct made *made, const struct rp_ser
                                     size_t recent)
 {
     static const struct rp_series_filter all;
-    const struct rp_change_rule rule = {.alpha = alpha, .margin = usual_margin, .recent = recent};
+    const struct rp_change_rule rule = {
+        .alpha = test_alpha, .margin = usual_margin, .recent = recent};
     struct rp_series_list list;
 
     assert_int_equal(rp_series_of(&made->history, filter ? filter : &all, &list, NULL), 0);
@@ -227,7 +230,7 @@ static void set(struct made *made, size_t result, size_t row, double ms)
         made->ms[result][row][k] = ms;
 }
 
-/* Of 21 series of one check that are all the same, none is to raise an alarm. */
+/* Of 21 test_series of one check that are all the same, none is to raise an alarm. */
 static void many_series_raise_no_more_alarms(void **state)
 {
     const unsigned trials = TRIALS / 4;
@@ -242,7 +245,7 @@ static void many_series_raise_no_more_alarms(void **state)
         bool alarm = false;
 
         for (size_t j = 0; j < ROWS; j++) {
-            series(&worlds[i % WORLDS], 16, 0, 1, points);
+            test_series(&worlds[i % WORLDS], 16, 0, 1, points);
             for (size_t r = 0; r < 16; r++)
                 set(made, r, j, points[r].ms);
         }
@@ -257,12 +260,12 @@ static void many_series_raise_no_more_alarms(void **state)
         fail_msg("%u of %u", n, trials);
 }
 
-/* Of series that are checked after each result: how many have told of a change at any time, and how
- * many end with exit status 1 because one of the last results seemed to be slower. */
+/* Of test_series that are checked after each result: how many have told of a change at any time,
+ * and how many end with exit status 1 because one of the last results seemed to be slower. */
 static void check_all_along(const struct world *w, size_t count, unsigned trials,
                             unsigned *ret_ever, unsigned *ret_failed)
 {
-    const struct rp_change_rule rule = {.alpha = alpha, .margin = 0, .recent = 5};
+    const struct rp_change_rule rule = {.alpha = test_alpha, .margin = 0, .recent = 5};
     struct rp_history_point points[MOST];
 
     *ret_ever = *ret_failed = 0;
@@ -271,7 +274,7 @@ static void check_all_along(const struct world *w, size_t count, unsigned trials
             .points = points, .point_count = count, .newest = result_at(count - 1)};
         struct rp_series_list list = {.list = &one, .count = 1};
 
-        series(w, count, 0, 1, points);
+        test_series(w, count, 0, 1, points);
         assert_int_equal(rp_series_judge(&list, &rule, NULL), 0);
         *ret_ever += one.change_count > 0;
         *ret_failed += one.state == RP_SERIES_SLOWER;
@@ -296,7 +299,7 @@ static void identical_programs_pass_their_checks(void **state)
 
 static char wide_names[600][8];
 
-/* More series than the first slots have room for; each result has them in another order. */
+/* More test_series than the first slots have room for; each result has them in another order. */
 static void many_kernels_keep_their_series(void **state)
 {
     enum { KERNELS = 600, EACH = 3 };
@@ -432,8 +435,8 @@ static void one_odd_result_hides_no_change(void **state)
     rp_series_list_free(&list);
 }
 
-/* The least ratio of the last two results that is told as slower; with so many other series, which
- * ended before. */
+/* The least ratio of the last two results that is told as slower; with so many other test_series,
+ * which ended before. */
 static double least_slower(size_t others)
 {
     double ratio = 1;
@@ -502,12 +505,12 @@ static void ticks_and_errors_are_allowed_for(void **state)
     for (size_t i = 0; i < 12; i++)
         points[i] = (struct rp_history_point){.ms = (i < 10 ? 1 : 1.05) *
                                                     (1 + 0.001 * (double)(i * 7 % 3))};
-    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 2);
+    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 2);
     points[3].tick = points[11].tick = 0.03;
-    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 0);
+    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 0);
     points[3].tick = points[11].tick = 0;
     points[10].error = points[11].error = 0.03;
-    assert_int_equal(rp_change_at_end(points, 12, alpha, 0, &ratio), 0);
+    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 0);
 }
 
 static void what_creeps_is_found(void **state)
@@ -515,7 +518,7 @@ static void what_creeps_is_found(void **state)
     struct made *made = make(30, 1, true);
     const struct rp_series_filter all = {0};
     const struct rp_change_rule rule = {
-        .alpha = alpha, .margin = 0.05, .exact = 0.05, .recent = 100};
+        .alpha = test_alpha, .margin = 0.05, .exact = 0.05, .recent = 100};
     struct rp_series_list list;
 
     (void)state;
@@ -615,7 +618,7 @@ static void steady_is_within_the_margin(void **state)
         struct rp_series_list list;
         const struct rp_change_newest *is;
 
-        series(&(struct world){.noise = rows[i].noise}, 20, 0, 1, points);
+        test_series(&(struct world){.noise = rows[i].noise}, 20, 0, 1, points);
         for (size_t r = 0; r < 20; r++)
             set(made, r, 0, points[r].ms);
         list = judged(made, NULL, 5);
@@ -762,10 +765,10 @@ static void table(const char *title, double noise, double ratio)
     }
 }
 
-/* How many of TRIALS series without a change are called so. */
+/* How many of TRIALS test_series without a change are called so. */
 static unsigned steady(double noise, size_t count)
 {
-    const struct rp_change_rule rule = {.alpha = alpha, .margin = usual_margin, .recent = 5};
+    const struct rp_change_rule rule = {.alpha = test_alpha, .margin = usual_margin, .recent = 5};
     const struct world w = {.noise = noise};
     struct rp_history_point points[MOST];
     unsigned ret = 0;
@@ -775,7 +778,7 @@ static unsigned steady(double noise, size_t count)
             .points = points, .point_count = count, .newest = result_at(count - 1)};
         struct rp_series_list list = {.list = &one, .count = 1};
 
-        series(&w, count, 0, 1, points);
+        test_series(&w, count, 0, 1, points);
         rp_series_judge(&list, &rule, NULL);
         ret += one.state == RP_SERIES_STEADY;
         free(one.changes);
@@ -794,22 +797,23 @@ static void results_are_steady_as_the_docs_say(void **state)
 static void print_steady(void)
 {
     static const double noises[] = {0.0005, 0.001, 0.002, 0.003, 0.005};
-    static const size_t lengths[] = {6, 8, 10, 15, 20, 30, 50};
+    static const size_t lengths_[] = {6, 8, 10, 15, 20, 30, 50};
 
     printf("\n| noise | 6 | 8 | 10 | 15 | 20 | 30 | 50 |\n|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
         printf("| %g %% |", 100 * noises[i]);
-        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
-            printf(" %.1f |", 100.0 * steady(noises[i], lengths[j]) / TRIALS);
+        for (size_t j = 0; j < sizeof lengths_ / sizeof *lengths_; j++)
+            printf(" %.1f |", 100.0 * steady(noises[i], lengths_[j]) / TRIALS);
         printf("\n");
     }
 }
 
-/* Checks of 20 series that each go their own way: in how many one has changed with the newest. */
+/* Checks of 20 test_series that each go their own way: in how many one has changed with the newest.
+ */
 static unsigned alarms_of_many(const struct world *w, size_t count, unsigned trials)
 {
     enum { SERIES = 20 };
-    const struct rp_change_rule rule = {.alpha = alpha, .margin = 0, .recent = 5};
+    const struct rp_change_rule rule = {.alpha = test_alpha, .margin = 0, .recent = 5};
     unsigned ret = 0;
 
     for (unsigned i = 0; i < trials; i++) {
@@ -819,7 +823,7 @@ static unsigned alarms_of_many(const struct world *w, size_t count, unsigned tri
         bool alarm = false;
 
         for (size_t k = 0; k < SERIES; k++) {
-            series(w, count, 0, 1, points[k]);
+            test_series(w, count, 0, 1, points[k]);
             all[k] = (struct rp_series){
                 .points = points[k], .point_count = count, .newest = result_at(count - 1)};
         }
@@ -836,14 +840,14 @@ static unsigned alarms_of_many(const struct world *w, size_t count, unsigned tri
 
 static void print_many(void)
 {
-    static const size_t lengths[] = {6, 7, 8, 10, 20, 30};
+    static const size_t lengths_[] = {6, 7, 8, 10, 20, 30};
     const unsigned trials = TRIALS / 2;
 
     printf("\n20 series\n\n| | 6 | 7 | 8 | 10 | 20 | 30 |\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < WORLDS; i++) {
         printf("| %s |", worlds[i].name);
-        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++)
-            printf(" %.1f |", 100.0 * alarms_of_many(&worlds[i], lengths[j], trials) / trials);
+        for (size_t j = 0; j < sizeof lengths_ / sizeof *lengths_; j++)
+            printf(" %.1f |", 100.0 * alarms_of_many(&worlds[i], lengths_[j], trials) / trials);
         printf("\n");
     }
 }

@@ -1,7 +1,7 @@
 /* Expected values are derived by hand from the rules of docs/format/profile.md; the comment beside
  * a row shows the arithmetic. */
+#include "analyze/profile.h"
 #include "arch/arch.h"
-#include "rocm-perf/analysis.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* Databases are made with the store's writer and read back, as a traced program leaves them. */
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/analysis.h"
-#include "rocm-perf/roofline.h"
 #include "trace/rocpd.h"
 
 #include <math.h>

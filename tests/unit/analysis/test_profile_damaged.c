@@ -1,6 +1,6 @@
 /* Rows that no sound writer makes: the store is replaced by arrays. */
+#include "analyze/profile.h"
 #include "base/err.h"
-#include "rocm-perf/analysis.h"
 #include "trace/rocpd.h"
 
 #include <setjmp.h>

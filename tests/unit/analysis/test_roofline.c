@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
+#include "analyze/roofline.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "rocm-perf/roofline.h"
 #include "trace/counter_set.h"
 #include "trace/csv_read.h"
 #include "trace/rocpd.h"

@@ -1,4 +1,4 @@
-#include "rocm-perf/analysis.h"
+#include "analyze/profile.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "optimize/session.h"
-#include "report/text.h"
+#include "report/report_text.h"
 
 #include <jansson.h>
 #include <setjmp.h>

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/roofline.h"
 #include "base/err.h"
 #include "collect/counter_plan.h"
-#include "rocm-perf/roofline.h"
 
 /* Limits as rocprof-compute's tables and AMD's documentation give them for gfx9: of this test's
  * own, so that a slip in the table shows. */

@@ -5,8 +5,8 @@
 #ifndef RP_TESTS_REPORT_SAMPLES_H
 #define RP_TESTS_REPORT_SAMPLES_H
 
-#include "rocm-perf/analysis.h"
-#include "rocm-perf/report.h"
+#include "analyze/profile.h"
+#include "report/report.h"
 
 struct sample {
     const char *name; /**< also the file name of its JSON */

@@ -3,10 +3,9 @@
 #include "report/alloc_fails.h"
 #include "report/samples.h"
 
+#include "analyze/dag.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "rocm-perf/dag.h"
-#include "rocm-perf/timeline.h"
 #include "trace/rocpd.h"
 
 #include <jansson.h>
@@ -214,7 +213,7 @@ static int step_timeline(struct rp_buf *out, struct rp_err *err)
     for (size_t i = 0; i < t.lane_count; i++)
         rp_buf_printf(out, "queue %d stream %d; ", (int)t.lanes[i].queue, (int)t.lanes[i].stream);
     for (size_t i = 0; i < dag.step_count; i++)
-        rp_buf_printf(out, "%u", (unsigned)t.lane_of_step[i]);
+        rp_buf_printf(out, "%u", (unsigned)t.track_of_step[i]);
     rp_timeline_free(&t);
     assert_string_equal(rp_buf_text(out),
                         "queue -1 stream 1; queue 1 stream -1; queue 2 stream 1; 120");
@@ -231,7 +230,7 @@ static int step_page(struct rp_buf *out, struct rp_err *err)
 static void profile_reports_every_failed_allocation(void **state)
 {
     (void)state;
-    json_set_alloc_funcs(__real_malloc, free); /* optional detail: see analysis/extdata.c */
+    json_set_alloc_funcs(__real_malloc, free); /* optional detail: see analyze/dispatch_groups.c */
     assert_true(survive(step_profile) > 20);
 }
 

@@ -1,9 +1,8 @@
+#include "analyze/bottleneck.h"
+#include "analyze/dag.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "rocm-perf/bottleneck.h"
-#include "rocm-perf/dag.h"
-#include "rocm-perf/report.h"
-#include "rocm-perf/timeline.h"
+#include "report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,10 +200,10 @@ static void test_timeline_is_small(void **state)
 {
     enum { MANY = 200000 };
     struct rp_dag_step *steps = calloc(MANY, sizeof *steps);
-    uint32_t *lane_of_step = calloc(MANY, sizeof *lane_of_step);
-    struct rp_timeline_lane lanes[70] = {0};
+    uint32_t *track_of_step = calloc(MANY, sizeof *track_of_step);
+    struct rp_timeline_track lanes[70] = {0};
     const struct rp_timeline timeline = {
-        .lanes = lanes, .lane_count = 70, .lane_of_step = lane_of_step};
+        .lanes = lanes, .lane_count = 70, .track_of_step = track_of_step};
     const struct rp_dag_result dag = {
         .steps = steps, .step_count = MANY, .makespan_ns = 10LL * MANY};
     const struct rp_bottlenecks b = {0};
@@ -214,13 +213,13 @@ static void test_timeline_is_small(void **state)
     rp_autobuf text = {0}, none = {0};
 
     (void)state;
-    assert_true(steps && lane_of_step);
+    assert_true(steps && track_of_step);
     for (size_t i = 0; i < MANY; i++) {
         steps[i] = (struct rp_dag_step){.name = i % 2 ? "<a>" : "b",
                                         .start_ns = 10 * (int64_t)i,
                                         .duration_ns = i % 7 + 1,
                                         .on_path = i % 3 == 0};
-        lane_of_step[i] = (uint32_t)(i % 70);
+        track_of_step[i] = (uint32_t)(i % 70);
     }
     make("svg-timeline", &parts, &text);
     assert_true(text.len < 10 << 20);
@@ -233,7 +232,7 @@ static void test_timeline_is_small(void **state)
     assert_int_equal(rp_report_form_named("svg-roofline")->write(&parts, &none, &err),
                      -RP_BAD_INPUT);
     free(steps);
-    free(lane_of_step);
+    free(track_of_step);
 }
 
 static void test_forms_by_name(void **state)

@@ -1,11 +1,10 @@
 #include "report/alloc_fails.h"
 
+#include "analyze/bottleneck.h"
+#include "analyze/dag.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "rocm-perf/bottleneck.h"
-#include "rocm-perf/dag.h"
-#include "rocm-perf/report.h"
-#include "rocm-perf/timeline.h"
+#include "report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,10 +27,10 @@ static int step_form(struct rp_buf *out, struct rp_err *err)
         {.id = 2, .name = "b", .start_ns = 100, .duration_ns = 50, .waited_for = 0},
         {.id = 1, .name = "c", .duration_ns = 500, .is_copy = true, .waited_for = 0},
     };
-    uint32_t lane_of_step[] = {0, 0, 1};
-    struct rp_timeline_lane lanes[] = {{.queue = 1}, {.process = 1, .queue = -1}};
+    uint32_t track_of_step[] = {0, 0, 1};
+    struct rp_timeline_track lanes[] = {{.queue = 1}, {.process = 1, .queue = -1}};
     const struct rp_timeline timeline = {
-        .lanes = lanes, .lane_count = 2, .lane_of_step = lane_of_step};
+        .lanes = lanes, .lane_count = 2, .track_of_step = track_of_step};
     const struct rp_dag_result dag = {.device = "software",
                                       .makespan_ns = 1000,
                                       .path_ns = {1000},

@@ -1,4 +1,4 @@
-#include "rocm-perf/report.h"
+#include "report/report.h"
 
 #include "base/buf.h"
 #include "base/err.h"

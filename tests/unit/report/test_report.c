@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "report/text.h"
+#include "report/report_text.h"
 #include "trace/counter_set.h"
 
 #include <jansson.h>
@@ -147,7 +147,7 @@ static void json_names_the_model_of_time(void **state)
         profile.timing_model = i == 2 ? "detailed" : i ? "fast" : NULL;
         if (i == 2)
             profile.replayed = kernels[0].replayed =
-                (struct rp_replayed){3, 40, 20, 0.125, true, 9};
+                (struct rp_simulated_timing){3, 40, 20, 0.125, true, 9};
         if (i == 2)
             profile.overlapped = (struct rp_overlapped){4, 1500000};
         assert_int_equal(rp_report_profile_json(&report, &buf, &err), 0);

@@ -1,6 +1,5 @@
-#include "report/compare_text.h"
-#include "report/page.h"
-#include "report/text.h"
+#include "report/compare_report.h"
+#include "report/report_text.h"
 
 #include "base/buf.h"
 
@@ -13,6 +12,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "report/report_text.c"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BAD          "\xef\xbf\xbd" /* U+FFFD */

@@ -1,0 +1,916 @@
+#include "analyze/bottleneck.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dag.h"
+#include "analyze/kernel_match.h"
+#include "analyze/profile.h"
+#include "analyze/thread_trace.h"
+#include "arch/arch.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "trace/counter_set.h"
+#include "trace/kernel_stats.h"
+#include "trace/rocpd.h"
+
+/** Sums over the dispatches of each kernel of the counters, of what the rules ask. */
+enum rp_asked {
+    RP_ASKED_WAVE_CYCLES,
+    RP_ASKED_BUSY_CU_CYCLES,
+    RP_ASKED_WAIT_ANY,
+    RP_ASKED_THREAD_CYCLES,
+    RP_ASKED_ACTIVE_VALU,
+    RP_ASKED_LDS_CONFLICT,
+    RP_ASKED_LDS_ACTIVE,
+    RP_ASKED_COUNT
+};
+
+struct rp_asked_sums {
+    struct rp_quantity of[RP_ASKED_COUNT]; /**< known: every dispatch has it */
+};
+
+/** One for each list of names. */
+struct rp_bottleneck_index {
+    struct rp_name_index names, symbols; /**< of the profile */
+    struct rp_name_index roofline, counters;
+    struct rp_name_index shares, what_ifs; /**< of the graph */
+};
+
+static const char *name_in_profile(const void *list, size_t at)
+{
+    return ((const struct rp_kernel_summary *)list)[at].name;
+}
+
+static const char *symbol_in_profile(const void *list, size_t at)
+{
+    return ((const struct rp_kernel_summary *)list)[at].symbol;
+}
+
+static const char *name_in_roofline(const void *list, size_t at)
+{
+    return ((const struct rp_roofline_kernel *)list)[at].name;
+}
+
+static const char *name_in_counters(const void *list, size_t at)
+{
+    return ((const char *const *)list)[at];
+}
+
+static const char *name_of_share(const void *list, size_t at)
+{
+    const struct rp_dag_share *share = &((const struct rp_dag_share *)list)[at];
+
+    return share->is_kernel ? share->name : NULL;
+}
+
+/* The question what the program takes without the kernel. */
+static const char *name_of_what_if(const void *list, size_t at)
+{
+    const struct rp_dag_what_if *w = &((const struct rp_dag_what_if *)list)[at];
+
+    return w->num == 0 ? w->symbol : NULL;
+}
+
+static void rp_bottleneck_index_free(struct rp_bottleneck_index *index);
+
+/** @return false: out of memory */
+static bool rp_bottleneck_index_make(struct rp_bottleneck_index *ret,
+                                     const struct rp_bottleneck_inputs *in)
+{
+    struct rp_bottleneck_index x = {0};
+    bool ok = true;
+
+    if (in->profile) {
+        size_t count = in->profile->kernel_count;
+        ok = rp_name_index_make(&x.names, in->profile->kernels, count, name_in_profile) &&
+             rp_name_index_make(&x.symbols, in->profile->kernels, count, symbol_in_profile);
+    }
+    if (ok && in->roofline)
+        ok = rp_name_index_make(&x.roofline, in->roofline->kernels, in->roofline->kernel_count,
+                                name_in_roofline);
+    if (ok && in->counters)
+        ok = rp_name_index_make(&x.counters, in->counters->kernels, in->counters->kernel_count,
+                                name_in_counters);
+    if (ok && in->dag)
+        ok = rp_name_index_make(&x.shares, in->dag->shares, in->dag->share_count, name_of_share) &&
+             rp_name_index_make(&x.what_ifs, in->dag->what_ifs, in->dag->what_if_count,
+                                name_of_what_if);
+    if (ok)
+        *ret = x;
+    else
+        rp_bottleneck_index_free(&x);
+    return ok;
+}
+
+static void rp_bottleneck_index_free(struct rp_bottleneck_index *index)
+{
+    rp_name_index_free(&index->names);
+    rp_name_index_free(&index->symbols);
+    rp_name_index_free(&index->roofline);
+    rp_name_index_free(&index->counters);
+    rp_name_index_free(&index->shares);
+    rp_name_index_free(&index->what_ifs);
+}
+
+/** Names are equal as far as rp_kernel_name_length counts. NULL equals nothing. */
+static bool rp_same_kernel(const char *a, const char *b)
+{
+    size_t length;
+
+    if (!a || !b)
+        return false;
+    length = rp_kernel_name_length(a);
+    return length == rp_kernel_name_length(b) && memcmp(a, b, length) == 0;
+}
+
+static void learn(struct rp_bottleneck_kernel *k, enum rp_feature feature, bool known, double value)
+{
+    if (known && !k->features.of[feature].known)
+        k->features.of[feature] = (struct rp_quantity){.known = true, .value = value};
+}
+
+static void learn_waves(struct rp_bottleneck_kernel *k, double waves, const char *formula)
+{
+    struct rp_residency *r = &k->residency;
+
+    if (!r->waves_per_simd.known) {
+        r->waves_per_simd = (struct rp_quantity){.known = true, .value = waves};
+        r->formula = formula;
+    }
+    learn(k, RP_FEATURE_OCCUPANCY, r->max_waves_per_simd > 0,
+          r->waves_per_simd.value / (r->max_waves_per_simd ? r->max_waves_per_simd : 1));
+}
+
+static void learn_arch(struct rp_bottleneck_kernel *k, const char *name)
+{
+    const struct rp_arch *arch = name && *name ? rp_arch_find(name) : NULL;
+
+    if (arch && k->residency.max_waves_per_simd == 0)
+        k->residency.max_waves_per_simd = arch->max_waves_per_simd;
+}
+
+/* --- the trace ----------------------------------------------------------------------------- */
+
+static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agent_summary *agent,
+                         struct rp_bottleneck_kernel *k)
+{
+    double items = (double)s->grid[0] * (double)s->grid[1] * (double)s->grid[2];
+    double simds = (double)agent->compute_units * agent->simds_per_cu;
+    uint32_t wave = s->occupancy.wave_size ? s->occupancy.wave_size : agent->wave_size;
+
+    k->residency.max_waves_per_simd = agent->max_waves_per_simd;
+    learn(k, RP_FEATURE_OCCUPANCY_LIMIT, s->occupancy.known, s->occupancy.theoretical);
+    learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && wave > 0 && items > 0,
+          items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
+    k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
+    if (s->occupancy.known)
+        k->residency.limiter = rp_occupancy_limit_name(s->occupancy.limiter);
+}
+
+/* Each adds what its source knows of the kernel with this name. Earlier sources win. */
+static void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
+                                   const struct rp_bottleneck_index *index,
+                                   struct rp_bottleneck_kernel *k)
+{
+    size_t names, symbols;
+    const struct rp_indexed_name *name = rp_name_index_find(&index->names, k->name, &names);
+    const struct rp_indexed_name *symbol = rp_name_index_find(&index->symbols, k->name, &symbols);
+    double time_ns = 0, timed = 0;
+
+    /* Both in the order of the profile; what is found by name and symbol counts once. */
+    for (bool first = true; names || symbols; first = false) {
+        size_t at = names && (!symbols || name->at <= symbol->at) ? name->at : symbol->at;
+        const struct rp_kernel_summary *s = &in->profile->kernels[at];
+
+        if (names && name->at == at)
+            names--, name++;
+        if (symbols && symbol->at == at)
+            symbols--, symbol++;
+        k->calls += s->calls;
+        time_ns += (double)s->total_ns;
+        timed += (double)s->timed_calls;
+        if (first)
+            learn_launch(s, &in->profile->agents[s->agent], k);
+    }
+    if (timed > 0 && !k->time_ns.known)
+        k->time_ns = (struct rp_quantity){.known = true, .value = time_ns};
+    learn(k, RP_FEATURE_DURATION_NS, timed > 0, time_ns / (timed > 0 ? timed : 1));
+}
+
+static void rp_features_of_dag(const struct rp_bottleneck_inputs *in,
+                               struct rp_bottleneck_kernel *k)
+{
+    const struct rp_dag_result *dag = in->dag;
+    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+    int64_t host_ns, launch_ns;
+
+    if (!dag || dag->makespan_ns <= 0)
+        return;
+    host_ns = dag->path_ns[RP_DAG_PART_HOST_API] + dag->path_ns[RP_DAG_PART_HOST_GAP] +
+              dag->path_ns[RP_DAG_PART_LAUNCH];
+    /* From the call to the start of the kernel, as the trace's fastest launch shows; 0: none is
+     * there to learn from. */
+    launch_ns = dag->launch_ns + dag->dispatch_ns;
+    learn(k, RP_FEATURE_HOST_SHARE, true, (double)host_ns / (double)dag->makespan_ns);
+    learn(k, RP_FEATURE_LAUNCH_SHARE, launch_ns > 0 && duration->known,
+          (double)launch_ns / ((double)launch_ns + duration->value));
+}
+
+/* --- counters ------------------------------------------------------------------------------ */
+
+static struct rp_quantity flops_share(const struct rp_roofline_kernel *k,
+                                      const struct rp_ceilings *c, enum rp_flop_type first,
+                                      enum rp_flop_type last)
+{
+    struct rp_quantity share = {0};
+
+    for (unsigned t = first; t <= (unsigned)last; t++) {
+        if (!k->flops_by_type[t].known || !c->gflops[t].known || c->gflops[t].value <= 0)
+            continue;
+        share.known = true;
+        share.value += k->flops_by_type[t].value / c->gflops[t].value / k->time_ns.value;
+    }
+    return share;
+}
+
+/* A kernel has a row for each GPU that it ran on: calls and time are of all of them. The time is
+ * known where that of every row is. */
+static void learn_amounts(const struct rp_roofline *roofline, const struct rp_indexed_name *found,
+                          size_t count, struct rp_bottleneck_kernel *k)
+{
+    struct rp_quantity time_ns = {.known = true};
+    uint64_t calls = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_roofline_kernel *r = &roofline->kernels[found[i].at];
+
+        calls += r->calls;
+        time_ns.known = time_ns.known && r->time_ns.known;
+        time_ns.value += r->time_ns.value;
+    }
+    if (k->calls == 0)
+        k->calls = calls;
+    if (!time_ns.known || time_ns.value <= 0)
+        return;
+    if (!k->time_ns.known)
+        k->time_ns = time_ns;
+    learn(k, RP_FEATURE_DURATION_NS, calls > 0, time_ns.value / (double)(calls ? calls : 1));
+}
+
+static void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
+                                    const struct rp_bottleneck_index *index,
+                                    struct rp_bottleneck_kernel *k)
+{
+    static const enum rp_feature levels[RP_LEVEL_COUNT] = {
+        [RP_LEVEL_HBM] = RP_FEATURE_HBM_SHARE,
+        [RP_LEVEL_L2] = RP_FEATURE_L2_SHARE,
+        [RP_LEVEL_L1] = RP_FEATURE_L1_SHARE,
+        [RP_LEVEL_LDS] = RP_FEATURE_LDS_SHARE,
+    };
+
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->roofline, k->name, &count);
+    const struct rp_roofline_kernel *r = found ? &in->roofline->kernels[found->at] : NULL;
+    const struct rp_ceilings *c;
+    struct rp_quantity share;
+
+    if (!r) /* the first is the one with most time: rates and parts are of that */
+        return;
+    c = &in->roofline->devices[r->device].ceilings;
+    learn_arch(k, in->roofline->devices[r->device].arch);
+    learn_amounts(in->roofline, found, count, k);
+    if (!r->time_ns.known || r->time_ns.value <= 0)
+        return;
+    learn(k, RP_FEATURE_BOUND_SHARE, r->bound_share.known, r->bound_share.value);
+    for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
+        learn(k, levels[l],
+              r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0 &&
+                  r->peak[l] != RP_PEAK_IMPOSSIBLE,
+              r->gbps[l].value / (c->gbps[l].value > 0 ? c->gbps[l].value : 1));
+    share = flops_share(r, c, RP_FLOP_VALU_F16, RP_FLOP_VALU_F64);
+    learn(k, RP_FEATURE_VALU_SHARE, share.known, share.value);
+    share = flops_share(r, c, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F6F4);
+    learn(k, RP_FEATURE_MFMA_SHARE, share.known, share.value);
+}
+
+static const char *const asked[RP_ASKED_COUNT] = {
+    [RP_ASKED_WAVE_CYCLES] = "SQ_WAVE_CYCLES",
+    [RP_ASKED_BUSY_CU_CYCLES] = "SQ_BUSY_CU_CYCLES",
+    [RP_ASKED_WAIT_ANY] = "SQ_WAIT_ANY",
+    [RP_ASKED_THREAD_CYCLES] = "SQ_THREAD_CYCLES_VALU",
+    [RP_ASKED_ACTIVE_VALU] = "SQ_ACTIVE_INST_VALU",
+    [RP_ASKED_LDS_CONFLICT] = "SQ_LDS_BANK_CONFLICT",
+    [RP_ASKED_LDS_ACTIVE] = "SQ_LDS_IDX_ACTIVE",
+};
+
+size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
+                           size_t room)
+{
+    /* Parts and wholes are of one run: those of different runs can disagree. */
+    static const struct {
+        enum rp_asked counter;
+        unsigned group;
+    } needs[] = {
+        {RP_ASKED_WAVE_CYCLES, 0},   {RP_ASKED_BUSY_CU_CYCLES, 0}, {RP_ASKED_WAIT_ANY, 0},
+        {RP_ASKED_THREAD_CYCLES, 1}, {RP_ASKED_ACTIVE_VALU, 1},
+    };
+    const struct rp_arch *arch = rp_arch_find(gfx);
+    size_t count = sizeof needs / sizeof needs[0];
+
+    if (!arch || arch->gfx_target_version / 10000 != 9)
+        return 0;
+    for (size_t i = 0; i < count && i < room; i++)
+        ret[i] = (struct rp_roofline_need){.name = asked[needs[i].counter],
+                                           .group = first_group + needs[i].group};
+    return count;
+}
+
+static uint32_t find_counter(const struct rp_counters *counters, const char *name)
+{
+    uint32_t at = 0;
+
+    while (at < counters->name_count && strcmp(counters->names[at], name) != 0)
+        at++;
+    return at;
+}
+
+/** One for each kernel of the counters; NULL out of memory. */
+static struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters)
+{
+    struct rp_asked_sums *sums = calloc(counters->kernel_count + 1, sizeof *sums);
+    uint32_t columns[RP_ASKED_COUNT];
+
+    if (!sums)
+        return NULL;
+    for (size_t a = 0; a < RP_ASKED_COUNT; a++) {
+        columns[a] = find_counter(counters, asked[a]);
+        for (size_t k = 0; k < counters->kernel_count; k++)
+            sums[k].of[a].known = columns[a] < counters->name_count;
+    }
+    for (size_t i = 0; i < counters->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &counters->dispatches[i];
+
+        for (size_t a = 0; a < RP_ASKED_COUNT; a++) {
+            struct rp_quantity *sum = &sums[d->kernel].of[a];
+            double value = 0;
+
+            sum->known = sum->known && rp_counters_value(d, columns[a], &value);
+            sum->value += value;
+        }
+    }
+    return sums;
+}
+
+/* Counters of different passes disagree a little: what is above @p most by no more than that is it.
+ */
+static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whole, double most)
+{
+    struct rp_quantity q = {.known = part.known && whole.known && whole.value > 0};
+
+    if (q.known) {
+        q.value = part.value / whole.value;
+        q.known = rp_pass_part(most, &q.value);
+    }
+    return q;
+}
+
+static void rp_features_of_counters(const struct rp_asked_sums *sums,
+                                    const struct rp_bottleneck_index *index,
+                                    struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *of;
+    struct rp_quantity q;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->counters, k->name, &count);
+
+    if (!found)
+        return;
+    of = sums[found->at].of;
+    /* Both count quad-cycles and are added up over SIMDs (counter descriptions of ROCm; 16384 waves
+     * of a real copy on MI300X agree: SQ_LEVEL_WAVES accumulates to 4.05 times SQ_WAVE_CYCLES). */
+    q = ratio(of[RP_ASKED_WAVE_CYCLES], of[RP_ASKED_BUSY_CU_CYCLES],
+              k->residency.max_waves_per_simd ? k->residency.max_waves_per_simd : 20);
+    if (q.known)
+        learn_waves(k, q.value, "SQ_WAVE_CYCLES / SQ_BUSY_CU_CYCLES");
+    q = ratio(of[RP_ASKED_WAIT_ANY], of[RP_ASKED_WAVE_CYCLES], 1);
+    learn(k, RP_FEATURE_WAIT, q.known, q.value);
+    /* Of 64 lanes: real copies give 64.0 on gfx90a, gfx942 and gfx950. */
+    q = ratio(of[RP_ASKED_THREAD_CYCLES], of[RP_ASKED_ACTIVE_VALU], 64);
+    learn(k, RP_FEATURE_LANES, q.known, q.value / 64);
+    q = ratio(of[RP_ASKED_LDS_CONFLICT], of[RP_ASKED_LDS_ACTIVE], 1);
+    learn(k, RP_FEATURE_LDS_CONFLICTS, q.known, q.value);
+}
+
+/* --- thread traces ------------------------------------------------------------------------- */
+
+static bool has_kernel(const struct rp_thread_trace *t, const char *name)
+{
+    return t->kernel < t->kernel_count && (rp_same_kernel(t->kernels[t->kernel].name, name) ||
+                                           rp_same_kernel(t->kernels[t->kernel].symbol, name));
+}
+
+static uint64_t waited(const struct rp_thread_trace *t, const enum rp_att_reason *reasons,
+                       size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += t->waited_cycles[reasons[i]];
+    return sum;
+}
+
+static bool note_trace(const struct rp_thread_trace *t, struct rp_traced *ret)
+{
+    if (t->completeness == RP_ATT_DAMAGED) {
+        ret->damaged++;
+        return false;
+    }
+    ret->used++;
+    ret->partial += t->completeness == RP_ATT_PARTIAL;
+    ret->sampled += t->part_of_grid;
+    return true;
+}
+
+/* All traced dispatches of a kernel are taken together: cycles over cycles. */
+static void rp_features_of_traces(const struct rp_bottleneck_inputs *in,
+                                  struct rp_bottleneck_kernel *k)
+{
+    static const enum rp_att_reason memory[] = {
+        RP_ATT_WAITED_VECTOR_MEMORY, RP_ATT_WAITED_SCALAR_MEMORY, RP_ATT_WAITED_MEMORY_MIXED,
+        RP_ATT_WAITED_VECTOR_MEMORY_ISSUE};
+    static const enum rp_att_reason lds[] = {RP_ATT_WAITED_LDS, RP_ATT_WAITED_LDS_ISSUE};
+    static const enum rp_att_reason math[] = {RP_ATT_WAITED_VALU_DEPENDENCY,
+                                              RP_ATT_WAITED_MFMA_DEPENDENCY};
+    static const enum rp_att_reason barrier[] = {RP_ATT_WAITED_BARRIER};
+    double all = 0, stall = 0, sums[4] = {0}, waves, waves_sum = 0, counted = 0;
+
+    for (size_t i = 0; in->traces && i < in->traces->count; i++) {
+        const struct rp_thread_trace *t = &in->traces->traces[i];
+
+        if (!has_kernel(t, k->name) || !note_trace(t, &k->traced))
+            continue;
+        all += (double)(t->sums.latency_cycles + t->sums.idle_cycles);
+        stall += (double)t->sums.stall_cycles;
+        sums[0] += (double)waited(t, memory, sizeof memory / sizeof memory[0]);
+        sums[1] += (double)waited(t, lds, sizeof lds / sizeof lds[0]);
+        sums[2] += (double)waited(t, math, sizeof math / sizeof math[0]);
+        sums[3] += (double)waited(t, barrier, 1);
+        if ((t->engine_count == 0 || t->engines_of_kernel) &&
+            rp_thread_trace_occupancy(t, &waves)) {
+            waves_sum += waves;
+            counted++;
+        }
+    }
+    learn_arch(k, in->arch);
+    if (counted > 0)
+        learn_waves(k, waves_sum / counted, "thread trace: wave cycles / SIMD cycles with a wave");
+    learn(k, RP_FEATURE_STALL, all > 0, stall / (all > 0 ? all : 1));
+    learn(k, RP_FEATURE_STALL_MEMORY, all > 0, sums[0] / (all > 0 ? all : 1));
+    learn(k, RP_FEATURE_STALL_LDS, all > 0, sums[1] / (all > 0 ? all : 1));
+    learn(k, RP_FEATURE_STALL_MATH, all > 0, sums[2] / (all > 0 ? all : 1));
+    learn(k, RP_FEATURE_STALL_BARRIER, all > 0, sums[3] / (all > 0 ? all : 1));
+}
+
+enum { BELOW, AT_LEAST };
+
+static const struct rp_rule rules[] = {
+#define RULE(id_, label_, points_, f1, s1, v1, f2, s2, v2)                                         \
+    {.id = (id_),                                                                                  \
+     .label = RP_BOTTLENECK_##label_,                                                              \
+     .points = (points_),                                                                          \
+     .when = {{RP_FEATURE_##f1, (s1) == AT_LEAST, (v1)},                                           \
+              {RP_FEATURE_##f2, (s2) == AT_LEAST, (v2)}}},
+#include "analyze/bottleneck_rules.def"
+#undef RULE
+};
+
+static const char *const label_names[] = {
+#define RP_BOTTLENECK(id, name) [RP_BOTTLENECK_##id] = (name),
+#include "analyze/bottleneck_labels.def"
+#undef RP_BOTTLENECK
+};
+
+static const struct {
+    const char *name, *needs;
+} rules_features[] = {
+#define RP_FEATURE(id, name_, needs_) [RP_FEATURE_##id] = {.name = (name_), .needs = (needs_)},
+#include "analyze/bottleneck_features.def"
+#undef RP_FEATURE
+};
+
+const char *rp_bottleneck_name(enum rp_bottleneck label)
+{
+    return label_names[label];
+}
+
+const char *rp_feature_name(enum rp_feature feature)
+{
+    return rules_features[feature].name;
+}
+
+const char *rp_feature_needs(enum rp_feature feature)
+{
+    return rules_features[feature].needs;
+}
+
+const char *rp_rank_basis_name(enum rp_rank_basis basis)
+{
+    static const char *const names[] = {NULL, "kernel_time", "critical_path"};
+
+    return names[basis];
+}
+
+const struct rp_rule *rp_rules(size_t *ret_count)
+{
+    *ret_count = sizeof rules / sizeof rules[0];
+    return rules;
+}
+
+const char *rp_rules_version(void)
+{
+    return RP_RULES_VERSION;
+}
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a, 64 bits */
+    return hash;
+}
+
+uint64_t rp_rules_checksum(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char row[512];
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const struct rp_rule *r = &rules[i];
+
+        snprintf(row, sizeof row, "%s %s %u %s %d %.6f %s %d %.6f\n", r->id,
+                 rp_bottleneck_name(r->label), r->points, rp_feature_name(r->when[0].feature),
+                 r->when[0].at_least, r->when[0].value, rp_feature_name(r->when[1].feature),
+                 r->when[1].at_least, r->when[1].value);
+        hash = mix(hash, row);
+    }
+    return hash;
+}
+
+static bool holds(const struct rp_condition *c, double value)
+{
+    return c->at_least ? value >= c->value : value < c->value;
+}
+
+bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *f)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const struct rp_quantity *q = &f->of[rule->when[i].feature];
+
+        if (!q->known || !holds(&rule->when[i], q->value))
+            return false;
+    }
+    return true;
+}
+
+bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct rp_quantity *q = &f->of[rule->when[i].feature];
+
+        if (q->known && !holds(&rule->when[i], q->value))
+            return false;
+        open |= !q->known;
+    }
+    return open;
+}
+
+/** The points of each label, and the label with most; UNKNOWN when no rule fires. */
+static enum rp_bottleneck rp_rules_judge(const struct rp_features *f,
+                                         unsigned ret_points[RP_BOTTLENECK_COUNT])
+{
+    enum rp_bottleneck best = RP_BOTTLENECK_UNKNOWN;
+    bool equal = false, open = false;
+
+    memset(ret_points, 0, RP_BOTTLENECK_COUNT * sizeof *ret_points);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rp_rule_fires(&rules[i], f))
+            ret_points[rules[i].label] += rules[i].points;
+        open |= rp_rule_open(&rules[i], f);
+    }
+    for (unsigned label = 0; label < RP_BOTTLENECK_COUNT; label++) {
+        if (ret_points[label] > ret_points[best]) {
+            best = (enum rp_bottleneck)label;
+            equal = false;
+        } else if (label != best && ret_points[label] && ret_points[label] == ret_points[best]) {
+            equal = true;
+        }
+    }
+    if (ret_points[best] == 0) /* everything is known, and nothing stands out */
+        return open ? RP_BOTTLENECK_UNKNOWN : RP_BOTTLENECK_MIXED;
+    return equal ? RP_BOTTLENECK_MIXED : best;
+}
+
+/* --- which kernels ------------------------------------------------------------------------- */
+
+/* A name may be a symbol for one source and demangled for another: the trace knows both. Where
+ * kernels of several names have the symbol, it says of none of them that it is meant. */
+static const char *known_name(const struct rp_bottleneck_inputs *in,
+                              const struct rp_bottleneck_index *index, const char *name)
+{
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->symbols, name, &count);
+
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(in->profile->kernels[found[i].at].name, in->profile->kernels[found->at].name) !=
+            0)
+            return name;
+    return found ? in->profile->kernels[found->at].name : name;
+}
+
+static bool add_name(const char *name, struct rp_bottlenecks *b)
+{
+    struct rp_bottleneck_kernel *grown =
+        realloc(b->kernels, (b->kernel_count + 1) * sizeof *b->kernels);
+
+    if (!grown)
+        return false;
+    b->kernels = grown;
+    grown[b->kernel_count] = (struct rp_bottleneck_kernel){.name = strdup(name)};
+    return grown[b->kernel_count++].name != NULL;
+}
+
+/* The kernels of thread traces, of which there are few. */
+static bool add_traced(const struct rp_bottleneck_inputs *in,
+                       const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && in->traces && i < in->traces->count; i++) {
+        const struct rp_thread_trace *t = &in->traces->traces[i];
+        bool found = t->kernel >= t->kernel_count;
+        const char *name = found ? NULL : known_name(in, index, t->kernels[t->kernel].name);
+
+        for (size_t n = 0; n < b->kernel_count && !found; n++) /* by its symbol? */
+            found = rp_same_kernel(b->kernels[n].name, t->kernels[t->kernel].symbol) ||
+                    rp_same_kernel(b->kernels[n].name, name);
+        if (!found)
+            ok = add_name(name, b);
+    }
+    return ok;
+}
+
+static const char *name_in(const void *list, size_t at)
+{
+    return ((const char *const *)list)[at];
+}
+
+/* Statistics name each kernel once. */
+static bool add_stats(const struct rp_kernel_stats *stats, struct rp_bottlenecks *b)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < stats->count && ok; i++) {
+        const struct rp_kernel_stat *s = &stats->kernels[i];
+        struct rp_bottleneck_kernel *k;
+
+        ok = add_name(s->name, b);
+        if (!ok)
+            break;
+        k = &b->kernels[b->kernel_count - 1];
+        k->calls = s->calls;
+        k->time_ns = (struct rp_quantity){.known = true, .value = (double)s->total_ns};
+        k->min_ns = (struct rp_quantity){.known = s->extremes_known, .value = s->min_ns};
+        k->max_ns = (struct rp_quantity){.known = s->extremes_known, .value = s->max_ns};
+        k->deviation_ns =
+            (struct rp_quantity){.known = s->deviation_known, .value = s->deviation_ns};
+        k->features.of[RP_FEATURE_DURATION_NS] =
+            (struct rp_quantity){.known = true, .value = (double)s->total_ns / (double)s->calls};
+    }
+    b->sums_alone = true;
+    return ok;
+}
+
+/* Each kernel once, by the name that came first. */
+static bool add_names(const struct rp_bottleneck_inputs *in,
+                      const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
+{
+    size_t profiled = in->profile ? in->profile->kernel_count : 0, same;
+    size_t counted = in->roofline ? in->roofline->kernel_count : 0, count = profiled + counted;
+    rp_autofree const char **names = malloc((count + 1) * sizeof *names);
+    struct rp_name_index once = {0};
+    bool ok = names != NULL;
+
+    for (size_t i = 0; ok && i < count; i++)
+        names[i] = known_name(in, index,
+                              i < profiled ? in->profile->kernels[i].name
+                                           : in->roofline->kernels[i - profiled].name);
+    if (ok && in->stats)
+        ok = add_stats(in->stats, b);
+    ok = ok && rp_name_index_make(&once, names, count, name_in);
+    for (size_t i = 0; ok && i < count; i++)
+        if (rp_name_index_find(&once, names[i], &same)->at == i)
+            ok = add_name(names[i], b);
+    rp_name_index_free(&once);
+    return ok && add_traced(in, index, b);
+}
+
+/* --- headroom ------------------------------------------------------------------------------ */
+
+static void set_headroom(struct rp_bottleneck_kernel *k, double part, const char *assumption)
+{
+    k->headroom = (struct rp_quantity){.known = true, .value = part < 0 ? 0 : part};
+    k->assumption = assumption;
+}
+
+static void find_headroom(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *f = k->features.of;
+
+    if (f[RP_FEATURE_BOUND_SHARE].known)
+        set_headroom(k, 1 - f[RP_FEATURE_BOUND_SHARE].value,
+                     "the same FLOPs and bytes, with the resource that needs most time at its "
+                     "ceiling all the time");
+    else if (k->label == RP_BOTTLENECK_LDS && f[RP_FEATURE_STALL_LDS].known)
+        set_headroom(k, f[RP_FEATURE_STALL_LDS].value,
+                     "waves no longer stall for the LDS, and nothing else takes that time");
+    else if (k->label == RP_BOTTLENECK_COMPUTE && f[RP_FEATURE_STALL_MATH].known)
+        set_headroom(k, f[RP_FEATURE_STALL_MATH].value,
+                     "waves no longer stall for operands and units, and nothing else takes that "
+                     "time");
+    else if (f[RP_FEATURE_STALL].known)
+        set_headroom(k, f[RP_FEATURE_STALL].value,
+                     "waves no longer stall, and nothing else takes that time");
+}
+
+/* --- weight and bounds --------------------------------------------------------------------- */
+
+static struct rp_quantity quotient(double a, double b)
+{
+    return (struct rp_quantity){.known = b > 0, .value = b > 0 ? a / b : 0};
+}
+
+static double path_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                      const char *name)
+{
+    double sum = 0;
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->shares, name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        sum += (double)dag->shares[found[i].at].path_ns;
+    return sum;
+}
+
+/* End-to-end time without the kernel; it is 0 only for a trace that asks no such question. */
+static double free_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                      const char *name, double otherwise)
+{
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->what_ifs, name, &count);
+
+    return found ? (double)dag->what_ifs[found->at].makespan_ns : otherwise;
+}
+
+/* A path that is as long as the program gets shorter by what the kernel's part of it does, and the
+ * program takes at least as long as without the kernel: the longer one bounds the speed-up. */
+static void weigh_by_path(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
+                          struct rp_bottleneck_kernel *k)
+{
+    double all = (double)dag->makespan_ns, mine = path_ns(dag, index, k->name);
+    double without = free_ns(dag, index, k->name, all - mine), left;
+
+    k->weight = quotient(mine, all);
+    k->free_bound = quotient(all, without);
+    if (!k->headroom.known)
+        return;
+    left = all - k->headroom.value * mine;
+    k->end_to_end_bound = quotient(all, left > without ? left : without);
+}
+
+static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
+{
+    const double mine = k->time_ns.value;
+
+    if (!k->time_ns.known)
+        return;
+    k->weight = quotient(mine, all);
+    k->free_bound = quotient(all, all - mine);
+    if (k->headroom.known)
+        k->end_to_end_bound = quotient(all, all - k->headroom.value * mine);
+}
+
+/* Without HIP calls and recorded dependencies the path is a guess from times alone: kernels count
+ * by what they take. */
+static bool knows_dependencies(const struct rp_dag_result *dag)
+{
+    const uint64_t *of = dag->grade_dependencies;
+
+    return of[RP_DAG_RECORDED] + of[RP_DAG_DERIVED] + of[RP_DAG_PARTIAL] > 0;
+}
+
+static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottleneck_index *index,
+                  struct rp_bottlenecks *b)
+{
+    double all = 0;
+    bool every = b->kernel_count > 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        every &= b->kernels[i].time_ns.known;
+        all += b->kernels[i].time_ns.value;
+    }
+    if (in->dag && in->dag->makespan_ns > 0 &&
+        (knows_dependencies(in->dag) || !every || all <= 0)) {
+        b->basis = RP_RANK_CRITICAL_PATH;
+        all = (double)in->dag->makespan_ns;
+    } else if (every && all > 0) {
+        b->basis = RP_RANK_KERNEL_TIME;
+    }
+    b->total_ns = (struct rp_quantity){.known = b->basis != RP_RANK_NOTHING, .value = all};
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        struct rp_bottleneck_kernel *k = &b->kernels[i];
+
+        if (b->basis == RP_RANK_CRITICAL_PATH)
+            weigh_by_path(in->dag, index, k);
+        else if (b->basis == RP_RANK_KERNEL_TIME)
+            weigh_by_time(all, k);
+        k->priority.known = k->weight.known && k->headroom.known;
+        k->priority.value = k->weight.value * k->headroom.value;
+    }
+}
+
+/* --- order --------------------------------------------------------------------------------- */
+
+/* As long as nobody knows the headroom, all of the weight may be to gain. */
+static struct rp_quantity promise(const struct rp_bottleneck_kernel *k)
+{
+    return k->priority.known ? k->priority : k->weight;
+}
+
+/* More first; what is not known last. */
+static int compare_quantities(struct rp_quantity a, struct rp_quantity b)
+{
+    if (a.known != b.known)
+        return a.known ? -1 : 1;
+    if (!a.known || a.value == b.value)
+        return 0;
+    return a.value > b.value ? -1 : 1;
+}
+
+static int compare_kernels(const void *a, const void *b)
+{
+    const struct rp_bottleneck_kernel *l = a, *r = b;
+    int order = compare_quantities(promise(l), promise(r));
+
+    if (order == 0)
+        order = compare_quantities(l->weight, r->weight);
+    if (order == 0)
+        order = compare_quantities(l->time_ns, r->time_ns);
+    return order ? order : strcmp(l->name, r->name);
+}
+
+int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *ret,
+                        struct rp_err *err)
+{
+    rp_autofree struct rp_asked_sums *sums = in->counters ? rp_ask_counters(in->counters) : NULL;
+    rp_cleanup(rp_bottleneck_index_free) struct rp_bottleneck_index index = {0};
+    struct rp_bottlenecks b = {.origin = in->origin};
+
+    if ((in->counters && !sums) || !rp_bottleneck_index_make(&index, in) ||
+        !add_names(in, &index, &b)) {
+        rp_bottlenecks_free(&b);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    for (size_t i = 0; i < b.kernel_count; i++) {
+        struct rp_bottleneck_kernel *k = &b.kernels[i];
+
+        rp_features_of_profile(in, &index, k);
+        rp_features_of_roofline(in, &index, k);
+        rp_features_of_dag(in, k);
+        rp_features_of_traces(in, k);
+        if (sums)
+            rp_features_of_counters(sums, &index, k);
+        k->label = rp_rules_judge(&k->features, k->points);
+        find_headroom(k);
+    }
+    weigh(in, &index, &b);
+    for (size_t i = 0; in->traces && i < in->traces->count; i++)
+        b.modelled_waves |= in->traces->traces[i].software;
+    if (b.modelled_waves && !b.origin.device)
+        b.origin.device = "software"; /* thread traces alone */
+    if (b.kernel_count)
+        qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
+    *ret = b;
+    return 0;
+}
+
+void rp_bottlenecks_free(struct rp_bottlenecks *b)
+{
+    for (size_t i = 0; i < b->kernel_count; i++)
+        free(b->kernels[i].name);
+    free(b->kernels);
+    *b = (struct rp_bottlenecks){0};
+}

@@ -1,0 +1,148 @@
+/**
+ * @file bottleneck.h
+ * @brief What limits each kernel, how much there is to gain, and which kernel to look at first.
+ *        Rules: docs/format/analysis.md.
+ */
+#ifndef RP_ANALYZE_BOTTLENECK_H
+#define RP_ANALYZE_BOTTLENECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/kernel_match.h"
+#include "analyze/roofline.h"
+
+struct rp_bottleneck_inputs;
+struct rp_counters;
+struct rp_dag_result;
+struct rp_err;
+struct rp_kernel_stats;
+struct rp_profile;
+struct rp_thread_traces;
+
+enum rp_bottleneck {
+#define RP_BOTTLENECK(id, name) RP_BOTTLENECK_##id,
+#include "analyze/bottleneck_labels.def"
+#undef RP_BOTTLENECK
+    RP_BOTTLENECK_COUNT
+};
+const char *rp_bottleneck_name(enum rp_bottleneck label);
+
+enum rp_feature {
+#define RP_FEATURE(id, name, needs) RP_FEATURE_##id,
+#include "analyze/bottleneck_features.def"
+#undef RP_FEATURE
+    RP_FEATURE_COUNT
+};
+const char *rp_feature_name(enum rp_feature feature);
+/** What to give to know it. */
+const char *rp_feature_needs(enum rp_feature feature);
+
+struct rp_condition {
+    enum rp_feature feature;
+    bool at_least; /**< else: below */
+    double value;
+};
+
+/** A row of the table. */
+struct rp_rule {
+    const char *id;
+    enum rp_bottleneck label;
+    unsigned points;
+    struct rp_condition when[2]; /**< both; the same twice: one */
+};
+const struct rp_rule *rp_rules(size_t *ret_count);
+const char *rp_rules_version(void);
+/** FNV-1a over all rows: what a version stands for. */
+uint64_t rp_rules_checksum(void);
+
+/** Features of a kernel; unknown ones are not known. */
+struct rp_features {
+    struct rp_quantity of[RP_FEATURE_COUNT];
+};
+bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *features);
+/** It cannot be told, because a feature is unknown, and no known one speaks against it. */
+bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *features);
+
+/** What a kernel's weight is a part of. */
+enum rp_rank_basis {
+    RP_RANK_NOTHING,       /**< no times: weights are unknown */
+    RP_RANK_KERNEL_TIME,   /**< the sum over all kernels */
+    RP_RANK_CRITICAL_PATH, /**< the end-to-end time */
+};
+/** "critical_path", "kernel_time"; NULL for nothing */
+const char *rp_rank_basis_name(enum rp_rank_basis basis);
+
+/** How many waves there were, and could be. */
+struct rp_residency {
+    struct rp_quantity waves_per_simd; /**< mean on a SIMD with any */
+    const char *formula;               /**< where that is from; NULL = unknown */
+    uint32_t max_waves_per_simd;       /**< 0 = unknown */
+    struct rp_quantity theoretical;    /**< 0..1 */
+    const char *limiter;               /**< "vgpr" ...; NULL = unknown */
+};
+
+/** The thread traces of a kernel that stalls and waves are from. */
+struct rp_traced {
+    uint64_t used;    /**< dispatches */
+    uint64_t partial; /**< of these: something is missing, such as the ends of waves */
+    uint64_t sampled; /**< of these: not all workgroups were modelled */
+    uint64_t damaged; /**< not used */
+};
+
+struct rp_bottleneck_kernel {
+    char *name;
+    uint64_t calls; /**< 0 = unknown */
+    struct rp_quantity time_ns;
+    struct rp_quantity min_ns, max_ns, deviation_ns; /**< of a dispatch; with sums_alone */
+    struct rp_features features;
+    struct rp_residency residency;
+    struct rp_traced traced;
+    enum rp_bottleneck label;
+    unsigned points[RP_BOTTLENECK_COUNT];
+    struct rp_quantity headroom;         /**< part of the kernel's time that could go */
+    const char *assumption;              /**< of the headroom; NULL when it is unknown */
+    struct rp_quantity weight;           /**< of the basis */
+    struct rp_quantity priority;         /**< weight x headroom */
+    struct rp_quantity end_to_end_bound; /**< speed-up of the program when that part is gone */
+    struct rp_quantity free_bound;       /**< when the kernel takes no time at all */
+};
+
+struct rp_bottlenecks {
+    struct rp_origin origin; /**< of all times but those of waves */
+    bool modelled_waves;     /**< those are of thread traces of the software device */
+    bool sums_alone;         /**< of statistics of kernels: nothing is known of any dispatch */
+    enum rp_rank_basis basis;
+    struct rp_quantity total_ns;          /**< of the basis */
+    struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
+    size_t kernel_count;
+};
+
+/** Everything may be NULL. Kernels are the same when their names or symbols are. */
+struct rp_bottleneck_inputs {
+    const struct rp_dag_result *dag;
+    const struct rp_profile *profile;
+    const struct rp_roofline *roofline;
+    const struct rp_counters *counters;  /**< that the roofline is from */
+    const struct rp_kernel_stats *stats; /**< where there is neither profile nor roofline */
+    const struct rp_thread_traces *traces;
+    const char *arch; /**< --arch; NULL */
+    struct rp_origin origin;
+};
+
+/**
+ * The counters that the rules ask for beside those of a roofline, as rp_roofline_needs; groups are
+ * numbered from @p first_group. None for GPUs other than CDNA, whose counters have other meanings.
+ */
+size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
+                           size_t room);
+
+/** @return 0 or RP_ENVIRONMENT */
+int rp_bottlenecks_find(const struct rp_bottleneck_inputs *inputs, struct rp_bottlenecks *ret,
+                        struct rp_err *err);
+void rp_bottlenecks_free(struct rp_bottlenecks *bottlenecks);
+
+/* Where the sources name a kernel, found without looking at every name. */
+
+#endif

@@ -1,0 +1,650 @@
+/* Two results: whether they compare, kernels by name, verdicts. */
+#include "analyze/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* How far two series of runs are apart, and how sure that is. docs/compare.md says why so. */
+
+/* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
+ * in tests/unit/analysis/test_compare.c makes more than 1 % of false verdicts, but for machines
+ * that change their speed in steps: one between the sides is what a regression is. */
+static const double error_factor = 1.5;
+static const double drift_factor = 1.25;
+static const double most_dependence = 0.95;
+static const double slow_factor = 0.75;
+static const double slow_degrees = 2;
+
+/* --- Student's t --------------------------------------------------------------------------- */
+
+static double away_from_0(double x)
+{
+    return fabs(x) < 1e-300 ? 1e-300 : x;
+}
+
+/* Continued fraction of the incomplete beta function, by Lentz. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), h = d;
+
+    for (int i = 1; i < 1000; i++) {
+        const double m = i;
+        const double even = m * (b - m) * x / ((a - 1 + 2 * m) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 1 + 2 * m));
+        double step;
+
+        d = 1 / away_from_0(1 + even * d);
+        c = away_from_0(1 + even / c);
+        h *= d * c;
+        d = 1 / away_from_0(1 + odd * d);
+        c = away_from_0(1 + odd / c);
+        step = d * c;
+        h *= step;
+        if (fabs(step - 1) < 1e-14)
+            break;
+    }
+    return h;
+}
+
+static double beta_share(double a, double b, double x)
+{
+    double front;
+
+    if (!(x > 0))
+        return 0;
+    if (x >= 1)
+        return 1;
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                     : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/** Probability that |t| is at least this. */
+static double rp_student_two_sided_p(double t, double degrees)
+{
+    return isinf(t) ? 0 : beta_share(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
+static double rp_student_quantile(double alpha, double degrees)
+{
+    double low = 0, high = 1;
+
+    while (rp_student_two_sided_p(high, degrees) > alpha && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+
+        if (rp_student_two_sided_p(middle, degrees) > alpha)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* --- series -------------------------------------------------------------------------------- */
+
+struct rp_trend rp_trend_of(const double *ms, size_t count)
+{
+    struct rp_trend ret = {0};
+    double spread = 0, last = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(ms[i])) {
+            ret.middle += (double)i;
+            ret.count++;
+        }
+    ret.middle /= (double)ret.count;
+    for (size_t i = 0; i < count; i++)
+        ret.mean += isnan(ms[i]) ? 0 : log(ms[i]) / (double)ret.count;
+    for (size_t i = 0; i < count; i++) {
+        const double at = (double)i - ret.middle;
+
+        if (isnan(ms[i]))
+            continue;
+        ret.slope += at * (log(ms[i]) - ret.mean);
+        spread += at * at;
+    }
+    ret.slope /= spread;
+    for (size_t i = 0; i < count; i++) {
+        const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - ret.middle);
+
+        if (isnan(ms[i]))
+            continue;
+        ret.squares += off * off;
+        ret.neighbours += off * last;
+        last = off;
+    }
+    return ret;
+}
+
+/* How much of a run's deviation the next one has. What few runs show of it is too little, by about
+ * what is added. */
+double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, double count)
+{
+    const double squares = a->squares + b->squares;
+    const double seen = squares > 0 ? (a->neighbours + b->neighbours) / squares : 0;
+    const double corrected = seen + (2 + 4 * seen) / count;
+
+    return fmin(fmax(corrected, 0), most_dependence);
+}
+
+/* Cosines of so many half periods in all runs: the slowest that a line leaves. */
+enum { SLOWEST = 2, LAST_SLOW = 4 };
+
+/* What is slow in runs, and hidden from neighbours by what is quick. */
+struct slow {
+    double squares; /* of the cosines' parts; of noise alone each is as much as a run's */
+    double count;   /* of those */
+};
+
+static struct slow slow_of(const double *ms, size_t count, const struct rp_trend *line)
+{
+    struct slow ret = {0};
+
+    for (size_t k = SLOWEST; k <= LAST_SLOW && 2 * k < line->count; k++) {
+        double part = 0, length = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            const double wave = cos(M_PI * (double)k * ((double)i + 0.5) / (double)count);
+
+            if (isnan(ms[i]))
+                continue;
+            part += wave * (log(ms[i]) - line->mean - line->slope * ((double)i - line->middle));
+            length += wave * wave;
+        }
+        ret.squares += part * part / length;
+        ret.count++;
+    }
+    return ret;
+}
+
+/* What the variance of a mean is times that of runs that do not depend on each other. By
+ * neighbours; and by what is slow where that says more, which few waves tell with little
+ * certainty. @param degrees  of freedom: as Welch's, made fewer */
+static double inflation(const struct rp_trend *a, const struct rp_trend *b,
+                        const struct slow *slow_a, const struct slow *slow_b, double *degrees)
+{
+    const double count = (double)a->count + (double)b->count, squares = a->squares + b->squares;
+    const double r = rp_trend_dependence(a, b, count / 2);
+    const double quick = (1 + r) / (1 - r);
+    const double waves = (slow_a->squares + slow_b->squares) / (slow_a->count + slow_b->count);
+    const double slow = squares > 0 ? slow_factor * waves * (count - 4) / squares : 0;
+    const double more = slow - quick;
+
+    *degrees = *degrees * (1 - r * r) / (1 + r * r);
+    if (more > 0) /* after Satterthwaite */
+        *degrees = slow * slow / (quick * quick / *degrees + more * more / slow_degrees);
+    *degrees = fmax(*degrees, 1);
+    return fmax(quick, slow);
+}
+
+/** At least three times on each side, all positive; NAN: a run without one, which keeps its place.
+ */
+static struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
+                                                 const double *after_ms, size_t after_count)
+{
+    const struct rp_trend before = rp_trend_of(before_ms, before_count);
+    const struct rp_trend after = rp_trend_of(after_ms, after_count);
+    const struct slow slow_before = slow_of(before_ms, before_count, &before);
+    const struct slow slow_after = slow_of(after_ms, after_count, &after);
+    const double n = (double)before.count, m = (double)after.count;
+    const double runs = ((double)before_count + (double)after_count) / 2;
+    const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
+    const double sum = of_before + of_after;
+    struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
+
+    if (sum > 0) /* after Welch and Satterthwaite; a line has taken two degrees of freedom */
+        ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
+    ret.error = error_factor *
+                sqrt(sum * inflation(&before, &after, &slow_before, &slow_after, &ret.degrees));
+    ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));
+    return ret;
+}
+
+double rp_versus_half_interval(const struct rp_versus_shift *shift, double alpha)
+{
+    return shift->drift + rp_student_quantile(alpha, shift->degrees) * shift->error;
+}
+
+double rp_versus_p_value(const struct rp_versus_shift *shift, double most)
+{
+    const double beyond = fabs(shift->log_ratio) - shift->drift - log(most);
+
+    if (!(beyond > 0))
+        return 1;
+    return shift->error > 0 ? rp_student_two_sided_p(beyond / shift->error, shift->degrees) : 0;
+}
+
+/* Of a GPU's timestamps, which begin and end each launch. */
+static const double tick_ms = 10e-6;
+
+const char *rp_versus_verdict_name(enum rp_versus_verdict verdict)
+{
+    static const char *const words[] = {[RP_COMPARE_FASTER] = "faster",
+                                        [RP_COMPARE_SLOWER] = "slower",
+                                        [RP_COMPARE_EQUAL] = "equal",
+                                        [RP_COMPARE_UNDECIDED] = "undecided"};
+
+    return words[verdict];
+}
+
+const char *rp_versus_basis_name(enum rp_versus_basis basis)
+{
+    static const char *const words[] = {[RP_COMPARE_NOT_TIMED] = "none",
+                                        [RP_COMPARE_INCOMPLETE] = "incomplete",
+                                        [RP_COMPARE_FAILED_LAUNCHES] = "failed launches",
+                                        [RP_COMPARE_TOO_FEW] = "too few runs",
+                                        [RP_COMPARE_MEASURED] = "runs",
+                                        [RP_COMPARE_MODELLED] = "modelled",
+                                        [RP_COMPARE_BY_REPLAY] = "replay"};
+
+    return words[basis];
+}
+
+/* --- whether they compare ------------------------------------------------------------------ */
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text ? text : "unknown";
+}
+
+static bool is_same_gpu(const struct rp_versus_gpu *a, const struct rp_versus_gpu *b)
+{
+    return is_same(a->architecture, b->architecture) && is_same(a->product, b->product) &&
+           a->compute_units == b->compute_units && a->engine_clock_mhz == b->engine_clock_mhz;
+}
+
+/* One that @p of has and @p other has not. */
+static const struct rp_versus_gpu *lacking(const struct rp_versus_side *of,
+                                           const struct rp_versus_side *other)
+{
+    for (size_t i = 0; i < of->gpu_count; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < other->gpu_count && !found; j++)
+            found = is_same_gpu(&of->gpus[i], &other->gpus[j]);
+        if (!found)
+            return &of->gpus[i];
+    }
+    return NULL;
+}
+
+static int refuse_gpus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                       struct rp_err *err)
+{
+    const struct rp_versus_side *of = lacking(before, after) ? before : after;
+    const struct rp_versus_side *other = of == before ? after : before;
+    const struct rp_versus_gpu *gpu = lacking(of, other);
+
+    if (!gpu)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s ran on %s (%s, %llu CUs, %llu MHz), which %s did not: only "
+                   "results of the same kind of GPU compare",
+                   of->path, or_unknown(gpu->product), or_unknown(gpu->architecture),
+                   (unsigned long long)gpu->compute_units,
+                   (unsigned long long)gpu->engine_clock_mhz, other->path);
+}
+
+static int refuse_models(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                         struct rp_err *err)
+{
+    const struct rp_versus_side *const sides[] = {before, after};
+
+    for (int i = 0; i < 2; i++) {
+        if (sides[i]->wall)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s has wall clocks of the software device, which say nothing of a "
+                           "GPU: profile it without --no-rocprof",
+                           sides[i]->path);
+        if (!sides[i]->timing_model)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s is of the software device and does not say by which model of time:"
+                           " profile again",
+                           sides[i]->path);
+        if (strcmp(sides[i]->timing_model, "off") == 0)
+            return rp_fail(err, RP_BAD_INPUT, "%s was made with --timing off: it has no times",
+                           sides[i]->path);
+    }
+    if (is_same(before->timing_model, after->timing_model) &&
+        before->timing_version == after->timing_version)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s is of %s timing, version %u, and %s of %s timing, version %u: only times "
+                   "of one model compare",
+                   before->path, before->timing_model, before->timing_version, after->path,
+                   after->timing_model, after->timing_version);
+}
+
+static int refuse(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                  struct rp_err *err)
+{
+    const struct rp_versus_side *told = before->told.is ? before : after;
+    int rc;
+
+    if (told->told.is)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is of `replay compare`, which has compared two kernels already: give "
+                       "it alone",
+                       told->path);
+    if (before->software != after->software)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is of %s and %s of %s: modelled and measured times do not compare",
+                       before->path, before->software ? "the software device" : "hardware",
+                       after->path, after->software ? "the software device" : "hardware");
+    rc = before->software ? refuse_models(before, after, err) : 0;
+    if (rc == 0 && before->wall != after->wall)
+        rc = rp_fail(err, RP_BAD_INPUT,
+                     "%s has the wall clock of the whole process, and %s times of kernels: "
+                     "profile both in the same way",
+                     before->wall ? before->path : after->path,
+                     before->wall ? after->path : before->path);
+    return rc < 0 ? rc : refuse_gpus(before, after, err);
+}
+
+/* --- times --------------------------------------------------------------------------------- */
+
+/* The usable ones, NAN in the place of others, and their geometric mean. @return how many */
+static size_t usable(const struct rp_versus_runs *runs, double *ret_ms, double *ret_mean)
+{
+    size_t count = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < runs->count; i++) {
+        ret_ms[i] = isfinite(runs->ms[i]) && runs->ms[i] > 0 ? runs->ms[i] : NAN;
+        if (!isnan(ret_ms[i])) {
+            sum += log(ret_ms[i]);
+            count++;
+        }
+    }
+    *ret_mean = count ? exp(sum / (double)count) : NAN;
+    return count;
+}
+
+/* @return the time of all that have one; NAN: they differ */
+static double same_in_all(const double *ms, size_t count)
+{
+    double same = NAN;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(same))
+            same = ms[i];
+        else if (!isnan(ms[i]) && ms[i] != same)
+            return NAN;
+    }
+    return same;
+}
+
+static enum rp_versus_verdict verdict(const struct rp_versus_time *t, double margin)
+{
+    const double most = 1 + margin, least = 1 / most;
+
+    if (!t->bounded)
+        return RP_COMPARE_UNDECIDED;
+    if (t->low > most)
+        return RP_COMPARE_SLOWER;
+    if (t->high < least)
+        return RP_COMPARE_FASTER;
+    return t->low >= least && t->high <= most ? RP_COMPARE_EQUAL : RP_COMPARE_UNDECIDED;
+}
+
+static void bound_by(struct rp_versus_time *t, const struct rp_versus_shift *shift, double alpha,
+                     double margin)
+{
+    const double half = rp_versus_half_interval(shift, alpha);
+
+    t->bounded = true;
+    t->low = exp(shift->log_ratio - half);
+    t->high = exp(shift->log_ratio + half);
+    t->level = 1 - alpha;
+    t->drift = exp(shift->drift) - 1;
+    t->verdict = verdict(t, margin);
+    t->reason = t->verdict != RP_COMPARE_UNDECIDED ? NULL
+                : shift->drift > half / 2
+                    ? "drift: the times of a side grow or fall from run to run"
+                    : "noise: more runs would narrow the interval";
+}
+
+static void bound_exactly(struct rp_versus_time *t, double ratio, double margin)
+{
+    t->ratio = t->low = t->high = ratio;
+    t->level = 1;
+    t->bounded = true;
+    t->verdict = verdict(t, margin);
+}
+
+/* What both clocks may be off by, of a mean launch; in logarithms. */
+static double ticks(const struct rp_quantity *dispatches, double ms)
+{
+    return dispatches->known ? tick_ms * dispatches->value / ms : 0;
+}
+
+/* What a series is judged by: of the whole, or of a kernel. */
+struct timed {
+    const struct rp_versus_runs *before, *after;
+    const struct rp_quantity *dispatches_before, *dispatches_after;
+    bool software, wall, incomplete, failed;
+};
+
+/* @return whether the verdict is left to the spread of the runs */
+static bool time_of(const struct timed *of, double margin, double *a, double *b,
+                    struct rp_versus_time *t, struct rp_versus_shift *shift)
+{
+    double exactly;
+
+    *t = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED, .ratio = NAN};
+    t->before_runs = usable(of->before, a, &t->before_ms);
+    t->after_runs = usable(of->after, b, &t->after_ms);
+    if (t->before_runs == 0 || t->after_runs == 0) {
+        t->reason = "there are no usable times on both sides";
+        return false;
+    }
+    t->ratio = t->after_ms / t->before_ms;
+    if (of->incomplete) { /* what was lost took no time */
+        t->basis = RP_COMPARE_INCOMPLETE;
+        t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
+        return false;
+    }
+    if (of->failed) { /* nor what never ran */
+        t->basis = RP_COMPARE_FAILED_LAUNCHES;
+        t->reason = "HIP refused launches of one side, which did less work for that";
+        return false;
+    }
+    exactly = same_in_all(b, of->after->count) / same_in_all(a, of->before->count);
+    if (of->software && !isnan(exactly)) {
+        t->basis = RP_COMPARE_MODELLED;
+        bound_exactly(t, exactly, margin);
+        return false;
+    }
+    if (t->before_runs < RP_COMPARE_LEAST_RUNS || t->after_runs < RP_COMPARE_LEAST_RUNS) {
+        t->basis = RP_COMPARE_TOO_FEW;
+        t->reason = "too few runs: a verdict needs 6 of each side (profile --runs 10)";
+        return false;
+    }
+    t->basis = RP_COMPARE_MEASURED;
+    *shift = rp_versus_shift_of(a, of->before->count, b, of->after->count);
+    if (!of->software && !of->wall)
+        shift->drift +=
+            ticks(of->dispatches_before, t->before_ms) + ticks(of->dispatches_after, t->after_ms);
+    return true;
+}
+
+/* --- all kernels --------------------------------------------------------------------------- */
+
+/* A kernel whose verdict is by its runs. */
+struct candidate {
+    struct rp_versus_time *time;
+    struct rp_versus_shift shift;
+    double p;
+};
+
+static int by_p(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+
+    if (a->p != b->p)
+        return a->p < b->p ? -1 : 1;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+/* After Holm: the more there are, the surer each has to be; what was told makes the rest fewer. */
+static void judge(struct candidate *list, size_t count, double alpha, double margin)
+{
+    bool told = true;
+    double level = alpha;
+
+    if (count)
+        qsort(list, count, sizeof *list, by_p);
+    for (size_t i = 0; i < count; i++) {
+        if (told)
+            level = alpha / (double)(count - i);
+        told = told && list[i].p <= level;
+        bound_by(list[i].time, &list[i].shift, level, margin);
+    }
+}
+
+static size_t max_runs(const struct rp_versus_side *side)
+{
+    size_t most = side->runs.count;
+
+    for (size_t i = 0; i < side->kernel_count; i++)
+        if (side->kernels[i].runs.count > most)
+            most = side->kernels[i].runs.count;
+    return most;
+}
+
+/* A program may try whether a launch is possible: then the same ones fail on both sides. */
+static bool failed_differently(const struct rp_versus_found *c)
+{
+    return c->before->failed != c->after->failed ||
+           !is_same(c->before->failed_launches, c->after->failed_launches);
+}
+
+static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
+                         double *b, struct candidate *candidates)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        struct rp_versus_pair *k = &c->kernels[i];
+        struct timed timed = {.software = c->before->software,
+                              .incomplete = c->before->incomplete || c->after->incomplete,
+                              .failed = failed_differently(c)};
+
+        k->time = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED,
+                                          .before_ms = NAN,
+                                          .after_ms = NAN,
+                                          .ratio = NAN,
+                                          .reason = "the other side does not run it"};
+        if (!k->before || !k->after)
+            continue;
+        timed.before = &k->before->runs;
+        timed.after = &k->after->runs;
+        timed.dispatches_before = &k->before->metrics[RP_COMPARE_DISPATCHES];
+        timed.dispatches_after = &k->after->metrics[RP_COMPARE_DISPATCHES];
+        if (!time_of(&timed, rule->margin, a, b, &k->time, &candidates[count].shift))
+            continue;
+        candidates[count].time = &k->time;
+        candidates[count].p = rp_versus_p_value(&candidates[count].shift, 1 + rule->margin);
+        count++;
+    }
+    judge(candidates, count, rule->alpha / 2, rule->margin);
+}
+
+static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
+                       double *b)
+{
+    const struct timed timed = {
+        .before = &c->before->runs,
+        .after = &c->after->runs,
+        .dispatches_before = &c->before->metrics[RP_COMPARE_DISPATCHES],
+        .dispatches_after = &c->after->metrics[RP_COMPARE_DISPATCHES],
+        .software = c->before->software,
+        .wall = c->before->wall,
+        .incomplete = c->before->incomplete || c->after->incomplete,
+        .failed = failed_differently(c),
+    };
+    struct rp_versus_shift shift;
+
+    if (time_of(&timed, rule->margin, a, b, &c->whole, &shift))
+        bound_by(&c->whole, &shift, rule->alpha / 2, rule->margin);
+}
+
+int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+              const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err)
+{
+    const size_t most = before->kernel_count + after->kernel_count;
+    rp_autofree double *a = calloc(max_runs(before) + 1, sizeof *a);
+    rp_autofree double *b = calloc(max_runs(after) + 1, sizeof *b);
+    rp_autofree struct candidate *candidates = calloc(most + 1, sizeof *candidates);
+    struct rp_versus_found c = {.before = before, .after = after};
+    int rc = refuse(before, after, err);
+
+    if (rc < 0)
+        return rc;
+    c.kernels = calloc(most + 1, sizeof *c.kernels);
+    if (!a || !b || !candidates || !c.kernels) {
+        free(c.kernels);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    c.kernel_count = rp_versus_names_pair(before, after, c.kernels);
+    if (c.kernel_count == SIZE_MAX) {
+        free(c.kernels);
+        return rp_out_of_memory(err);
+    }
+    time_whole(&c, rule, a, b);
+    time_kernels(&c, rule, a, b, candidates);
+    *ret = c;
+    return 0;
+}
+
+/* --- what replay compare found ------------------------------------------------------------- */
+
+static enum rp_versus_verdict verdict_of(const char *word)
+{
+    for (int i = RP_COMPARE_FASTER; i < RP_COMPARE_UNDECIDED; i++)
+        if (strcmp(word, rp_versus_verdict_name((enum rp_versus_verdict)i)) == 0)
+            return (enum rp_versus_verdict)i;
+    return RP_COMPARE_UNDECIDED;
+}
+
+int rp_versus_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                       struct rp_err *err)
+{
+    const struct rp_versus_reported *told = &side->told;
+
+    if (!told->is)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is one result: give what it is to be compared with, too", side->path);
+    *ret = (struct rp_versus_found){
+        .before = side,
+        .after = side,
+        .whole = {.basis = RP_COMPARE_BY_REPLAY,
+                  .verdict = verdict_of(told->verdict),
+                  .before_ms = NAN,
+                  .after_ms = NAN,
+                  .ratio = told->ratio_known ? told->ratio : NAN,
+                  .bounded = told->ratio_known && told->level > 0,
+                  .low = told->low,
+                  .high = told->high,
+                  .level = told->level,
+                  .reason = told->reason},
+    };
+    return 0;
+}
+
+void rp_versus_found_free(struct rp_versus_found *compared)
+{
+    free(compared->kernels);
+    memset(compared, 0, sizeof *compared);
+}

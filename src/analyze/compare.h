@@ -1,0 +1,265 @@
+/**
+ * @file compare.h
+ * @brief Is one result faster than another, and by how much? Plain structs in and out: what a side
+ *        is read from does not matter here. Rules and error rates: docs/compare.md.
+ */
+#ifndef RP_ANALYZE_COMPARE_H
+#define RP_ANALYZE_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/roofline.h"
+
+struct rp_err;
+struct rp_launches;
+struct rp_profile;
+struct rp_versus_pair;
+struct rp_versus_side;
+
+enum rp_versus_metric {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) RP_COMPARE_##id,
+#include "analyze/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+    RP_COMPARE_METRICS
+};
+const char *rp_versus_metric_name(enum rp_versus_metric metric);
+/** Known of kernels only. */
+bool rp_versus_metric_per_kernel(enum rp_versus_metric metric);
+
+/** Times of a number of runs, in their order. NAN: the run has no usable time. */
+struct rp_versus_runs {
+    double *ms;
+    size_t count;
+};
+
+/** All that a result says of kernels of one name. */
+struct rp_versus_kernel {
+    char *name;
+    uint64_t code_hash; /**< of what it consists of; 0 = unknown */
+    bool runtime_internal;
+    struct rp_versus_runs runs;
+    struct rp_quantity metrics[RP_COMPARE_METRICS];
+    uint64_t grid[3], block[3]; /**< of the most frequent launch */
+    char *bound;                /**< bottleneck or limiting resource; NULL: not known */
+    double heaviest_ms; /**< time of the GPU and registers that grid, metrics and bound are of */
+};
+
+struct rp_versus_gpu {
+    char *architecture, *product;             /**< NULL: not known */
+    uint64_t compute_units, engine_clock_mhz; /**< 0: not known */
+};
+
+/** What `replay compare` found; its times are of pairs of runs, and decided by its own rules. */
+struct rp_versus_reported {
+    bool is;
+    double ratio, low, high, level; /**< time after / time before */
+    bool ratio_known;
+    char *verdict, *reason;
+    bool wrong; /**< "different output" */
+};
+
+struct rp_versus_side {
+    char *path;
+    bool software;
+    bool wall;                  /**< of the whole process, nothing was traced */
+    char *timing_model;         /**< of the software device; NULL: not said */
+    uint32_t timing_version;    /**< of that model */
+    struct rp_versus_gpu *gpus; /**< each kind once */
+    size_t gpu_count;
+    struct rp_versus_runs runs;                     /**< of all kernels */
+    struct rp_quantity metrics[RP_COMPARE_METRICS]; /**< of the whole */
+    struct rp_versus_kernel *kernels;               /**< user kernels first, each by falling time */
+    size_t kernel_count;
+    uint32_t
+        *slots; /**< of kernels by name; NULL: they were not added by rp_versus_side_add_kernel */
+    size_t slot_count;
+    char *command, *rocm_version, *tracer; /**< NULL: not known */
+    bool incomplete;                       /**< something was lost */
+    char *failed_launches;     /**< which of a run started no kernel, sorted; NULL: none */
+    uint64_t failed, launches; /**< how many, and of how many */
+    char *walls; /**< wall clocks of modelled runs, which tell runs apart; NULL: not known */
+    struct rp_versus_reported told;
+};
+
+void rp_versus_side_free(struct rp_versus_side *side);
+
+/** Of a profile in memory. @param runs  of all kernels; kernels have their base run only */
+int rp_versus_side_of(const struct rp_profile *profile, const struct rp_origin *origin,
+                      const char *path, struct rp_versus_side *ret, struct rp_err *err);
+
+/**
+ * Takes up a further run, of one run itself. Registers, launches and geometry stay those of the
+ * first run that has the kernel.
+ * @return 0; RP_BAD_INPUT when it is of another device or model of time; RP_ENVIRONMENT
+ */
+int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_side *run,
+                           struct rp_err *err);
+
+/**
+ * profile.json, or what `replay compare --json` prints.
+ * @return 0; RP_BAD_INPUT for other texts
+ */
+int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_side *ret,
+                         struct rp_err *err);
+
+/** Adds what roofline.json or analysis.json beside it says: bytes, bounds, bottlenecks. */
+int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
+                       struct rp_err *err);
+
+/** Takes up which launches of the base run started no kernel. */
+int rp_versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
+                                struct rp_err *err);
+
+/** Adds to the kernel of this name, or adds it; copies the row. */
+int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
+                              struct rp_err *err);
+/** @return the kernel of this name; NULL: there is none */
+struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name);
+/** What follows from all rows: order, and how much the runs differ. */
+void rp_versus_side_finish(struct rp_versus_side *side);
+
+enum { RP_COMPARE_LEAST_RUNS = 6 }; /**< of each side, where times are measured */
+
+/** How much longer one side takes than the other, in logarithms. */
+struct rp_versus_shift {
+    double log_ratio; /**< of time after / time before */
+    double error;     /**< that is multiplied by Student's t */
+    double degrees;   /**< of freedom */
+    double drift;     /**< how far the mean may be off because the runs drift */
+};
+/** Half of the interval of log_ratio at confidence 1 - alpha. */
+double rp_versus_half_interval(const struct rp_versus_shift *shift, double alpha);
+/** How improbable it is that the ratio is within 1 / most to most. */
+double rp_versus_p_value(const struct rp_versus_shift *shift, double most);
+
+enum rp_versus_verdict {
+    RP_COMPARE_FASTER,
+    RP_COMPARE_SLOWER,
+    RP_COMPARE_EQUAL,
+    RP_COMPARE_UNDECIDED
+};
+const char *rp_versus_verdict_name(enum rp_versus_verdict verdict);
+
+/** How a ratio is known. */
+enum rp_versus_basis {
+    RP_COMPARE_NOT_TIMED,       /**< one of both has no time */
+    RP_COMPARE_INCOMPLETE,      /**< something was lost: only the estimate */
+    RP_COMPARE_FAILED_LAUNCHES, /**< HIP refused launches of one side: only the estimate */
+    RP_COMPARE_TOO_FEW,         /**< measured, and too few runs: only the estimate */
+    RP_COMPARE_MEASURED,        /**< by the spread of the runs */
+    RP_COMPARE_MODELLED,        /**< the same in each run: exact */
+    RP_COMPARE_BY_REPLAY,       /**< told by `replay compare` */
+};
+const char *rp_versus_basis_name(enum rp_versus_basis basis);
+
+struct rp_versus_time {
+    enum rp_versus_basis basis;
+    enum rp_versus_verdict verdict;
+    double before_ms, after_ms;     /**< geometric means; NAN: not known */
+    size_t before_runs, after_runs; /**< with a usable time */
+    double ratio;                   /**< time after / time before; NAN: not known */
+    bool bounded;
+    double low, high, level; /**< interval of the ratio and its confidence, where bounded */
+    double drift;            /**< part of the interval that is for drift: a ratio minus 1 */
+    const char *reason;      /**< of undecided; static or the side's */
+};
+
+struct rp_versus_pair {
+    const struct rp_versus_kernel *before, *after; /**< NULL: not there */
+    struct rp_versus_time time;
+};
+
+struct rp_versus_rule {
+    double margin; /**< ratios from 1 / (1 + margin) to 1 + margin are equal */
+    double alpha;  /**< of a false verdict, at most: a half for the whole, one for all kernels */
+};
+
+/** One result against the baseline. Refers to the sides. */
+struct rp_versus_found {
+    const struct rp_versus_side *before, *after;
+    struct rp_versus_time whole;
+    struct rp_versus_pair *kernels; /**< of both sides first, by falling time before */
+    size_t kernel_count;
+};
+
+/**
+ * @return 0; RP_BAD_INPUT when the two do not compare: hardware and software, other GPUs, other
+ *         models of time
+ */
+int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
+              const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err);
+/** What `replay compare` found, told again; both sides are the same. */
+int rp_versus_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                       struct rp_err *err);
+void rp_versus_found_free(struct rp_versus_found *compared);
+
+enum rp_versus_relation { RP_AT_MOST, RP_AT_LEAST, RP_BELOW, RP_ABOVE, RP_EXACTLY };
+
+/** [kernel:NAME:]METRIC OP BOUND; docs/compare.md has the grammar. */
+struct rp_versus_condition {
+    char *text;   /**< as it was given */
+    char *kernel; /**< NULL: of the whole, or of every kernel */
+    bool runtime; /**< else metric */
+    enum rp_versus_metric metric;
+    enum rp_versus_relation relation;
+    double bound;
+    bool of_before; /**< the bound is that many times what it was before */
+    /** A time holds also where a kernel of the program that ran before does not run after. */
+    bool may_miss;
+};
+
+int rp_versus_condition_parse(const char *text, struct rp_versus_condition *ret,
+                              struct rp_err *err);
+void rp_versus_condition_free(struct rp_versus_condition *gate);
+
+enum rp_versus_passed { RP_COMPARE_PASSED, RP_COMPARE_FAILED, RP_COMPARE_OPEN };
+const char *rp_versus_passed_name(enum rp_versus_passed passed);
+
+struct rp_versus_outcome {
+    enum rp_versus_passed passed;
+    const char *kernel; /**< that decided it; NULL: the whole */
+    struct rp_quantity value, limit;
+    char reason[256];
+};
+
+/** A gate that cannot be decided is open, which is no pass. */
+void rp_versus_condition_judge(const struct rp_versus_condition *gate,
+                               const struct rp_versus_found *compared,
+                               struct rp_versus_outcome *ret);
+
+/* Kernels of a side by name: a hash table over side->kernels. Programs of many template
+ * instances have ten thousands of kernels.
+ */
+
+/**
+ * Pairs the kernels of two sides, first by name; then of those that are left, where kernels of one
+ * name are told apart on a side, by what they consist of, and where one is left on each side,
+ * these.
+ * @param ret  room for all; those of before come first
+ * @return how many; SIZE_MAX: out of memory
+ */
+size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                            struct rp_versus_pair *ret);
+
+/* A straight line through the logarithms of times, and how they scatter around it.
+ *
+ * NAN is a run without a time: it keeps its place in the order.
+ */
+
+struct rp_trend {
+    size_t count;  /**< of times */
+    double middle; /**< of the places of the times in the order of runs */
+    double mean, slope;
+    double squares;    /**< sum of the squared deviations from the line */
+    double neighbours; /**< sum of the products of deviations that follow each other */
+};
+
+/** Of at least two times. @param count  of runs */
+struct rp_trend rp_trend_of(const double *ms, size_t count);
+/** How much of a time's deviation the next one has, of both series. @param count  of the times
+ * that hide some of it */
+double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, double count);
+
+#endif

@@ -1,0 +1,597 @@
+/* One result: kernels by name, whatever it is read from. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare.h"
+#include "analyze/profile.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "trace/rocpd.h"
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
+/* The slot of a name, or the free one where it belongs. */
+static uint32_t *slot_of(const struct rp_versus_side *side, const char *name)
+{
+    size_t at = (size_t)hash_of(name) & (side->slot_count - 1);
+
+    while (side->slots[at] && strcmp(side->kernels[side->slots[at] - 1].name, name) != 0)
+        at = (at + 1) & (side->slot_count - 1);
+    return &side->slots[at];
+}
+
+static void fill(struct rp_versus_side *side)
+{
+    for (size_t i = 0; i < side->kernel_count; i++)
+        *slot_of(side, side->kernels[i].name) = (uint32_t)i + 1;
+}
+
+/** Of the kernel that was appended last. @return false: out of memory */
+static bool rp_versus_names_add(struct rp_versus_side *side)
+{
+    const size_t at = side->kernel_count - 1, more = side->slot_count ? 2 * side->slot_count : 64;
+    uint32_t *slots;
+
+    if (side->kernel_count >= UINT32_MAX)
+        return false;
+    if (side->kernel_count * 2 <= side->slot_count) {
+        *slot_of(side, side->kernels[at].name) = (uint32_t)side->kernel_count;
+        return true;
+    }
+    slots = calloc(more, sizeof *slots);
+    if (!slots)
+        return false;
+    free(side->slots);
+    side->slots = slots;
+    side->slot_count = more;
+    fill(side);
+    return true;
+}
+
+/** Anew, in another order of the kernels. */
+static void rp_versus_names_rehash(struct rp_versus_side *side)
+{
+    if (!side->slots)
+        return;
+    memset(side->slots, 0, side->slot_count * sizeof *side->slots);
+    fill(side);
+}
+
+struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name)
+{
+    uint32_t number;
+
+    if (!name)
+        return NULL;
+    if (side->slots) {
+        number = *slot_of(side, name);
+        return number ? &side->kernels[number - 1] : NULL;
+    }
+    for (size_t i = 0; i < side->kernel_count; i++) /* one that was put together by hand */
+        if (strcmp(side->kernels[i].name, name) == 0)
+            return &side->kernels[i];
+    return NULL;
+}
+
+/* --- pairs ---------------------------------------------------------------------------------- */
+
+/** One that the other side has not by its name. */
+struct lone {
+    const struct rp_versus_kernel *kernel;
+    size_t plain_bytes; /* of its name */
+    bool is_after;
+    const struct rp_versus_kernel *partner;
+};
+
+static struct lone lone_of(const struct rp_versus_kernel *kernel, bool is_after)
+{
+    return (struct lone){.kernel = kernel,
+                         .plain_bytes = rp_kernel_plain_length(kernel->name),
+                         .is_after = is_after};
+}
+
+static int by_plain_name(const void *left, const void *right)
+{
+    const struct lone *a = left, *b = right;
+    const size_t both = a->plain_bytes < b->plain_bytes ? a->plain_bytes : b->plain_bytes;
+    int order = memcmp(a->kernel->name, b->kernel->name, both);
+
+    return order ? order : (a->plain_bytes > b->plain_bytes) - (a->plain_bytes < b->plain_bytes);
+}
+
+static void set_partners(struct lone *a, struct lone *b)
+{
+    a->partner = b->kernel;
+    b->partner = a->kernel;
+}
+
+/* Those of one plain name. */
+static void pair_group(struct lone *of, size_t count)
+{
+    struct lone *last[2] = {NULL, NULL};
+    size_t left[2] = {0, 0};
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; !of[i].partner && of[i].kernel->code_hash && j < count; j++)
+            if (!of[j].partner && of[j].is_after != of[i].is_after &&
+                of[j].kernel->code_hash == of[i].kernel->code_hash)
+                set_partners(&of[i], &of[j]);
+    for (size_t i = 0; i < count; i++)
+        if (!of[i].partner) {
+            left[of[i].is_after]++;
+            last[of[i].is_after] = &of[i];
+        }
+    if (left[0] == 1 && left[1] == 1)
+        set_partners(last[0], last[1]);
+}
+
+static const struct rp_versus_kernel *partner_of(const struct lone *list, size_t count,
+                                                 const struct rp_versus_kernel *kernel)
+{
+    const struct lone key = lone_of(kernel, false);
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (by_plain_name(&list[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < count && by_plain_name(&list[low], &key) == 0; low++)
+        if (list[low].kernel == kernel)
+            return list[low].partner;
+    return NULL;
+}
+
+size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                            struct rp_versus_pair *ret)
+{
+    rp_autofree struct lone *lone =
+        calloc(before->kernel_count + after->kernel_count + 1, sizeof *lone);
+    size_t lone_count = 0, count = 0;
+
+    if (!lone)
+        return SIZE_MAX;
+    for (size_t i = 0; i < before->kernel_count; i++)
+        if (!rp_versus_side_find(after, before->kernels[i].name))
+            lone[lone_count++] = lone_of(&before->kernels[i], false);
+    for (size_t i = 0; i < after->kernel_count; i++)
+        if (!rp_versus_side_find(before, after->kernels[i].name))
+            lone[lone_count++] = lone_of(&after->kernels[i], true);
+    if (lone_count)
+        qsort(lone, lone_count, sizeof *lone, by_plain_name);
+    for (size_t i = 0, end; i < lone_count; i = end) {
+        for (end = i + 1; end < lone_count && by_plain_name(&lone[i], &lone[end]) == 0;)
+            end++;
+        pair_group(&lone[i], end - i);
+    }
+    for (size_t i = 0; i < before->kernel_count; i++) {
+        const struct rp_versus_kernel *same = rp_versus_side_find(after, before->kernels[i].name);
+
+        ret[count++] = (struct rp_versus_pair){
+            .before = &before->kernels[i],
+            .after = same ? same : partner_of(lone, lone_count, &before->kernels[i])};
+    }
+    for (size_t i = 0; i < after->kernel_count; i++)
+        if (!rp_versus_side_find(before, after->kernels[i].name) &&
+            !partner_of(lone, lone_count, &after->kernels[i]))
+            ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
+    return count;
+}
+
+static const char *const names[] = {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) [RP_COMPARE_##id] = (name),
+#include "analyze/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+};
+static const bool of_kernels[] = {
+#define RP_COMPARE_METRIC(id, name, per_kernel, what) [RP_COMPARE_##id] = (per_kernel),
+#include "analyze/compare_metrics.def"
+#undef RP_COMPARE_METRIC
+};
+
+const char *rp_versus_metric_name(enum rp_versus_metric metric)
+{
+    return names[metric];
+}
+
+bool rp_versus_metric_per_kernel(enum rp_versus_metric metric)
+{
+    return of_kernels[metric];
+}
+
+void rp_versus_side_free(struct rp_versus_side *side)
+{
+    for (size_t i = 0; i < side->kernel_count; i++) {
+        free(side->kernels[i].name);
+        free(side->kernels[i].runs.ms);
+        free(side->kernels[i].bound);
+    }
+    for (size_t i = 0; i < side->gpu_count; i++) {
+        free(side->gpus[i].architecture);
+        free(side->gpus[i].product);
+    }
+    free(side->kernels);
+    free(side->slots);
+    free(side->gpus);
+    free(side->runs.ms);
+    free(side->path);
+    free(side->timing_model);
+    free(side->command);
+    free(side->rocm_version);
+    free(side->tracer);
+    free(side->walls);
+    free(side->failed_launches);
+    free(side->told.verdict);
+    free(side->told.reason);
+    memset(side, 0, sizeof *side);
+}
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+/* There is room up to the next power of two. */
+static bool make_room(struct rp_versus_side *side)
+{
+    const size_t count = side->kernel_count;
+    struct rp_versus_kernel *grown;
+
+    if (count & (count - 1))
+        return true;
+    grown = reallocarray(side->kernels, count ? 2 * count : 1, sizeof *grown);
+    if (!grown)
+        return false;
+    side->kernels = grown;
+    return true;
+}
+
+static struct rp_versus_kernel *append(struct rp_versus_side *side,
+                                       const struct rp_versus_kernel *row)
+{
+    struct rp_versus_kernel *k;
+
+    if (!make_room(side))
+        return NULL;
+    k = &side->kernels[side->kernel_count];
+    *k = *row;
+    k->bound = NULL;
+    k->name = strdup(row->name);
+    k->runs.ms = calloc(row->runs.count + 1, sizeof *k->runs.ms);
+    if (!k->name || !k->runs.ms) {
+        free(k->name);
+        free(k->runs.ms);
+        return NULL;
+    }
+    for (size_t i = 0; i < row->runs.count; i++)
+        k->runs.ms[i] = row->runs.ms[i];
+    side->kernel_count++;
+    return rp_versus_names_add(side) ? k : NULL;
+}
+
+/* A run without this GPU or these registers has the time of the others. */
+static void add_runs(struct rp_versus_runs *sum, const struct rp_versus_runs *more)
+{
+    if (more->count < sum->count)
+        sum->count = more->count;
+    for (size_t i = 0; i < sum->count; i++)
+        if (isnan(sum->ms[i]))
+            sum->ms[i] = more->ms[i];
+        else if (!isnan(more->ms[i]))
+            sum->ms[i] += more->ms[i];
+}
+
+static struct rp_quantity sum_of(struct rp_quantity a, struct rp_quantity b)
+{
+    return (struct rp_quantity){.known = a.known && b.known, .value = a.value + b.value};
+}
+
+/* Several rows of a name: the registers of that which takes most time. */
+static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row)
+{
+    const struct rp_quantity bytes =
+        sum_of(k->metrics[RP_COMPARE_BYTES], row->metrics[RP_COMPARE_BYTES]);
+    const struct rp_quantity dispatches =
+        sum_of(k->metrics[RP_COMPARE_DISPATCHES], row->metrics[RP_COMPARE_DISPATCHES]);
+
+    add_runs(&k->runs, &row->runs);
+    if (row->heaviest_ms > k->heaviest_ms) {
+        memcpy(k->metrics, row->metrics, sizeof k->metrics);
+        memcpy(k->grid, row->grid, sizeof k->grid);
+        memcpy(k->block, row->block, sizeof k->block);
+        k->heaviest_ms = row->heaviest_ms;
+    }
+    k->metrics[RP_COMPARE_BYTES] = bytes;
+    k->metrics[RP_COMPARE_DISPATCHES] = dispatches;
+}
+
+int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
+                              struct rp_err *err)
+{
+    struct rp_versus_kernel *k = rp_versus_side_find(side, row->name);
+
+    if (k) {
+        merge(k, row);
+        return 0;
+    }
+    k = append(side, row);
+    if (!k)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+static double mean_ms(const struct rp_versus_runs *runs)
+{
+    double sum = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < runs->count; i++)
+        if (!isnan(runs->ms[i])) {
+            sum += runs->ms[i];
+            count++;
+        }
+    return count ? sum / (double)count : 0;
+}
+
+static int by_class_time_name(const void *left, const void *right)
+{
+    const struct rp_versus_kernel *a = left, *b = right;
+    const double x = mean_ms(&a->runs), y = mean_ms(&b->runs);
+
+    if (a->runtime_internal != b->runtime_internal)
+        return a->runtime_internal ? 1 : -1;
+    if (x != y)
+        return x > y ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static struct rp_quantity cv_of(const struct rp_versus_runs *runs)
+{
+    struct rp_stability stability;
+
+    for (size_t i = 0; i < runs->count; i++)
+        if (isnan(runs->ms[i]))
+            return (struct rp_quantity){0};
+    rp_stability_compute(runs->ms, runs->count, &stability);
+    return (struct rp_quantity){.known = runs->count > 1, .value = stability.cv};
+}
+
+void rp_versus_side_finish(struct rp_versus_side *side)
+{
+    for (size_t i = 0; i < side->kernel_count; i++)
+        side->kernels[i].metrics[RP_COMPARE_CV] = cv_of(&side->kernels[i].runs);
+    side->metrics[RP_COMPARE_CV] = cv_of(&side->runs);
+    if (side->kernel_count)
+        qsort(side->kernels, side->kernel_count, sizeof *side->kernels, by_class_time_name);
+    rp_versus_names_rehash(side);
+}
+
+/* --- further runs --------------------------------------------------------------------------- */
+
+static bool grow(struct rp_versus_runs *runs, double ms)
+{
+    double *grown = reallocarray(runs->ms, runs->count + 1, sizeof *grown);
+
+    if (!grown)
+        return false;
+    runs->ms = grown;
+    grown[runs->count++] = ms;
+    return true;
+}
+
+/* A kernel that no run before has launched. */
+static int add_late(struct rp_versus_side *side, const struct rp_versus_kernel *k, size_t before,
+                    struct rp_err *err)
+{
+    rp_autofree double *ms = calloc(before + 1, sizeof *ms);
+    struct rp_versus_kernel row = *k;
+
+    if (!ms)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < before; i++)
+        ms[i] = NAN;
+    ms[before] = k->runs.ms[0];
+    row.runs = (struct rp_versus_runs){.ms = ms, .count = before + 1};
+    return rp_versus_side_add_kernel(side, &row, err);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_gpus(const struct rp_versus_side *a, const struct rp_versus_side *b)
+{
+    bool same = a->gpu_count == b->gpu_count && a->software == b->software &&
+                a->timing_version == b->timing_version &&
+                same_text(a->timing_model, b->timing_model);
+
+    for (size_t i = 0; i < a->gpu_count && same; i++) {
+        const struct rp_versus_gpu *x = &a->gpus[i], *y = &b->gpus[i];
+
+        same = same_text(x->architecture, y->architecture) && same_text(x->product, y->product) &&
+               x->compute_units == y->compute_units && x->engine_clock_mhz == y->engine_clock_mhz;
+    }
+    return same;
+}
+
+int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_side *run,
+                           struct rp_err *err)
+{
+    const size_t before = side->runs.count;
+
+    if (!same_gpus(side, run))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s: its runs are of different GPUs, devices or models of time: put the "
+                       "traces of each into a folder of its own",
+                       side->path);
+    if (!grow(&side->runs, run->runs.ms[0]))
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < side->kernel_count; i++) {
+        const struct rp_versus_kernel *k = rp_versus_side_find(run, side->kernels[i].name);
+
+        if (!grow(&side->kernels[i].runs, k ? k->runs.ms[0] : NAN))
+            return rp_out_of_memory(err);
+    }
+    for (size_t i = 0; i < run->kernel_count; i++)
+        if (!rp_versus_side_find(side, run->kernels[i].name)) {
+            int rc = add_late(side, &run->kernels[i], before, err);
+
+            if (rc < 0)
+                return rc;
+        }
+    side->incomplete |= run->incomplete;
+    if (!side->failed_launches && run->failed_launches) {
+        side->failed_launches = strdup(run->failed_launches);
+        side->failed = run->failed;
+        side->launches = run->launches;
+        if (!side->failed_launches)
+            return rp_out_of_memory(err);
+    }
+    rp_versus_side_finish(side);
+    return 0;
+}
+
+/* --- launches that started nothing --------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Without the geometry: that of the first one says nothing of the others. @return NULL: no memory
+ */
+static char *launch_text(const struct rp_failed_launch *launch)
+{
+    const struct rp_failed_launch of_any_size = {.api = launch->api,
+                                                 .error = launch->error,
+                                                 .code = launch->code,
+                                                 .kernel = launch->kernel,
+                                                 .calls = launch->calls};
+    struct rp_buf text = {0};
+
+    rp_failed_launch_put(&text, &of_any_size);
+    return rp_buf_steal(&text);
+}
+
+int rp_versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
+                                struct rp_err *err)
+{
+    char **kinds = calloc(launches->count + 1, sizeof *kinds);
+    rp_autobuf text = {0};
+    bool ok = kinds != NULL;
+
+    if (launches->failed && ok) {
+        for (size_t i = 0; i < launches->count && ok; i++)
+            ok = (kinds[i] = launch_text(&launches->list[i])) != NULL;
+        if (ok && launches->count)
+            qsort(kinds, launches->count, sizeof *kinds, by_text);
+        for (size_t i = 0; i < launches->count && ok; i++)
+            rp_buf_printf(&text, "%s%s", i ? "; " : "", kinds[i]);
+        if (!launches->count)
+            rp_buf_puts(&text, "no more is known of them");
+        side->failed = launches->failed;
+        side->launches = launches->calls;
+        side->failed_launches = ok ? rp_buf_steal(&text) : NULL;
+        ok = side->failed_launches != NULL;
+    }
+    for (size_t i = 0; kinds && i < launches->count; i++)
+        free(kinds[i]);
+    free(kinds);
+    return ok ? 0 : rp_out_of_memory(err);
+}
+
+/* --- from a profile ------------------------------------------------------------------------ */
+
+static struct rp_quantity known(double value)
+{
+    return (struct rp_quantity){.known = true, .value = value};
+}
+
+static int add_summary(struct rp_versus_side *side, const struct rp_kernel_summary *k,
+                       struct rp_err *err)
+{
+    double ms = k->timed_calls ? (double)k->total_ns / 1e6 : NAN;
+    struct rp_versus_kernel row = {.name = (char *)k->name,
+                                   .code_hash = k->code_hash,
+                                   .runtime_internal = k->runtime_internal,
+                                   .runs = {.ms = &ms, .count = 1},
+                                   .heaviest_ms = (double)k->total_ns / 1e6};
+    const struct rp_kernel_resources *r = &k->resources;
+
+    for (int i = 0; i < 3; i++) {
+        row.grid[i] = k->grid[i];
+        row.block[i] = k->block[i];
+    }
+    if (k->symbol_known) {
+        row.metrics[RP_COMPARE_VGPRS] = known(r->arch_vgpr);
+        row.metrics[RP_COMPARE_AGPRS] = known(r->accum_vgpr);
+        row.metrics[RP_COMPARE_SGPRS] = known(r->sgpr);
+    }
+    row.metrics[RP_COMPARE_LDS_BYTES] = known(r->lds_bytes);
+    row.metrics[RP_COMPARE_SCRATCH_BYTES] = known(r->scratch_bytes);
+    row.metrics[RP_COMPARE_OCCUPANCY] =
+        (struct rp_quantity){.known = k->occupancy.known, .value = k->occupancy.theoretical};
+    row.metrics[RP_COMPARE_DISPATCHES] = known((double)k->calls);
+    return rp_versus_side_add_kernel(side, &row, err);
+}
+
+static int add_gpus(struct rp_versus_side *side, const struct rp_profile *p)
+{
+    side->gpus = calloc(p->agent_count + 1, sizeof *side->gpus);
+    if (!side->gpus)
+        return -1;
+    for (size_t i = 0; i < p->agent_count; i++) {
+        const struct rp_agent_summary *a = &p->agents[i];
+        struct rp_versus_gpu *gpu = &side->gpus[side->gpu_count++];
+
+        gpu->architecture = strdup(a->name);
+        gpu->product = a->product[0] ? strdup(a->product) : NULL;
+        gpu->compute_units = a->compute_units;
+        gpu->engine_clock_mhz = a->engine_clock_mhz;
+        if (!gpu->architecture || (a->product[0] && !gpu->product))
+            return -1;
+    }
+    return 0;
+}
+
+int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin, const char *path,
+                      struct rp_versus_side *ret, struct rp_err *err)
+{
+    struct rp_versus_side side = {
+        .path = strdup(path),
+        .software = origin->device && strcmp(origin->device, "software") == 0,
+        .timing_model = p->timing_model ? strdup(p->timing_model) : NULL,
+        .timing_version = p->timing_version,
+        .incomplete = !p->complete,
+        .runs = {.ms = calloc(1, sizeof *side.runs.ms), .count = 1},
+    };
+    int rc = 0;
+
+    if (!side.path || !side.runs.ms || (p->timing_model && !side.timing_model) ||
+        add_gpus(&side, p) < 0)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = rp_versus_side_add_launches(&side, &p->launches, err);
+    for (size_t i = 0; rc == 0 && i < p->kernel_count; i++)
+        rc = add_summary(&side, &p->kernels[i], err);
+    if (rc < 0) {
+        rp_versus_side_free(&side);
+        return rc;
+    }
+    side.runs.ms[0] = (double)(p->user_ns + p->runtime_internal_ns) / 1e6;
+    side.metrics[RP_COMPARE_DISPATCHES] = known((double)p->dispatches);
+    rp_versus_side_finish(&side);
+    *ret = side;
+    return 0;
+}

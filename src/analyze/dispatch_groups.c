@@ -1,0 +1,542 @@
+#include "analyze/dispatch_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "trace/rocpd.h"
+
+/** Replays of one trace, by dispatch. */
+struct rp_simulations {
+    struct rp_row_replay *rows;
+    size_t count, capacity;
+};
+
+/** Dispatches of one trace with their times. */
+struct rp_overlaps {
+    struct rp_overlaps_row {
+        int64_t agent_id, start_ns, end_ns;
+        uint32_t guid_index;
+    } * rows;
+    size_t count, capacity;
+};
+
+/** end - start, or what counts instead, by rp_clip_late_ends; false when a time is missing or
+ * end < start. */
+static bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                                    uint64_t *ret_ns)
+{
+    const struct rp_corrected_end *end;
+
+    if (row->start_ns <= 0 || row->end_ns < row->start_ns)
+        return false;
+    end = rp_store_find_corrected_end(store, row->guid_index, row->id);
+    *ret_ns = (uint64_t)(end ? end->took_ns : row->end_ns - row->start_ns);
+    return true;
+}
+
+uint32_t rp_column_u32(int64_t value)
+{
+    if (value < 0)
+        return 0;
+    return value > (int64_t)UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+int rp_refuse_sum(const struct rp_store *store, struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s%sthe times of the kernels add up to more than 584 years: they are damaged. "
+                   "Record the program again",
+                   store ? rp_store_path(store) : "", store ? ": " : "");
+}
+
+struct sum {
+    const struct rp_store *store;
+    uint64_t total_ns, count, bad;
+};
+
+static int add(void *ctx, const void *row, struct rp_err *err)
+{
+    struct sum *sum = ctx;
+    uint64_t ns;
+
+    sum->count++;
+    if (!rp_dispatch_duration_ns(sum->store, row, &ns))
+        sum->bad++;
+    else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
+        return rp_refuse_sum(sum->store, err);
+    return 0;
+}
+
+int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
+                        uint64_t *ret_bad, struct rp_err *err)
+{
+    struct sum sum = {.store = store};
+    int rc = rp_store_each_work(store, add, &sum, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_total_ns = sum.total_ns;
+    *ret_dispatches = sum.count;
+    *ret_bad = sum.bad;
+    return 0;
+}
+
+/* What the software device's times are from. */
+
+void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
+                             const struct rp_simulated_timing *more, uint64_t ns)
+{
+    if (!more->calls)
+        return;
+    const double all_ns = (double)*sum_ns + (double)ns;
+    if (!sum->calls)
+        sum->error_share = more->error_share;
+    else if (all_ns > 0)
+        sum->error_share =
+            (sum->error_share * (double)*sum_ns + more->error_share * (double)ns) / all_ns;
+    sum->fast_clocks_known = more->fast_clocks_known && (!sum->calls || sum->fast_clocks_known);
+    sum->fast_clock_waves += more->fast_clock_waves;
+    sum->calls += more->calls;
+    sum->waves += more->waves;
+    sum->replayed_waves += more->replayed_waves;
+    *sum_ns += ns;
+}
+
+static int replays_take(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_replay *replay = row;
+    struct rp_simulations *r = ctx;
+    struct rp_row_replay *grown;
+
+    if (replay->waves < replay->replayed_waves || replay->replayed_waves < 0 ||
+        replay->waves > UINT32_MAX * 4096ll || replay->fast_clock_waves > replay->waves ||
+        !(replay->error_share >= 0))
+        return rp_fail(err, RP_BAD_INPUT, "the replay of dispatch %lld says what cannot be",
+                       (long long)replay->id);
+    grown = rp_grow(r->rows, r->count, &r->capacity, sizeof *grown);
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    r->rows = grown;
+    grown[r->count++] = *replay;
+    return 0;
+}
+
+static int by_dispatch(const void *a, const void *b)
+{
+    const struct rp_row_replay *x = a, *y = b;
+
+    if (x->guid_index != y->guid_index)
+        return x->guid_index < y->guid_index ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/** The rows are the caller's to free. */
+static int rp_simulations_read(struct rp_store *store, struct rp_simulations *ret,
+                               struct rp_err *err)
+{
+    struct rp_simulations r = {0};
+    int rc = rp_store_each_replay(store, replays_take, &r, err);
+
+    if (rc < 0) {
+        free(r.rows);
+        return rc;
+    }
+    if (r.count)
+        qsort(r.rows, r.count, sizeof *r.rows, by_dispatch);
+    *ret = r;
+    return 0;
+}
+
+/** That of a dispatch; calls 0: none. */
+static struct rp_simulated_timing rp_simulation_of(const struct rp_simulations *r,
+                                                   const struct rp_row_dispatch *row)
+{
+    const struct rp_row_replay key = {.id = row->id, .guid_index = row->guid_index};
+    const struct rp_row_replay *found =
+        r->count ? bsearch(&key, r->rows, r->count, sizeof *r->rows, by_dispatch) : NULL;
+
+    return !found ? (struct rp_simulated_timing){0}
+                  : (struct rp_simulated_timing){
+                        .calls = 1,
+                        .waves = (uint64_t)found->waves,
+                        .replayed_waves = (uint64_t)found->replayed_waves,
+                        .error_share = found->error_share,
+                        .fast_clocks_known = found->fast_clock_waves >= 0,
+                        .fast_clock_waves =
+                            found->fast_clock_waves > 0 ? (uint64_t)found->fast_clock_waves : 0,
+                    };
+}
+
+static bool replays_is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
+                      struct rp_err *err)
+{
+    const char *model = count ? rp_store_metadata(stores[0], RP_STORE_TIMING_TAG) : NULL;
+    const char *version = count ? rp_store_metadata(stores[0], RP_STORE_TIMING_VERSION_TAG) : NULL;
+
+    for (size_t i = 1; i < count; i++)
+        if (!replays_is_same(rp_store_metadata(stores[i], RP_STORE_TIMING_TAG), model) ||
+            !replays_is_same(rp_store_metadata(stores[i], RP_STORE_TIMING_VERSION_TAG), version))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "the traces are of several models of time, and do not compare");
+    if (!model)
+        return 0;
+    profile->timing_model = rp_profile_keep(profile->memory, model, strlen(model));
+    profile->timing_version = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
+    return profile->timing_model ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* Which dispatches ran at the same time on one device. */
+
+/** @return false: no memory; the rows are the caller's to free */
+static bool rp_overlaps_add(struct rp_overlaps *o, const struct rp_row_dispatch *row)
+{
+    struct rp_overlaps_row *grown = rp_grow(o->rows, o->count, &o->capacity, sizeof *grown);
+
+    if (!grown)
+        return false;
+    o->rows = grown;
+    grown[o->count++] = (struct rp_overlaps_row){
+        .agent_id = row->agent_id,
+        .start_ns = row->start_ns,
+        .end_ns = row->end_ns,
+        .guid_index = row->guid_index,
+    };
+    return true;
+}
+
+static bool is_same_device(const struct rp_overlaps_row *a, const struct rp_overlaps_row *b)
+{
+    return a->guid_index == b->guid_index && a->agent_id == b->agent_id;
+}
+
+static int by_device_and_start(const void *a, const void *b)
+{
+    const struct rp_overlaps_row *x = a, *y = b;
+
+    if (x->guid_index != y->guid_index)
+        return x->guid_index < y->guid_index ? -1 : 1;
+    if (x->agent_id != y->agent_id)
+        return x->agent_id < y->agent_id ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Of one device: whoever starts before the latest end of those before it overlaps that one, and
+ * so does whoever ends after the next one's start. */
+static int add_device(const struct rp_overlaps_row *rows, size_t count, struct rp_overlapped *sum,
+                      struct rp_err *err)
+{
+    int64_t latest_ns = INT64_MIN,
+            counted_ns = INT64_MIN; /* ends: of all; of what has been added */
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_overlaps_row *row = &rows[i];
+        const bool with_earlier = row->start_ns < latest_ns;
+        const bool with_later = i + 1 < count && rows[i + 1].start_ns < row->end_ns;
+        const int64_t until_ns = row->end_ns < latest_ns ? row->end_ns : latest_ns;
+        const int64_t from_ns = row->start_ns > counted_ns ? row->start_ns : counted_ns;
+
+        sum->dispatches += with_earlier || with_later;
+        if (until_ns > from_ns) {
+            if (__builtin_add_overflow(sum->ns, (uint64_t)until_ns - (uint64_t)from_ns, &sum->ns))
+                return rp_refuse_sum(NULL, err);
+            counted_ns = until_ns;
+        }
+        if (row->end_ns > latest_ns)
+            latest_ns = row->end_ns;
+    }
+    return 0;
+}
+
+/* What takes no time overlaps nothing. */
+static size_t leave_out_empty(struct rp_overlaps_row *rows, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].end_ns > rows[i].start_ns)
+            rows[kept++] = rows[i];
+    return kept;
+}
+
+/** Adds to *@p sum; sorts the rows. */
+static int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_err *err)
+{
+    o->count = leave_out_empty(o->rows, o->count);
+    if (o->count)
+        qsort(o->rows, o->count, sizeof *o->rows, by_device_and_start);
+    for (size_t first = 0, next; first < o->count; first = next) {
+        int rc;
+
+        for (next = first + 1; next < o->count; next++)
+            if (!is_same_device(&o->rows[first], &o->rows[next]))
+                break;
+        rc = add_device(&o->rows[first], next - first, sum, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Groups, found by what their dispatches have in common. */
+struct reading {
+    const struct rp_store *from;
+    struct rp_dispatch_group *groups;
+    size_t count, capacity;
+    uint32_t *slots; /* index of a group + 1, hashed; 0 = free */
+    size_t slot_count;
+    uint32_t store;
+    struct rp_simulations replays;
+    struct rp_overlaps overlaps;
+    bool is_modelled;
+};
+
+int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b)
+{
+    if (a->store != b->store)
+        return a->store < b->store ? -1 : 1;
+    if (a->first_start_ns != b->first_start_ns)
+        return a->first_start_ns < b->first_start_ns ? -1 : 1;
+    if (a->guid_index != b->guid_index)
+        return a->guid_index < b->guid_index ? -1 : 1;
+    return (a->first_id > b->first_id) - (a->first_id < b->first_id);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    return rp_profile_by_first(a, b);
+}
+
+static uint64_t mix(uint64_t hash, int64_t number)
+{
+    hash = (hash ^ (uint64_t)number) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct rp_dispatch_group *group)
+{
+    uint64_t hash = mix(mix(group->guid_index, group->agent_id), group->kernel_id);
+
+    for (size_t i = 0; i < RP_GEOMETRY_COLUMNS; i++)
+        hash = mix(hash, group->geometry[i]);
+    return hash;
+}
+
+static bool is_same(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b)
+{
+    return a->kernel_id == b->kernel_id && a->agent_id == b->agent_id &&
+           a->guid_index == b->guid_index &&
+           memcmp(a->geometry, b->geometry, sizeof a->geometry) == 0;
+}
+
+static uint32_t *slot_of(const struct reading *r, const struct rp_dispatch_group *group)
+{
+    size_t at = (size_t)hash_of(group) & (r->slot_count - 1);
+
+    while (r->slots[at] && !is_same(&r->groups[r->slots[at] - 1], group))
+        at = (at + 1) & (r->slot_count - 1);
+    return &r->slots[at];
+}
+
+static bool grow_slots(struct reading *r)
+{
+    size_t count = r->slot_count ? r->slot_count * 2 : 256;
+    uint32_t *slots = calloc(count, sizeof *slots);
+
+    if (!slots || r->count >= UINT32_MAX) {
+        free(slots);
+        return false;
+    }
+    free(r->slots);
+    r->slots = slots;
+    r->slot_count = count;
+    for (size_t i = 0; i < r->count; i++)
+        *slot_of(r, &r->groups[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+/* The dispatch's group, made when it is the first of it; NULL: out of memory. */
+static struct rp_dispatch_group *group_of(struct reading *r, const struct rp_row_dispatch *row)
+{
+    struct rp_dispatch_group group = {
+        .agent_id = row->agent_id,
+        .kernel_id = row->kernel_id,
+        .geometry = {row->grid[0], row->grid[1], row->grid[2], row->workgroup[0], row->workgroup[1],
+                     row->workgroup[2], row->group_bytes, row->private_bytes},
+        .first_start_ns = row->start_ns,
+        .first_id = row->id,
+        .guid_index = row->guid_index,
+        .store = r->store,
+    };
+    struct rp_dispatch_group *grown;
+    uint32_t *slot;
+
+    if (r->count * 2 >= r->slot_count && !grow_slots(r))
+        return NULL;
+    slot = slot_of(r, &group);
+    if (*slot)
+        return &r->groups[*slot - 1];
+    grown = rp_grow(r->groups, r->count, &r->capacity, sizeof *grown);
+    if (!grown)
+        return NULL;
+    r->groups = grown;
+    grown[r->count++] = group;
+    *slot = (uint32_t)r->count;
+    return &grown[r->count - 1];
+}
+
+static int take(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_dispatch *dispatch = row;
+    struct rp_dispatch_group *group = group_of(ctx, dispatch);
+    struct reading *r = ctx;
+    struct rp_simulated_timing replayed;
+    uint64_t ns;
+
+    if (!group)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (dispatch->start_ns < group->first_start_ns ||
+        (dispatch->start_ns == group->first_start_ns && dispatch->id < group->first_id)) {
+        group->first_start_ns = dispatch->start_ns;
+        group->first_id = dispatch->id;
+    }
+    group->count++;
+    if (!rp_dispatch_duration_ns(r->from, dispatch, &ns))
+        return 0;
+    if (__builtin_add_overflow(group->total_ns, ns, &group->total_ns))
+        return rp_refuse_sum(r->from, err);
+    if (group->timed_count == 0 || ns < group->min_ns)
+        group->min_ns = ns;
+    if (ns > group->max_ns)
+        group->max_ns = ns;
+    group->timed_count++;
+    if (r->is_modelled && !rp_overlaps_add(&r->overlaps, dispatch))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    replayed = rp_simulation_of(&r->replays, dispatch);
+    rp_simulated_timing_add(&group->replayed, &group->replayed_ns, &replayed, ns);
+    return 0;
+}
+
+int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
+                           size_t *ret_count, struct rp_overlapped *ret_overlapped,
+                           struct rp_err *err)
+{
+    struct reading r = {.from = store,
+                        .store = number,
+                        .is_modelled = rp_store_metadata(store, RP_STORE_TIMING_TAG) != NULL};
+    struct rp_overlapped overlapped = {0};
+    int rc = rp_simulations_read(store, &r.replays, err);
+
+    if (rc == 0)
+        rc = rp_store_each_work(store, take, &r, err);
+    if (rc == 0)
+        rc = rp_overlaps_sum(&r.overlaps, &overlapped, err);
+    free(r.overlaps.rows);
+    free(r.replays.rows);
+    free(r.slots);
+    if (rc < 0) {
+        free(r.groups);
+        return rc;
+    }
+    if (r.count)
+        qsort(r.groups, r.count, sizeof *r.groups, by_first);
+    *ret = r.groups;
+    *ret_count = r.count;
+    *ret_overlapped = overlapped;
+    return 0;
+}
+
+/* What the times of traces are from. */
+
+static bool origin_is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* What all say, or NULL. */
+static const char *common(struct rp_store *const *stores, size_t count, const char *tag)
+{
+    const char *said = count ? rp_store_metadata(stores[0], tag) : NULL;
+
+    for (size_t i = 1; i < count; i++)
+        if (!origin_is_same(rp_store_metadata(stores[i], tag), said))
+            return NULL;
+    return said;
+}
+
+struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count)
+{
+    const char *version = common(stores, count, RP_STORE_TIMING_VERSION_TAG);
+    struct rp_origin ret = {.device = common(stores, count, "rocm_perf_device")};
+
+    for (size_t i = 0; i < count && !ret.device; i++) {
+        const char *device = rp_store_metadata(stores[i], "rocm_perf_device");
+        if (device && strcmp(device, "software") == 0)
+            ret.device = device; /* one modelled time in a sum spoils it */
+    }
+    if (version)
+        ret.timing_model = common(stores, count, RP_STORE_TIMING_TAG);
+    if (ret.timing_model)
+        ret.timing_version = (uint32_t)strtoul(version, NULL, 10);
+    return ret;
+}
+
+int rp_extdata_load(const char *text, json_t **ret, struct rp_err *err)
+{
+    json_error_t error;
+    json_t *object = text ? json_loads(text, 0, &error) : NULL;
+
+    if (text && !object) {
+        enum json_error_code code = json_error_code(&error);
+
+        /* The parser names every fault of the text. Of a failed allocation it says so, or
+         * nothing, or (inside a string) a fault of the text: then only the detail is lost. */
+        if (code == json_error_out_of_memory || code == json_error_unknown)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    *ret = object;
+    return 0;
+}
+
+uint64_t rp_extdata_positive(const json_t *object, const char *key, uint64_t most)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+
+    return value > 0 && (uint64_t)value <= most ? (uint64_t)value : 0;
+}
+
+void *rp_grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
+{
+    size_t wanted;
+    void *grown;
+
+    if (count < *capacity)
+        return array;
+    wanted = *capacity ? *capacity * 2 : 16;
+    grown = reallocarray(array, wanted, element_bytes);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}
+
+const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, size_t len)
+{
+    char **grown = rp_grow(memory->strings, memory->count, &memory->capacity, sizeof *grown);
+    char *copy;
+
+    if (!grown)
+        return NULL;
+    memory->strings = grown;
+    copy = strndup(text, len);
+    if (copy)
+        grown[memory->count++] = copy;
+    return copy;
+}

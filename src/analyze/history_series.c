@@ -1,0 +1,648 @@
+/* Results as series, and what is to be said of each. */
+#include "analyze/history_series.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* Whether the last results of a series differ from those before. docs/history.md says why so. */
+
+/* What the error and the allowance for drift are multiplied by. Found by simulation: with these no
+ * kind of noise in tests/unit/analysis/test_history.c makes more than 1 % of false alarms. */
+static const double error_factor = 1.7;
+static const double drift_factor = 2;
+
+/* So many standard deviations from those before, one result alone is not what they are. */
+static const double odd_from = 3;
+
+/* And so many from both of its neighbours, it is left out of what is known of those before. */
+static const double alone_from = 6;
+enum { LEAST_TO_TAME = 6 };
+
+/* A machine of long ago says little of today's. */
+enum { MOST_BEFORE = 30 };
+
+/* How many of the last results are looked at together. */
+static const size_t lengths[] = {2, 3, 5, 8};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST_AFTER = 8 };
+
+/* One series, parted. */
+struct parted {
+    struct rp_versus_shift shift;
+    double scatter; /* standard deviation of a result, of its logarithm */
+    double mean;    /* of the logarithms of those before */
+};
+
+static double mean_of_squares(const struct rp_history_point *points, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += points[i].error * points[i].error;
+    return sum / (double)count;
+}
+
+static double max_tick(const struct rp_history_point *points, size_t count)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, points[i].tick);
+    return most;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Standard deviation of a result, by the median step from one to the next: a few odd ones do not
+ * reach it. */
+static double scatter_of_steps(const double *ms, size_t n)
+{
+    double steps[MOST_BEFORE] = {0};
+    const size_t count = n - 1;
+
+    for (size_t i = 0; i < count; i++)
+        steps[i] = fabs(log(ms[i + 1] / ms[i]));
+    qsort(steps, count, sizeof *steps, by_value);
+    return 1.4826 / sqrt(2) *
+           (count % 2 ? steps[count / 2] : (steps[count / 2 - 1] + steps[count / 2]) / 2);
+}
+
+/* One result alone, far off both of its neighbours on the same side, becomes as they are: it would
+ * hide any change for as long as it is among those before. */
+static void smooth_outliers(double *ms, size_t n)
+{
+    const double far = n >= LEAST_TO_TAME ? alone_from * scatter_of_steps(ms, n) : 0;
+    double before;
+
+    if (!(far > 0))
+        return;
+    before = ms[0];
+    for (size_t i = 1; i + 1 < n; i++) {
+        const double x = log(ms[i] / before), y = log(ms[i] / ms[i + 1]), own = ms[i];
+
+        if (x * y > 0 && fmin(fabs(x), fabs(y)) > far)
+            ms[i] = sqrt(before * ms[i + 1]);
+        before = own;
+    }
+}
+
+/* The step of a clock that shows where times repeat; 0: none. Of the logarithm. */
+static double step_of_clock(const double *ms, size_t n)
+{
+    double sorted[MOST_BEFORE] = {0};
+    double least = INFINITY;
+    bool repeats = false;
+
+    memcpy(sorted, ms, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i] > sorted[i - 1])
+            least = fmin(least, log(sorted[i] / sorted[i - 1]));
+        else
+            repeats = true;
+    return repeats && isfinite(least) ? least : 0;
+}
+
+/* As between two sides of a comparison (analyze/compare.c), but for a few new results:
+ * how they scatter is known by those before. */
+static struct parted part(const struct rp_history_point *points, size_t before, size_t after)
+{
+    double ms[MOST_BEFORE + MOST_AFTER] = {0};
+    const double n = (double)before, m = (double)after, degrees = n - 2 + m - 1;
+    struct parted ret = {.shift = {.degrees = degrees}};
+    struct rp_trend old, new;
+    double squares = 0, spread, of_new, step, r;
+
+    for (size_t i = 0; i < before + after; i++)
+        ms[i] = points[i].ms;
+    step = step_of_clock(ms, before);
+    smooth_outliers(ms, before);
+    old = rp_trend_of(ms, before);
+    new = rp_trend_of(ms + before, after);
+    for (size_t i = before; i < before + after; i++)
+        squares += (log(ms[i]) - new.mean) * (log(ms[i]) - new.mean);
+    /* Equal times of a coarse clock are not without noise. */
+    spread = fmax((old.squares + squares) / degrees, step * step / 12);
+    of_new = fmax(spread, mean_of_squares(points + before, after));
+    r = rp_trend_dependence(&old, &old, n);
+    ret.scatter = sqrt(old.squares / (n - 2));
+    ret.mean = old.mean;
+    ret.shift.log_ratio = new.mean - old.mean;
+    ret.shift.error = error_factor * sqrt((1 + r) / (1 - r) * (spread / n + of_new / m));
+    ret.shift.drift = drift_factor * fabs(old.slope) * (n + m) / 2 + step +
+                      max_tick(points, before) + max_tick(points + before, after);
+    return ret;
+}
+
+static struct parted part_at_end(const struct rp_history_point *points, size_t count, size_t after)
+{
+    const size_t all = count - after, before = all < MOST_BEFORE ? all : MOST_BEFORE;
+
+    return part(points + all - before, before, after);
+}
+
+/* How many of the lengths leave enough results before them. */
+static size_t parts_of(size_t count)
+{
+    size_t ret = 0;
+
+    while (ret < LENGTHS && lengths[ret] + RP_CHANGE_LEAST_BEFORE <= count)
+        ret++;
+    return ret;
+}
+
+/** Whether the last points differ from those before. @return 0: no, else how many of them */
+static size_t rp_change_at_end(const struct rp_history_point *points, size_t count, double alpha,
+                               double margin, double *ret_ratio)
+{
+    const size_t parts = parts_of(count);
+    double least = alpha / (double)parts;
+    size_t found = 0;
+
+    for (size_t i = 0; i < parts; i++) {
+        const struct parted parted = part_at_end(points, count, lengths[i]);
+        const double p = rp_versus_p_value(&parted.shift, 1 + margin);
+
+        if (p < least) {
+            least = p;
+            found = lengths[i];
+            *ret_ratio = exp(parted.shift.log_ratio);
+        }
+    }
+    return found;
+}
+
+/* The one of the newest results, of the two at least, that is farthest from those before. */
+static void find_odd(const struct rp_history_point *points, size_t count, double margin,
+                     struct rp_change_newest *ret)
+{
+    const size_t after = RP_CHANGE_LEAST_AFTER;
+    const struct parted parted = part_at_end(points, count, after);
+    const double least = fmax(odd_from * parted.scatter, log(1 + margin) + parted.shift.drift);
+    double farthest = 0;
+
+    for (size_t i = count - after; i < count; i++) {
+        const double off = log(points[i].ms) - parted.mean;
+
+        if (fabs(off) <= fmax(least, fabs(farthest)))
+            continue;
+        farthest = off;
+        ret->odd = &points[i];
+        ret->odd_ratio = exp(off);
+    }
+}
+
+bool rp_change_newest(const struct rp_history_point *points, size_t count, double alpha,
+                      double margin, struct rp_change_newest *ret)
+{
+    const size_t parts = parts_of(count);
+    double narrowest = INFINITY;
+
+    *ret = (struct rp_change_newest){0};
+    for (size_t i = 0; i < parts; i++) {
+        const struct parted parted = part_at_end(points, count, lengths[i]);
+        const double half = rp_versus_half_interval(&parted.shift, alpha / (double)parts);
+
+        if (half >= narrowest)
+            continue;
+        narrowest = half;
+        ret->low = exp(parted.shift.log_ratio - half);
+        ret->high = exp(parted.shift.log_ratio + half);
+    }
+    if (parts)
+        find_odd(points, count, margin, ret);
+    return parts > 0;
+}
+
+/* Of a GPU's timestamps, which begin and end each launch; as analyze/compare.c. */
+static const double tick_ms = 10e-6;
+
+const char *rp_series_state_name(enum rp_series_state state)
+{
+    static const char *const words[] = {[RP_SERIES_STEADY] = "steady",
+                                        [RP_SERIES_SLOWER] = "slower",
+                                        [RP_SERIES_FASTER] = "faster",
+                                        [RP_SERIES_UNDECIDED] = "undecided",
+                                        [RP_SERIES_ENDED] = "ended"};
+
+    return words[state];
+}
+
+void rp_series_list_free(struct rp_series_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->list[i].points);
+        free(list->list[i].changes);
+    }
+    free(list->list);
+    *list = (struct rp_series_list){0};
+}
+
+/* --- which --------------------------------------------------------------------------------- */
+
+bool rp_history_matches(const char *pattern, const char *text)
+{
+    return !pattern || fnmatch(pattern, text, 0) == 0;
+}
+
+/* "./app" is every "./app ARGS...", and no "./app2". */
+static bool is_program(const char *program, const char *wanted)
+{
+    const size_t len = strlen(wanted);
+
+    return (strncmp(program, wanted, len) == 0 && (!program[len] || program[len] == ' ')) ||
+           rp_history_matches(wanted, program);
+}
+
+/* KEY=VALUE is a line of the configuration, or a pattern of one. */
+static bool has_line(const char *config, const char *wanted)
+{
+    while (*config) {
+        const size_t len = strcspn(config, "\n");
+        char *line = strndup(config, len);
+        bool found = line && (strcmp(line, wanted) == 0 || rp_history_matches(wanted, line));
+
+        free(line);
+        if (found)
+            return true;
+        config += len + (config[len] == '\n');
+    }
+    return false;
+}
+
+bool rp_history_result_matches(const struct rp_history_result *r,
+                               const struct rp_series_filter *filter)
+{
+    if (filter->commit &&
+        (!r->commit || strncmp(r->commit, filter->commit, strlen(filter->commit)) != 0))
+        return false;
+    if (filter->program && !is_program(r->program, filter->program))
+        return false;
+    for (size_t i = 0; i < filter->config_count; i++)
+        if (!has_line(r->config, filter->config[i]))
+            return false;
+    /* "hardware" is "hardware*": nobody types all of it. */
+    return !filter->device || rp_history_matches(filter->device, r->device) ||
+           strncmp(r->device, filter->device, strlen(filter->device)) == 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_of(const struct rp_series *s, const struct rp_history_result *r)
+{
+    return is_same(s->program, r->program) && is_same(s->device, r->device) &&
+           is_same(s->config, r->config);
+}
+
+/* A list that is being made, and where in it each series is: by a hash of what tells it apart. */
+struct growing {
+    struct rp_series_list list;
+    uint32_t *slots; /* places + 1 */
+    size_t slot_count;
+};
+
+static void growing_free(struct growing *growing)
+{
+    rp_series_list_free(&growing->list);
+    free(growing->slots);
+}
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 1099511628211u; /* FNV-1a */
+    return (hash ^ 0xff) * 1099511628211u;
+}
+
+/* The slot of a series, or the free one where it belongs. */
+static uint32_t *slot_of(const struct growing *growing, const struct rp_history_result *r,
+                         const char *kernel)
+{
+    const uint64_t hash =
+        mix(mix(mix(mix(14695981039346656037u, kernel), r->program), r->device), r->config);
+    size_t at = (size_t)(hash ^ hash >> 32) & (growing->slot_count - 1);
+
+    for (; growing->slots[at]; at = (at + 1) & (growing->slot_count - 1)) {
+        const struct rp_series *s = &growing->list.list[growing->slots[at] - 1];
+
+        if (is_same(s->kernel, kernel) && is_of(s, r))
+            break;
+    }
+    return &growing->slots[at];
+}
+
+/* There is room for one more series, and half of the slots are free. */
+static bool make_room(struct growing *growing)
+{
+    struct rp_series_list *list = &growing->list;
+    const size_t room = growing->slot_count ? growing->slot_count : 32;
+    struct rp_series *grown;
+    uint32_t *slots;
+
+    if (list->count < growing->slot_count / 2)
+        return true;
+    grown = list->count < UINT32_MAX / 4 ? reallocarray(list->list, room, sizeof *grown) : NULL;
+    if (!grown)
+        return false;
+    list->list = grown;
+    slots = calloc(2 * room, sizeof *slots);
+    if (!slots)
+        return false;
+    free(growing->slots);
+    growing->slots = slots;
+    growing->slot_count = 2 * room;
+    for (size_t i = 0; i < list->count; i++)
+        *slot_of(growing, list->list[i].newest, list->list[i].kernel) = (uint32_t)i + 1;
+    return true;
+}
+
+static struct rp_series *series_for(struct growing *growing, const struct rp_history_result *r,
+                                    const struct rp_history_times *times)
+{
+    struct rp_series *series;
+    uint32_t *slot;
+
+    if (!make_room(growing))
+        return NULL;
+    slot = slot_of(growing, r, times->kernel);
+    if (*slot)
+        return &growing->list.list[*slot - 1];
+    series = &growing->list.list[growing->list.count++];
+    *slot = (uint32_t)growing->list.count;
+    *series = (struct rp_series){.kernel = times->kernel,
+                                 .program = r->program,
+                                 .device = r->device,
+                                 .config = r->config,
+                                 .newest = r,
+                                 .software = r->software,
+                                 .runtime_internal = times->runtime_internal};
+    return series;
+}
+
+/* --- points -------------------------------------------------------------------------------- */
+
+double rp_history_median(const struct rp_history_times *times)
+{
+    const size_t n = times->run_count;
+    rp_autofree double *sorted = calloc(n + 1, sizeof *sorted);
+
+    if (!sorted || !n)
+        return NAN;
+    memcpy(sorted, times->runs_ms, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The error is that of a mean: of a median it is 1.25 times that, of normal noise. */
+static int point_of(const struct rp_history_result *r, const struct rp_history_times *times,
+                    struct rp_history_point *ret, struct rp_err *err)
+{
+    const size_t n = times->run_count;
+    struct rp_history_point point = {
+        .result = r, .ms = rp_history_median(times), .exact = r->software};
+    double mean = 0, squares = 0;
+
+    if (isnan(point.ms))
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        mean += log(times->runs_ms[i]) / (double)n;
+        point.exact &= times->runs_ms[i] == times->runs_ms[0];
+    }
+    for (size_t i = 0; i < n; i++)
+        squares += (log(times->runs_ms[i]) - mean) * (log(times->runs_ms[i]) - mean);
+    if (n > 1)
+        point.error = 1.25 * sqrt(squares / (double)(n - 1) / (double)n);
+    if (!r->software && !r->wall)
+        point.tick = tick_ms * (double)times->launches / point.ms;
+    *ret = point;
+    return 0;
+}
+
+static int add_point(struct growing *growing, const struct rp_history_result *r,
+                     const struct rp_history_times *times, struct rp_err *err)
+{
+    struct rp_series *series = series_for(growing, r, times);
+    struct rp_history_point *grown;
+    int rc;
+
+    if (!series)
+        return rp_out_of_memory(err);
+    grown = reallocarray(series->points, series->point_count + 1, sizeof *grown);
+    if (!grown)
+        return rp_out_of_memory(err);
+    series->points = grown;
+    rc = point_of(r, times, &grown[series->point_count], err);
+    series->point_count += rc == 0;
+    return rc;
+}
+
+int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
+                 struct rp_series_list *ret, struct rp_err *err)
+{
+    rp_cleanup(growing_free) struct growing growing = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct rp_history_result *r = &history->results[i];
+
+        if (!r->complete || !rp_history_result_matches(r, filter))
+            continue;
+        for (size_t j = 0; rc == 0 && j < r->times_count; j++)
+            if (r->times[j].run_count &&
+                rp_history_matches(filter->kernel, r->times[j].kernel ? r->times[j].kernel : ""))
+                rc = add_point(&growing, r, &r->times[j], err);
+        if (rc < 0)
+            return rc;
+        for (size_t j = 0; j < growing.list.count; j++)
+            if (is_of(&growing.list.list[j], r))
+                growing.list.list[j].newest = r;
+    }
+    *ret = growing.list;
+    growing.list = (struct rp_series_list){0};
+    return 0;
+}
+
+/* --- judging ------------------------------------------------------------------------------- */
+
+/* Modelled, and most of its results are the same in each run: a few others change no rule. */
+static void find_exact(struct rp_series *s)
+{
+    for (size_t i = 0; i < s->point_count; i++)
+        s->inexact += !s->points[i].exact;
+    s->exact = s->software && 2 * s->inexact <= s->point_count;
+    if (!s->exact)
+        s->inexact = 0;
+}
+
+static void put_change(struct rp_series *s, size_t at, size_t found, double ratio)
+{
+    s->changes[s->change_count++] = (struct rp_change){.at = at, .found = found, .ratio = ratio};
+}
+
+/* Against the first time since the last change: what creeps is found, too. A result whose runs
+ * differ is no such time. */
+static void judge_exact(struct rp_series *s, double margin)
+{
+    const struct rp_history_point *first = NULL;
+
+    for (size_t i = 0; i < s->point_count; i++) {
+        const struct rp_history_point *p = &s->points[i];
+        double ratio;
+
+        if (!p->exact)
+            continue;
+        first = first ? first : p;
+        ratio = p->ms / first->ms;
+        if (ratio <= 1 + margin && ratio >= 1 / (1 + margin))
+            continue;
+        put_change(s, i, i, ratio);
+        first = p;
+    }
+}
+
+/* As if each result had been checked when it came. */
+static void judge_measured(struct rp_series *s, double alpha, double margin)
+{
+    size_t start = 0;
+
+    for (size_t n = 1; n <= s->point_count; n++) {
+        double ratio;
+        const size_t after = rp_change_at_end(s->points + start, n - start, alpha, margin, &ratio);
+
+        if (!after)
+            continue;
+        start = n - after;
+        put_change(s, start, n - 1, ratio);
+    }
+}
+
+static enum rp_series_state state_of_exact(struct rp_series *s, size_t since)
+{
+    const bool told = s->points[s->point_count - 1].exact;
+
+    if (told && (since >= 2 || s->change_count))
+        return RP_SERIES_STEADY;
+    s->missing = told ? 2 - since : 1;
+    return RP_SERIES_UNDECIDED;
+}
+
+/* Of the same commit, or without one added at the same time, as ten runs of a night are. */
+static bool are_of_one_session(const struct rp_history_result *a, const struct rp_history_result *b)
+{
+    return a->commit || b->commit ? is_same(a->commit, b->commit) : is_same(a->added, b->added);
+}
+
+static size_t sessions_from(const struct rp_series *s, size_t at)
+{
+    size_t sessions = 1;
+
+    for (size_t i = at + 1; i < s->point_count; i++)
+        sessions += !are_of_one_session(s->points[i - 1].result, s->points[i].result);
+    return sessions;
+}
+
+/* Are the newest results nearer to what was before the change? Until that is sure, nothing is. */
+static bool seems_taken_back(const struct rp_series *s, const struct rp_change *last)
+{
+    const size_t after = s->point_count - last->at;
+    double before = 0;
+
+    if (after < 2 * RP_CHANGE_LEAST_AFTER)
+        return false;
+    for (size_t i = last->at; i < last->at + RP_CHANGE_LEAST_AFTER; i++)
+        before += log(s->points[i].ms / last->ratio) / RP_CHANGE_LEAST_AFTER;
+    for (size_t i = s->point_count - RP_CHANGE_LEAST_AFTER; i < s->point_count; i++)
+        if (fabs(log(s->points[i].ms) - before) >= fabs(log(last->ratio)) / 2)
+            return false;
+    return true;
+}
+
+/* Never is a series called steady that could have changed by more than the margin. */
+static enum rp_series_state state_of_measured(struct rp_series *s, size_t since, double alpha,
+                                              double margin)
+{
+    struct rp_change_newest *is = &s->newest_is;
+
+    if (!rp_change_newest(s->points + s->point_count - since, since, alpha, margin, is)) {
+        s->missing = RP_CHANGE_LEAST - since;
+        return RP_SERIES_UNDECIDED;
+    }
+    return !is->odd && is->low >= 1 / (1 + margin) && is->high <= 1 + margin ? RP_SERIES_STEADY
+                                                                             : RP_SERIES_UNDECIDED;
+}
+
+static enum rp_series_state state_of(struct rp_series *s, double alpha,
+                                     const struct rp_change_rule *rule)
+{
+    const struct rp_change *last = s->change_count ? &s->changes[s->change_count - 1] : NULL;
+    const size_t since = s->point_count - (last ? last->at : 0);
+    bool is_new;
+
+    if (s->points[s->point_count - 1].result != s->newest)
+        return RP_SERIES_ENDED;
+    is_new =
+        last && (last->found + 1 == s->point_count || sessions_from(s, last->at) <= rule->recent);
+    s->taken_back = is_new && !s->exact && seems_taken_back(s, last);
+    if (is_new && !s->taken_back)
+        return last->ratio > 1 ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
+    return s->exact ? state_of_exact(s, since) : state_of_measured(s, since, alpha, rule->margin);
+}
+
+static bool are_of_one_program(const struct rp_series *a, const struct rp_series *b)
+{
+    return is_same(a->program, b->program) && is_same(a->device, b->device) &&
+           is_same(a->config, b->config);
+}
+
+/* Series of a program in which a change can be found: what else is in the file, or has ended, makes
+ * nothing less sure. */
+static size_t judged_beside(const struct rp_series_list *list, const struct rp_series *of)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rp_series *s = &list->list[i];
+
+        count += !s->exact && s->point_count >= RP_CHANGE_LEAST &&
+                 s->points[s->point_count - 1].result == s->newest && are_of_one_program(s, of);
+    }
+    return count ? count : 1;
+}
+
+int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
+                    struct rp_err *err)
+{
+    double alpha = rule->alpha;
+
+    for (size_t i = 0; i < list->count; i++)
+        find_exact(&list->list[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        struct rp_series *s = &list->list[i];
+
+        if (i == 0 || !are_of_one_program(s, &list->list[i - 1]))
+            alpha = rule->alpha / (double)judged_beside(list, s);
+        s->changes = calloc(s->point_count + 1, sizeof *s->changes);
+        if (!s->changes)
+            return rp_out_of_memory(err);
+        if (s->exact)
+            judge_exact(s, rule->exact);
+        else
+            judge_measured(s, alpha, rule->margin);
+        s->state = state_of(s, alpha, rule);
+    }
+    return 0;
+}

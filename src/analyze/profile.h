@@ -1,0 +1,263 @@
+/**
+ * @file profile.h
+ * @brief Plain results computed from traces. Pure functions: same input, same output.
+ */
+#ifndef RP_ANALYZE_PROFILE_H
+#define RP_ANALYZE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_arch;
+struct rp_buf;
+struct rp_err;
+struct rp_profile_memory;
+struct rp_store;
+
+/** What keeps more waves from being resident. */
+enum rp_occupancy_limit {
+    RP_LIMIT_NONE = 0, /**< the hardware's wave slots are all usable */
+    RP_LIMIT_VGPR,
+    RP_LIMIT_SGPR,
+    RP_LIMIT_LDS,
+    RP_LIMIT_WORKGROUP_SIZE, /**< whole workgroups do not fill the wave slots, or the workgroup cap
+                              */
+};
+
+/** Resources of one kernel as a dispatch uses them. */
+struct rp_kernel_resources {
+    uint32_t arch_vgpr; /**< as stored in rocpd: multiple of the granule on gfx9 */
+    uint32_t accum_vgpr;
+    uint32_t sgpr;
+    uint32_t lds_bytes;      /**< static + dynamic, per workgroup */
+    uint32_t scratch_bytes;  /**< per work-item */
+    uint32_t workgroup_size; /**< work-items */
+    uint32_t wave_size;      /**< 0 = the architecture's default */
+};
+
+#define RP_NO_LIMIT UINT32_MAX
+
+/** "Per CU" means per block of CUs that one workgroup's waves share: one CU on CDNA, a WGP of two
+ *  CUs on RDNA (cus_per_block). With known == false only reason and wave_size are set. */
+struct rp_occupancy {
+    bool known;              /**< false: not a launchable combination or unknown architecture */
+    double theoretical;      /**< resident waves / wave slots, 0..1 */
+    uint32_t waves_per_simd; /**< floor(waves_per_cu / SIMDs) */
+    uint32_t max_waves_per_simd;
+    uint32_t waves_per_cu, workgroups_per_cu, max_waves_per_cu;
+    uint32_t cus_per_block;
+    uint32_t wave_size; /**< lanes of a wave that were reckoned with */
+    uint32_t waves_per_workgroup;
+    enum rp_occupancy_limit limiter;
+    /* What each resource alone would allow: waves per SIMD (VGPR, SGPR; at most the wave slots)
+     * and workgroups per CU (slots: wave slots and workgroup cap; LDS: RP_NO_LIMIT without). */
+    uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd;
+    uint32_t slot_workgroups_per_cu, lds_workgroups_per_cu;
+    char reason[128]; /**< one sentence; why unknown, or what the limiter is */
+};
+
+/** Rules: LLVM's and the hardware's limits, docs/format/profile.md. Never fails: an unknown
+ *  architecture (NULL) or a launch that cannot exist gives known == false with the reason.
+ *  When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
+void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,
+                          struct rp_occupancy *ret);
+const char *rp_occupancy_limit_name(enum rp_occupancy_limit limit);
+
+enum rp_stability_class { RP_STABLE = 0, RP_MODERATE, RP_UNSTABLE, RP_STABILITY_UNKNOWN };
+
+struct rp_stability {
+    uint32_t runs;
+    double mean_ms, stddev_ms;              /**< sample standard deviation; 0 with one run */
+    double cv;                              /**< stddev / mean */
+    enum rp_stability_class classification; /**< stable <= 0.05 < moderate <= 0.10 < unstable;
+                                                 unknown with one run */
+};
+
+void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stability *ret);
+const char *rp_stability_class_name(enum rp_stability_class c);
+
+/** Of dispatches that the software device timed by replays of some of their waves. */
+struct rp_simulated_timing {
+    uint64_t calls;          /**< 0: none, and the rest says nothing */
+    uint64_t waves;          /**< of these dispatches */
+    uint64_t replayed_waves; /**< of these */
+    double error_share;      /**< of their time: estimate of the error that the other waves add */
+    bool fast_clocks_known;
+    uint64_t fast_clock_waves; /**< of waves: those that read a clock which went on as with fast
+                                    timing, because they were not sampled, or were too long */
+};
+
+/** Dispatches that ran at the same time on one device of one process. */
+struct rp_overlapped {
+    uint64_t dispatches; /**< that overlap another one */
+    uint64_t ns;         /**< in which two or more ran, summed over devices */
+};
+
+/**
+ * One kernel over all its dispatches of the base run: same GPU, name, symbol and registers.
+ * A geometry is what one launch chose: grid, block, LDS and scratch bytes. grid, block,
+ * resources and occupancy are those of the most frequent geometry (the first launched on ties).
+ */
+struct rp_kernel_summary {
+    const char *name;      /**< demangled; owned by the profile */
+    const char *symbol;    /**< mangled, without .kd */
+    uint64_t code_hash;    /**< rp_kernel_contents; 0 = unknown */
+    bool symbol_known;     /**< false: the trace lacks the symbol, registers are not known */
+    bool runtime_internal; /**< __amd_rocclr_*: the runtime's own copy and fill kernels */
+    uint64_t calls;
+    uint64_t timed_calls;              /**< those with usable times; the times below are theirs */
+    uint64_t total_ns, min_ns, max_ns; /**< all 0 when timed_calls is 0 */
+    double share;                      /**< of the runtime of its class (user or runtime kernels) */
+    struct rp_simulated_timing replayed;
+    uint64_t grid[3]; /**< work-items */
+    uint32_t block[3];
+    uint32_t geometries; /**< distinct geometries */
+    struct rp_kernel_resources resources;
+    struct rp_occupancy occupancy;
+    uint32_t agent; /**< index into rp_profile.agents */
+    uint32_t rank;  /**< order of the kernel's identity (name, symbol, registers) */
+};
+
+struct rp_agent_summary {
+    char name[32]; /**< gfx942 */
+    char product[96];
+    const struct rp_arch *arch; /**< NULL: not in our table */
+    int64_t trace_id;           /**< the trace's agent id (driver node) */
+    uint32_t compute_units; /**< from the trace if present, else the architecture's; 0 = unknown */
+    uint32_t wave_size;     /**< likewise */
+    uint32_t xcc_count;     /**< likewise */
+    uint32_t engine_clock_mhz; /**< likewise */
+    uint32_t memory_clock_mhz; /**< likewise */
+    uint64_t memory_bytes;     /**< likewise */
+    const char *family;        /**< "CDNA3"; static; NULL: not in our table */
+    uint32_t simds_per_cu, max_waves_per_simd, lds_bytes_per_cu; /**< 0: not in our table */
+    bool vgprs_doubled; /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
+};
+
+/** Launches that HIP refused in the same way, or whose kernel is not in the trace. */
+struct rp_failed_launch {
+    const char *api;    /**< "hipLaunchKernel" */
+    const char *error;  /**< "hipErrorInvalidConfiguration"; NULL: the trace does not say */
+    uint32_t code;      /**< of the error, likewise 0 */
+    const char *kernel; /**< demangled; NULL: not known, or a graph */
+    const char *symbol; /**< mangled, likewise */
+    uint64_t calls;
+    uint64_t grid[3]; /**< work-items, of the first of them; 0: not known */
+    uint32_t block[3];
+    uint64_t dynamic_lds_bytes;
+};
+
+/** What the program asked HIP to launch, and what of it started no kernel. */
+struct rp_launches {
+    bool known;      /**< false: the traces have no HIP calls */
+    bool inferred;   /**< of a trace that has no results of calls: its dispatches were missed */
+    uint64_t calls;  /**< that launch kernels or graphs */
+    uint64_t failed; /**< of these */
+    struct rp_failed_launch *list; /**< the first 64 kinds of failed ones of each process */
+    size_t count;
+};
+
+struct rp_profile {
+    struct rp_agent_summary *agents; /**< GPUs that ran something */
+    size_t agent_count;
+    struct rp_kernel_summary *kernels; /**< user kernels first by total time, then runtime ones */
+    size_t kernel_count;
+    uint64_t user_ns, runtime_internal_ns; /**< base run: sum of (end - start) */
+    uint64_t dispatches;                   /**< all of the base run, unusable ones included */
+    uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
+    uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
+    uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_clip_late_ends */
+    bool complete;                /**< by what its traces say, nothing was lost */
+    struct rp_launches launches;  /**< of the base run */
+    const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
+                                       times are measured, or the traces do not say */
+    uint32_t timing_version;      /**< of that model */
+    struct rp_simulated_timing replayed; /**< over all kernels */
+    struct rp_overlapped overlapped;     /**< with timing_model: each is timed as though alone */
+    struct rp_stability stability;       /**< over all runs, on the sum over all kernels */
+    struct rp_profile_memory *memory;    /**< owns the strings */
+};
+
+/**
+ * Finds the dispatches whose ends cannot be: after the start of the next packet of their queue by
+ * far, or after the return of a call that waited for them. All sums of the stores' times have from
+ * then on what these may have taken instead (docs/format/dag.md). Once for each store;
+ * rp_dag_analyze does so, too.
+ */
+int rp_clip_late_ends(struct rp_store *const *stores, size_t count, struct rp_err *err);
+
+/**
+ * Summarises the base run (stores[0 .. base_count-1]: one per process) and takes the runtimes
+ * of all runs for the stability.
+ * @param runtime_ms  Σ(end - start) over all dispatches of each run, base run first
+ */
+int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const double *runtime_ms,
+                       size_t runs, struct rp_profile **ret, struct rp_err *err);
+void rp_profile_free(struct rp_profile *profile);
+
+/**
+ * Sum of the times that each kernel of @p base took in a run of the same program, itself included.
+ * @param ret_ms  one for each kernel of base; NAN: the run has no usable time of it
+ */
+void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile *run,
+                          double *ret_ms);
+
+/** A kernel that the base run did not launch. */
+struct rp_repeat_kernel {
+    struct rp_kernel_summary
+        summary;     /**< of the first run that launched it, which owns the strings;
+                          agent counts in the base run, beyond it: not there */
+    uint64_t *calls; /**< of each run */
+    double *ms;      /**< of each run; NAN: no usable time */
+    double total_ms; /**< over all runs */
+};
+
+struct rp_repeat_kernels {
+    struct rp_repeat_kernel *list; /**< the program's first, each by falling time */
+    size_t count;
+};
+
+/**
+ * What only further runs of a program launched, and in which of them.
+ * @param repeats  one for each run; the first, which is the base run, is not looked at. They have
+ * to stay
+ */
+int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
+                              size_t runs, struct rp_repeat_kernels *ret, struct rp_err *err);
+void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels);
+
+/** A kernel that runs of the same program launched differently. */
+struct rp_run_difference {
+    const char *name, *symbol; /**< the profile's of the first run that launched it */
+    uint32_t agent;            /**< index into the base profile's agents; beyond it: not there */
+    uint64_t *calls;           /**< of each run */
+    bool geometry; /**< grid, block, LDS or scratch of some run differ from those of the base run */
+};
+
+struct rp_run_differences {
+    struct rp_run_difference *list; /**< in the order of the base profile's kernels, then those
+                                       that it has not, by falling time */
+    size_t count;
+    bool failed; /**< the runs differ in how many launches failed */
+};
+
+/**
+ * What kernels of the program the runs launched more or less often than the base run did, or with
+ * another geometry, and those that the base run did not launch at all.
+ * @param repeats  as there
+ */
+int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,
+                               size_t runs, struct rp_run_differences *ret, struct rp_err *err);
+void rp_run_differences_free(struct rp_run_differences *differences);
+
+/** "hipLaunchKernel of f(int*): hipErrorInvalidValue (block 64 x 1 x 1)"; the trace's own words. */
+void rp_failed_launch_put(struct rp_buf *to, const struct rp_failed_launch *launch);
+/** "1 of 2 launches started no kernel: ..." with the first kinds; NULL: out of memory. */
+char *rp_launches_text(const struct rp_launches *launches);
+
+/** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
+int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
+                        uint64_t *ret_bad, struct rp_err *err);
+
+#endif

@@ -1,0 +1,118 @@
+/**
+ * @file roofline_counters.h
+ * @brief The steps of rp_roofline_compute: counters of a kernel, amounts, GPUs, rates.
+ */
+#ifndef RP_ANALYZE_ROOFLINE_COUNTERS_H
+#define RP_ANALYZE_ROOFLINE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/roofline.h"
+#include "trace/counter_set.h"
+
+enum rp_roof_counter {
+#define COUNTER(id, name, other, what) RP_ROOF_##id,
+#include "analyze/roofline_counters.def"
+#undef COUNTER
+    RP_ROOF_COUNTERS
+};
+
+/** Which counters tell the traffic between L2 and memory. */
+enum rp_roof_memory {
+    MEMORY_UNKNOWN,
+    MEMORY_EA,         /**< reads of 32 and 64 bytes */
+    MEMORY_EA0_BUBBLE, /**< TCC_BUBBLE counts reads of 128 bytes */
+    MEMORY_EA0_128B    /**< TCC_BUBBLE is always 0; TCC_EA0_RDREQ_128B */
+};
+
+/** A row of roofline_archs.def. */
+struct rp_roof_arch {
+    const char *name;
+    enum rp_roof_memory memory;
+    uint32_t l2_read_bytes, l1_bytes, l2_bytes, lds_bytes;
+    double mall_gbps; /**< of the Infinity Cache */
+    uint32_t valu, mfma_f16, mfma_bf16, mfma_f32, mfma_f64, mfma_f8, mfma_f6f4;
+};
+
+/** NULL: not in the table. */
+const struct rp_roof_arch *rp_roof_arch_find(const char *name);
+/** FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
+uint32_t rp_roof_flops_per_clock(const struct rp_roof_arch *arch, enum rp_flop_type type);
+
+/** How much parts were more than their whole, dispatch by dispatch. */
+struct rp_roof_excess {
+    uint64_t negative;
+    double most, sum;
+};
+
+/** Sums of the counters of a derived value over the dispatches that have them all. */
+struct rp_roof_inputs {
+    uint64_t dispatches;
+    double sums[RP_DERIVED_COUNTERS];
+};
+
+/** Sums over the dispatches of a kernel. */
+struct rp_roof_sums {
+    struct rp_quantity of[RP_ROOF_COUNTERS]; /**< known: all dispatches have it */
+    uint64_t counted[RP_ROOF_COUNTERS];      /**< dispatches that have it */
+    struct rp_roof_excess excess[RP_DIFFERENCE_COUNT];
+    struct rp_roof_inputs inputs[RP_DERIVED_COUNT];
+};
+
+/** All counters of the file, of one kernel. */
+struct rp_roof_counts {
+    struct rp_kernel_count *of; /**< one for each name of the file */
+    uint32_t *seen;             /**< those that the kernel has */
+    size_t seen_count;
+};
+/** @return false: out of memory. Free with rp_roof_counts_free. */
+bool rp_roof_counts_make(const struct rp_counters *counters, struct rp_roof_counts *ret);
+void rp_roof_counts_add(const struct rp_counted_dispatch *d, struct rp_roof_counts *counts);
+/** Hands those that were counted over to the kernel, and begins anew. @return false: out of memory
+ */
+bool rp_roof_counts_take(struct rp_roof_counts *counts, struct rp_roofline_kernel *kernel);
+void rp_roof_counts_free(struct rp_roof_counts *counts);
+
+/** Looks at the counters of one dispatch. */
+void rp_roof_see_inputs(const struct rp_quantity of[RP_ROOF_COUNTERS], struct rp_roof_sums *sums);
+/** All derived values of a kernel that was measured.
+ *  @param reads  exact bytes read by the dispatches that have READS and READS_32 */
+void rp_roof_derive_counters(const struct rp_roof_sums *sums,
+                             const struct rp_roofline_device *device, struct rp_quantity reads,
+                             struct rp_roofline_kernel *kernel);
+
+/** The counters of a difference: its whole and its parts. */
+struct rp_roof_difference {
+    enum rp_roof_counter whole;
+    enum rp_roof_counter parts[RP_DIFFERENCE_PARTS];
+    size_t part_count;
+};
+const struct rp_roof_difference *rp_roof_difference(enum rp_difference difference);
+/** Looks at the counters of one dispatch. */
+void rp_roof_see_excess(const struct rp_quantity of[RP_ROOF_COUNTERS], struct rp_roof_sums *sums);
+/** What is left of the whole, at least 0; unknown when a counter is, or passes contradict each
+ * other. */
+struct rp_quantity rp_roof_rest(const struct rp_roof_sums *sums, enum rp_difference difference,
+                                struct rp_roofline_kernel *kernel);
+/** What a counter counts: "read requests". */
+const char *rp_roof_counter_what(enum rp_roof_counter counter);
+
+/** What is known of each GPU, completed from tables. */
+int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                    struct rp_roofline *ret, struct rp_err *err);
+
+/** Adds a note unless it is there; false when out of memory. */
+bool rp_roof_note(struct rp_roofline *roofline, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/** What a reader must know of these numbers; false when out of memory. */
+bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                   struct rp_roofline *roofline);
+
+/** First name of a counter. */
+const char *rp_roof_counter_name(enum rp_roof_counter counter);
+/** The counter among those of the file; -1 = not there. @p sum: as "<name>_sum". */
+int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum);
+
+#endif

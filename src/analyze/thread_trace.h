@@ -1,0 +1,218 @@
+/**
+ * @file thread_trace.h
+ * @brief Decoded thread traces (ATT) of rocprofv3: what the waves of a compute unit did,
+ * instruction by instruction. Rules: docs/format/thread-trace.md.
+ *
+ * Times are shader clock cycles. Each shader engine has its own origin.
+ */
+#ifndef RP_ANALYZE_THREAD_TRACE_H
+#define RP_ANALYZE_THREAD_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+struct rp_store;
+
+enum rp_att_kind {
+#define RP_ATT_KIND(id, name) RP_ATT_##id,
+#include "analyze/thread_trace_kinds.def"
+#undef RP_ATT_KIND
+    RP_ATT_KIND_COUNT
+};
+const char *rp_att_kind_name(enum rp_att_kind kind);
+
+enum rp_att_reason {
+#define RP_ATT_REASON(id, name) RP_ATT_WAITED_##id,
+#include "analyze/thread_trace_reasons.def"
+#undef RP_ATT_REASON
+    RP_ATT_REASON_COUNT
+};
+const char *rp_att_reason_name(enum rp_att_reason reason);
+
+enum rp_att_sample {
+#define RP_ATT_SAMPLE(id, name) RP_ATT_SAMPLED_##id,
+#include "analyze/thread_trace_samples.def"
+#undef RP_ATT_SAMPLE
+    RP_ATT_SAMPLE_COUNT
+};
+const char *rp_att_sample_name(enum rp_att_sample sample);
+
+/** What a wave does; numbers of the files. */
+enum rp_att_state {
+    RP_ATT_EMPTY,
+    RP_ATT_IDLE,
+    RP_ATT_EXEC,
+    RP_ATT_WAITING,
+    RP_ATT_STALLED,
+    RP_ATT_STATE_COUNT
+};
+const char *rp_att_state_name(enum rp_att_state state);
+
+/** Over all traced waves. Latency contains stall; idle is beside it. */
+struct rp_att_sums {
+    uint64_t executed;
+    uint64_t latency_cycles, stall_cycles, idle_cycles;
+};
+
+/** PC samples of that flavour of the files. */
+struct rp_att_samples {
+    uint64_t issued, stalled;
+    uint64_t by_reason[RP_ATT_SAMPLE_COUNT];
+};
+
+struct rp_att_instruction {
+    char *isa;     /**< "v_add_f32_e32 v1, v2, v3" */
+    char *source;  /**< "file:line", an inlining chain, or "" */
+    uint32_t line; /**< its number in the wave files */
+    uint32_t code_object;
+    uint64_t address; /**< in the ELF file */
+    uint32_t kernel;  /**< index into kernels; UINT32_MAX = before the first label */
+    enum rp_att_kind kind;
+    struct rp_att_sums sums;
+    struct rp_att_samples samples;
+    uint64_t waited_cycles[RP_ATT_REASON_COUNT]; /**< sum: sums.stall_cycles */
+};
+
+/** A function of the listing: between two labels. */
+struct rp_att_kernel {
+    char *symbol; /**< mangled */
+    char *name;   /**< demangled, or as symbol */
+    struct rp_att_sums sums;
+    struct rp_att_samples samples;
+};
+
+struct rp_att_wave {
+    uint32_t shader_engine, cu, simd, slot, id;
+    int64_t begin_cycle, end_cycle;
+    uint64_t instructions;
+    uint64_t state_cycles[RP_ATT_STATE_COUNT];
+};
+
+/** From the issue of a memory instruction to the end of the wait that needed it, where it stalled.
+ */
+struct rp_att_latency {
+    uint64_t count;
+    uint64_t least_cycles, most_cycles, median_cycles, sum_cycles;
+};
+
+enum { RP_ATT_BINS = 32 };
+
+/** Waves of a shader engine over time. */
+struct rp_att_engine {
+    uint32_t id;
+    uint32_t cus, simds;       /**< on which waves were seen */
+    uint64_t waves;            /**< that began */
+    uint64_t unended;          /**< whose end is not there: they count to the last event */
+    uint64_t busy_cycles;      /**< at least one wave */
+    uint64_t wave_cycles;      /**< sum of the waves' lives */
+    uint64_t simd_busy_cycles; /**< sum over SIMDs of the time with a wave */
+    uint32_t peak_waves_per_simd;
+    int64_t first_cycle, last_cycle;
+    double mean_waves[RP_ATT_BINS]; /**< first to last in equal parts */
+};
+
+/** realtime.json */
+struct rp_att_clock {
+    uint32_t shader_engine;
+    double mhz;
+};
+
+enum rp_att_completeness {
+    RP_ATT_COMPLETE, /**< nothing that can be checked is missing; lost data cannot be seen */
+    RP_ATT_PARTIAL,
+    RP_ATT_NOTHING, /**< no instruction was executed on the traced compute units */
+    RP_ATT_DAMAGED
+};
+const char *rp_att_completeness_name(enum rp_att_completeness completeness);
+
+struct rp_att_problem {
+    bool damage; /**< false: something is missing */
+    char *file;
+    char *text;
+};
+
+/** The traced waves by compute unit, when their files are there. */
+struct rp_att_issue {
+    uint64_t wave_cycles;      /**< sum of end - begin */
+    uint64_t simd_span_cycles; /**< sum over SIMDs: first begin to last end */
+    uint64_t simd_busy_cycles; /**< sum over SIMDs of the time with a wave */
+    uint32_t simds;
+};
+
+/** One dispatch: a ui_output_agent_A_dispatch_D folder. */
+struct rp_thread_trace {
+    char *path;
+    bool identified;          /**< by the name of the folder */
+    uint64_t agent, dispatch; /**< agent: a handle, not an index */
+    enum rp_att_completeness completeness;
+    bool sampled;    /**< PC samples instead of a trace */
+    bool software;   /**< of the software device: times are modelled. False: nothing says so */
+    uint32_t gfx_ip; /**< 9, 10, 11, 12; 0 = unknown */
+    bool sums_known; /**< executed ... of the instructions: false with samples only */
+
+    struct rp_att_kernel *kernels;
+    size_t kernel_count;
+    size_t kernel;      /**< that needed most cycles; kernel_count: none */
+    uint64_t code_hash; /**< of what the kernel consists of, as the software device says; 0 =
+                             unknown */
+    char *launched; /**< name of the dispatch's kernel, though no wave was traced; NULL: unknown */
+    struct rp_att_instruction *instructions;
+    size_t instruction_count;
+    struct rp_att_wave *waves; /**< by engine, cu, simd, slot, id */
+    size_t wave_count;
+    size_t listed_waves;                /**< in filenames.json */
+    bool cuts_known;                    /**< the software device says so; hardware does not */
+    uint64_t cut_waves;                 /**< of which only the first instructions are there */
+    uint64_t cut_by_buffer, lost_waves; /**< of these; not listed: the buffer was full */
+    bool part_of_grid; /**< the software device says that it modelled a sample of the workgroups */
+
+    struct rp_att_sums sums;
+    struct rp_att_sums by_kind[RP_ATT_KIND_COUNT];
+    struct rp_att_samples samples;
+    uint64_t waited_cycles[RP_ATT_REASON_COUNT];
+    uint64_t state_cycles[RP_ATT_STATE_COUNT];
+    uint64_t branches_taken, branches_not_taken; /**< from the waves */
+    struct rp_att_latency latency[RP_ATT_KIND_COUNT];
+    struct rp_att_issue issue;
+
+    struct rp_att_engine *engines;
+    size_t engine_count;
+    bool engines_of_kernel; /**< waves of this kernel only; false: of whatever ran */
+    struct rp_att_clock *clocks;
+    size_t clock_count;
+    struct rp_att_problem *problems; /**< by file */
+    size_t problem_count;
+};
+
+struct rp_thread_traces {
+    struct rp_thread_trace *traces; /**< by dispatch, agent, path */
+    size_t count;
+};
+
+/** Is it one: a folder of decoded files, or a stats CSV? */
+bool rp_thread_trace_is_one(const char *path);
+/** Is it one, or a folder that holds some? */
+bool rp_thread_trace_can_open(const char *path);
+
+/**
+ * Adds the traces of a path to the set. What is missing or damaged within a trace is in problems.
+ * @return 0; RP_BAD_INPUT when nothing of a trace can be read; RP_ENVIRONMENT
+ */
+int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err);
+/**
+ * Gives kernels of which the stores know several of one name the name of theirs (see
+ * rp_store_tell_apart): by what they consist of, else by the dispatch.
+ */
+int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
+                          size_t count, struct rp_err *err);
+void rp_thread_traces_free(struct rp_thread_traces *set);
+
+/** Mean waves on a SIMD while it has any: over the engines, else over the traced waves; false when
+ *  unknown. */
+bool rp_thread_trace_occupancy(const struct rp_thread_trace *trace, double *ret_waves_per_simd);
+/** Part of the waves' time spent in stalls: stall / (latency + idle); false when unknown. */
+bool rp_thread_trace_stall_fraction(const struct rp_att_sums *sums, double *ret);
+
+#endif

@@ -1,0 +1,494 @@
+/* What `analyze` says of a run and `report` shows: each part is free to be missing. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/profile.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "library/library.h"
+#include "trace/counter_set.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
+
+/* Clocks of different machines are not comparable. What one script starts is one run, but for the
+ * same command again. */
+static bool are_of_two_runs(const struct rp_lifetime *a, const struct rp_lifetime *b)
+{
+    const bool related = (a->ppid > 0 || b->ppid > 0) && rp_lifetimes_related(a, b);
+
+    return rp_lifetimes_on_one_machine(a, b) && rp_lifetimes_disjoint(a, b) &&
+           (strcmp(a->command, b->command) == 0 ? !related || !(a->by_kernels || b->by_kernels)
+                                                : !related);
+}
+
+static int note_difference(const struct rp_lifetime *a, const struct rp_lifetime *b,
+                           const struct rp_note_sink *notes, struct rp_err *err)
+{
+    /* Nobody knows whether it is one script or one program again: adding both up may be a time of
+     * nothing. */
+    if (!a->command[0] || !b->command[0])
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s and %s ran one after the other, or on machines whose clocks differ, and"
+                       " do not say of which command they are: give those of one run, or traces"
+                       " that do (rocprofv3 --output-format rocpd)",
+                       a->path, b->path);
+    if (strcmp(a->command, b->command) == 0)
+        rp_note(notes,
+                "%s and %s are of '%.60s', one after the other: results only hold for traces of"
+                " one run, analyse each run by itself; compare and history take them as runs",
+                a->path, b->path, a->command);
+    else
+        rp_note(notes,
+                "%s ('%.60s') and %s ('%.60s') ran one after the other: results only"
+                " hold for traces of one run, analyse each run by itself",
+                a->path, a->command, b->path, b->command);
+    return 0;
+}
+
+static bool is_in(struct rp_store *const *run, size_t count, const struct rp_store *store)
+{
+    for (size_t i = 0; i < count; i++)
+        if (run[i] == store)
+            return true;
+    return false;
+}
+
+/**
+ * Files that were swept up from several runs make a graph that means nothing: says in @p notes when
+ * two of the traces are of different commands, or of the same one again, and not of the same time.
+ * @param run  those that a graph is made of; the others may be the same command again for other
+ *             counters
+ * @return 0; RP_BAD_INPUT names two of @p run which do not even say of which command they are
+ */
+static int rp_warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *run,
+                                 size_t run_count, struct rp_err *err)
+{
+    rp_autofree struct rp_lifetime *lives = calloc(in->store_count + 1, sizeof *lives);
+    rp_autofree bool *of_run = calloc(in->store_count + 1, sizeof *of_run);
+
+    if (!lives || !of_run)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < in->store_count && in->store_count > 1; i++) {
+        int rc = rp_lifetime_of(in->stores[i], &lives[i], err);
+
+        if (rc < 0)
+            return rc;
+        of_run[i] = is_in(run, run_count, in->stores[i]);
+    }
+    for (size_t i = 0; i < in->store_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const bool known = lives[i].command[0] && lives[j].command[0];
+            const bool other = known && strcmp(lives[i].command, lives[j].command) != 0;
+
+            if ((other || (of_run[i] && of_run[j])) && are_of_two_runs(&lives[j], &lives[i]))
+                return note_difference(&lives[j], &lives[i], &in->notes, err);
+        }
+    return 0;
+}
+
+void rp_analysis_free(struct rp_analysis *parts)
+{
+    rp_ranking_free(&parts->ranking);
+    rp_roofline_free(&parts->roofline);
+    rp_dag_result_free(&parts->dag);
+}
+
+/* Work that did not happen is in no number of what is made of the traces. */
+static int note_failed_launches(const struct rp_inputs *in, const struct rp_profile *profile,
+                                struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+
+    if (!profile || !profile->launches.failed)
+        return 0;
+    text = rp_launches_text(&profile->launches);
+    if (!text)
+        return rp_out_of_memory(err);
+    rp_note(&in->notes, "%s", text);
+    return 0;
+}
+
+/* Calls and times are those of one run: its further runs were only there for their counters.
+ * @param run  its traces */
+static int make_ranking(const struct rp_inputs *in, const struct rp_inputs *run,
+                        const struct rp_analysis_request *wish, struct rp_analysis *parts,
+                        struct rp_err *err)
+{
+    struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
+                                   .roofline = in->counters ? &parts->roofline : NULL,
+                                   .arch = wish->roof->arch};
+    int rc;
+
+    if (!wish->ranking)
+        return 0;
+    parts->has_ranking = true;
+    rp_work_at(&in->work, RP_WORK_RANK, 0);
+    rc = rp_make_ranking(run, &from, &parts->ranking, err);
+    return rc < 0 ? rc : note_failed_launches(in, parts->ranking.profile, err);
+}
+
+static int make_all(struct rp_inputs *in, struct rp_store **run, size_t run_count,
+                    const struct rp_analysis_request *wish, struct rp_analysis *ret,
+                    struct rp_err *err)
+{
+    struct rp_inputs of_run;
+    int rc = rp_warn_of_other_runs(in, run, run_count, err);
+
+    ret->has_dag = in->store_count && wish->dag;
+    if (rc == 0 && ret->has_dag)
+        rc = rp_make_dag(in, wish->steps, &ret->dag, err);
+    if (rc == 0)
+        rc = rp_clip_late_ends(in->stores, in->store_count, err);
+    if (rc == 0)
+        rc = rp_inputs_read_counters(in, wish->roofline, err);
+    ret->has_roofline =
+        in->counters && (in->counters->name_count || in->store_count == 0 || wish->roofline);
+    if (rc == 0 && ret->has_roofline)
+        rc = rp_make_roofline(in, wish->roof, &ret->roofline, err);
+    of_run = *in;
+    of_run.stores = run;
+    of_run.store_count = run_count;
+    return rc < 0 ? rc : make_ranking(in, &of_run, wish, ret, err);
+}
+
+int rp_analysis_make(struct rp_inputs *in, const struct rp_analysis_request *wish,
+                     struct rp_analysis *ret, struct rp_err *err)
+{
+    rp_autofree struct rp_store **run = calloc(in->store_count + 1, sizeof *run);
+    size_t count = 0;
+    int rc = run ? rp_inputs_choose_run(in, run, &count, err) : rp_out_of_memory(err);
+
+    return rc < 0 ? rc : make_all(in, run, count, wish, ret, err);
+}
+
+/* Counters of one dispatch, the first that has any; of a CSV trace, those of the file beside it. */
+struct counted {
+    struct rp_counters *csv;
+    const char **names; /* sorted: files of one pass list them in any order */
+    size_t count;
+    bool has_kernels;
+    bool of_counted; /* counted, or a rank of a run in which others were */
+    struct rp_lifetime life;
+};
+
+static void counted_free(struct counted *counted, size_t count)
+{
+    for (size_t i = 0; counted && i < count; i++) {
+        rp_counters_free(counted[i].csv);
+        free(counted[i].names);
+    }
+    free(counted);
+}
+
+/* Passes of rocprofv3 leave a trace of kernels beside what each of them counted. */
+static int counted_beside(const char *prefix, struct counted *ret, struct rp_err *err)
+{
+    rp_autofree char *name = rp_format("%scounter_collection.csv", prefix);
+    rp_autofree char *path = name ? rp_gzip_find(name) : NULL;
+    int rc;
+
+    if (!name)
+        return rp_out_of_memory(err);
+    rc = path ? rp_counters_open(path, &ret->csv, err) : 0;
+    if (rc < 0 || !path)
+        return rc;
+    ret->names = calloc(ret->csv->name_count + 1, sizeof *ret->names);
+    if (!ret->names)
+        return rp_out_of_memory(err);
+    for (; ret->count < ret->csv->name_count; ret->count++)
+        ret->names[ret->count] = ret->csv->names[ret->count];
+    return 0;
+}
+
+static int first_counted(struct rp_store *store, struct counted *ret, struct rp_err *err)
+{
+    const struct rp_row_counter *rows;
+    size_t count, n = 0;
+    int rc = rp_store_counters(store, &rows, &count, err);
+
+    if (rc < 0)
+        return rc;
+    while (n < count && rows[n].guid_index == rows[0].guid_index &&
+           rows[n].event_id == rows[0].event_id)
+        n++;
+    ret->names = calloc(n + 1, sizeof *ret->names);
+    if (!ret->names)
+        return rp_out_of_memory(err);
+    for (; ret->count < n; ret->count++)
+        ret->names[ret->count] = rows[ret->count].name;
+    return 0;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static bool same_counters(const struct counted *a, const struct counted *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->names[i], b->names[i]) != 0)
+            return false;
+    return true;
+}
+
+static int one_is_enough(void *ctx, const void *row, struct rp_err *err)
+{
+    (void)row;
+    *(bool *)ctx = true;
+    return rp_fail(err, RP_BAD_INPUT, "one is enough");
+}
+
+static int find_kernels(struct rp_store *store, bool *ret, struct rp_err *err)
+{
+    int rc = rp_store_each_launch(store, one_is_enough, ret, err);
+
+    if (*ret)
+        *err = (struct rp_err)RP_ERR_INIT;
+    return *ret ? 0 : rc;
+}
+
+static int look_at(const struct rp_inputs *in, struct counted *counted, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < in->store_count && rc == 0; i++) {
+        const char *prefix = in->csv_prefixes ? in->csv_prefixes[i] : NULL;
+        struct counted *c = &counted[i];
+
+        rc = prefix ? counted_beside(prefix, c, err) : first_counted(in->stores[i], c, err);
+        if (rc == 0 && c->count)
+            qsort(c->names, c->count, sizeof *c->names, by_text);
+        if (rc == 0)
+            rc = find_kernels(in->stores[i], &c->has_kernels, err);
+        if (rc == 0)
+            rc = rp_lifetime_of(in->stores[i], &c->life, err);
+    }
+    return rc;
+}
+
+static bool in_one_folder(const char *a, const char *b)
+{
+    const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
+    const size_t a_length = a_slash ? (size_t)(a_slash - a) : 0;
+    const size_t b_length = b_slash ? (size_t)(b_slash - b) : 0;
+
+    return a_length == b_length && !a_slash == !b_slash && strncmp(a, b, a_length) == 0;
+}
+
+static bool times_compare(const struct rp_lifetime *a, const struct rp_lifetime *b)
+{
+    return a->end_ns && b->end_ns && rp_lifetimes_on_one_machine(a, b);
+}
+
+/* A process without kernels has no counters that would say to which run it belongs: it ran while
+ * the others did, or lies beside one of them where its times are not known. */
+static bool ran_beside(const struct counted *counted, size_t count, size_t idle, const bool *of_run)
+{
+    const struct rp_lifetime *life = &counted[idle].life;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_lifetime *other = &counted[i].life;
+
+        if (of_run[i] && counted[i].has_kernels &&
+            (times_compare(life, other) ? !rp_lifetimes_disjoint(life, other)
+                                        : in_one_folder(life->path, other->path)))
+            return true;
+    }
+    return false;
+}
+
+/* N of "counters/pass-N_results.db" in a result folder: profile ran the program once more for it.
+ */
+static unsigned long pass_of_profile(const char *path)
+{
+    static const char begin[] = "counters/pass-";
+    const char *at = path, *found = NULL;
+
+    while ((at = strstr(at, begin))) {
+        if (at == path || at[-1] == '/')
+            found = at;
+        at += sizeof begin - 1;
+    }
+    return found && !strchr(found + sizeof begin - 1, '/')
+               ? strtoul(found + sizeof begin - 1, NULL, 10)
+               : 0;
+}
+
+/* Modelled times begin anew in each run: they say nothing of the runs that profile made. */
+static bool at_one_time(const struct rp_lifetime *a, const struct rp_lifetime *b)
+{
+    return times_compare(a, b) && !rp_lifetimes_disjoint(a, b) &&
+           !rp_counters_of_two_passes(a->path, b->path) &&
+           pass_of_profile(a->path) == pass_of_profile(b->path);
+}
+
+/* A rank may have nothing that was counted, as filters of kernels say. It is of the run of those
+ * that it ran at one time with: passes, and runs without counters, come one after the other. */
+static int add_uncounted(const struct counted *counted, size_t count, bool *of_run,
+                         struct rp_err *err)
+{
+    rp_autofree size_t *found = calloc(count + 1, sizeof *found);
+    size_t found_count = 0;
+
+    if (!found)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (of_run[i])
+            found[found_count++] = i;
+    for (size_t at = 0; at < found_count; at++)
+        for (size_t i = 0; i < count; i++)
+            if (!of_run[i] && counted[i].has_kernels && counted[i].count == 0 &&
+                at_one_time(&counted[i].life, &counted[found[at]].life)) {
+                of_run[i] = true;
+                found[found_count++] = i;
+            }
+    return 0;
+}
+
+static int find_counted(struct counted *counted, size_t count, struct rp_err *err)
+{
+    rp_autofree bool *found = calloc(count + 1, sizeof *found);
+    int rc;
+
+    if (!found)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < count; i++)
+        found[i] = counted[i].has_kernels && counted[i].count;
+    rc = add_uncounted(counted, count, found, err);
+    for (size_t i = 0; i < count; i++)
+        counted[i].of_counted = found[i];
+    return rc;
+}
+
+/* The first that has kernels, of a run without counters if there is one; of a run with counters
+ * one that has some, as by them the others are found. */
+static size_t first_of_run(const struct counted *counted, size_t count)
+{
+    size_t first = count, plain = count;
+
+    for (size_t i = count; i-- > 0;) {
+        if (!counted[i].has_kernels)
+            continue;
+        if (!counted[i].of_counted)
+            plain = i;
+        if (counted[i].count)
+            first = i;
+    }
+    return plain < count ? plain : first;
+}
+
+static bool is_any_counted(const struct counted *counted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (counted[i].count)
+            return true;
+    return false;
+}
+
+static int choose(const struct rp_inputs *in, struct counted *counted, bool *of_run,
+                  struct rp_err *err)
+{
+    const size_t count = in->store_count;
+    int rc = count > 1 ? look_at(in, counted, err) : 0;
+    const bool has_passes = is_any_counted(counted, count);
+    size_t first;
+
+    if (rc == 0)
+        rc = find_counted(counted, count, err);
+    first = first_of_run(counted, count);
+    for (size_t i = 0; i < count; i++)
+        of_run[i] =
+            first == count || ((counted[i].has_kernels || !has_passes) &&
+                               counted[i].of_counted == counted[first].of_counted &&
+                               same_counters(&counted[i], &counted[first]) &&
+                               !rp_counters_of_two_passes(rp_store_path(in->stores[i]),
+                                                          rp_store_path(in->stores[first])));
+    if (rc < 0 || first == count || !has_passes)
+        return rc;
+    if (counted[first].of_counted)
+        rc = add_uncounted(counted, count, of_run, err);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (!counted[i].has_kernels)
+            of_run[i] = ran_beside(counted, count, i, of_run);
+    return rc;
+}
+
+int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
+                         struct rp_err *err)
+{
+    struct counted *counted = calloc(in->store_count + 1, sizeof *counted);
+    rp_autofree bool *of_run = calloc(in->store_count + 1, sizeof *of_run);
+    int rc = counted && of_run ? choose(in, counted, of_run, err) : rp_out_of_memory(err);
+
+    *ret_count = 0;
+    for (size_t i = 0; i < in->store_count && rc == 0; i++)
+        if (of_run[i])
+            ret[(*ret_count)++] = in->stores[i];
+    counted_free(counted, in->store_count);
+    return rc;
+}
+
+int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret,
+                struct rp_err *err)
+{
+    rp_autofree struct rp_store **run = malloc((in->store_count + 1) * sizeof *run);
+    size_t count = 0;
+    int rc = run ? rp_inputs_choose_run(in, run, &count, err)
+                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0)
+        rc = rp_dag_analyze(run, count, full, &in->work, ret, err);
+    if (rc == 0 && count < in->store_count)
+        rp_note(&in->notes,
+                "%zu of %zu traces are of further runs for counters: only their counters are used",
+                in->store_count - count, in->store_count);
+    return rc;
+}
+
+int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
+                     struct rp_roofline *ret, struct rp_err *err)
+{
+    struct rp_roofline_options completed = *options;
+    int rc;
+
+    completed.origin = rp_origin_of(in->stores, in->store_count);
+    rc = rp_roofline_compute(in->counters, &completed, ret, err);
+    for (size_t i = 0; rc == 0 && i < ret->device_count; i++)
+        if (ret->devices[i].overruled[0])
+            rp_note(&in->notes,
+                    "--arch %s is used for GPU %lld although the files say %s: leave it out"
+                    " unless they are wrong",
+                    options->arch, (long long)ret->devices[i].id, ret->devices[i].overruled);
+    return rc;
+}
+
+void rp_ranking_free(struct rp_ranking *ranking)
+{
+    rp_bottlenecks_free(&ranking->found);
+    rp_profile_free(ranking->profile);
+}
+
+int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *from,
+                    struct rp_ranking *ret, struct rp_err *err)
+{
+    struct rp_bottleneck_inputs inputs = {.dag = from->dag,
+                                          .roofline = from->roofline,
+                                          .counters = in->counters,
+                                          .stats = in->stats,
+                                          .traces = &in->waves,
+                                          .arch = from->arch,
+                                          .origin = rp_origin_of(in->stores, in->store_count)};
+    const double no_runtime_ms = 0; /* stability is not asked for */
+    int rc = 0;
+
+    if (in->store_count)
+        rc = rp_profile_compute(in->stores, in->store_count, &no_runtime_ms, 1, &ret->profile, err);
+    inputs.profile = ret->profile;
+    return rc < 0 ? rc : rp_bottlenecks_find(&inputs, &ret->found, err);
+}

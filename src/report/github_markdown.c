@@ -1,0 +1,422 @@
+/* For GitHub: annotations of a workflow, and a table for a pull request. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/dag.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "report/compare_report.h"
+#include "report/report.h"
+#include "report/report_forms.h"
+#include "report/report_text.h"
+
+/* Text within Markdown, as GitHub reads it. */
+
+/** What a comment may have is 65,535 bytes; whoever writes one stops here, with room for an end. */
+enum { RP_MARKDOWN_MOST_BYTES = 60000, RP_MARKDOWN_NAME_CELLS = 120 };
+
+/** Appends words of ours, of which nothing is Markdown or HTML, cut to RP_MARKDOWN_NAME_CELLS.
+ * GitHub reads
+ * "@name", "#1" and "www." in them nevertheless: what is from a trace goes into a code span. */
+static void rp_markdown_plain(struct rp_buf *buf, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_text_printable(&clean, text, RP_MARKDOWN_NAME_CELLS);
+    for (const char *p = rp_buf_text(&clean); *p; p++)
+        if (strchr("&<>|`*_[]\\@#~!$:", *p))
+            rp_buf_printf(buf, "&#%u;", (unsigned)(unsigned char)*p);
+        else
+            rp_buf_add(buf, p, 1);
+    buf->failed |= clean.failed;
+}
+
+/* Of backquotes, the most in a row. */
+static size_t longest_run(const char *text)
+{
+    size_t most = 0;
+
+    for (size_t run; *text; text += run ? run : 1) {
+        run = strspn(text, "`");
+        most = run > most ? run : most;
+    }
+    return most;
+}
+
+/* What is read as code is that between the first run of so many backquotes and the next; of a space
+ * on both sides each is taken away. */
+static void put_code(struct rp_buf *buf, const char *text, bool in_table)
+{
+    rp_autobuf clean = {0};
+    size_t fence, length;
+    bool padded;
+
+    rp_text_printable(&clean, text, RP_MARKDOWN_NAME_CELLS);
+    text = rp_buf_text(&clean);
+    length = strlen(text);
+    fence = longest_run(text) + 1;
+    padded = length && (text[0] == '`' || text[length - 1] == '`' ||
+                        (text[0] == ' ' && text[length - 1] == ' '));
+    for (size_t i = 0; length && i < fence; i++)
+        rp_buf_puts(buf, "`");
+    rp_buf_puts(buf, padded ? " " : "");
+    for (const char *p = text; *p; p++)
+        rp_buf_printf(buf, in_table && *p == '|' ? "\\%c" : "%c", *p);
+    rp_buf_puts(buf, padded ? " " : "");
+    for (size_t i = 0; length && i < fence; i++)
+        rp_buf_puts(buf, "`");
+    buf->failed |= clean.failed;
+}
+
+/** Appends a code span, in which nothing is acted on, with any text, cut to RP_MARKDOWN_NAME_CELLS;
+ * nothing for an empty one. */
+static void rp_markdown_code(struct rp_buf *buf, const char *text)
+{
+    put_code(buf, text, false);
+}
+
+/** The same in a cell of a table, where also within code a '|' would end the cell. */
+static void rp_markdown_cell(struct rp_buf *buf, const char *text)
+{
+    put_code(buf, text, true);
+}
+
+/* --- annotations --------------------------------------------------------------------------- */
+
+/* As workflow commands want it; a property ends with a comma or two colons, too. */
+static void escape(struct rp_buf *buf, const char *text, bool property)
+{
+    rp_autobuf clean = {0};
+
+    rp_escape(&clean, text);
+    for (const char *p = rp_buf_text(&clean); *p; p++)
+        if (*p == '%' || (property && (*p == ':' || *p == ',')))
+            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*p);
+        else
+            rp_buf_add(buf, p, 1);
+    buf->failed |= clean.failed;
+}
+
+static void annotate(struct rp_buf *buf, const char *kind, const char *title, const char *text)
+{
+    rp_buf_printf(buf, "::%s title=", kind);
+    escape(buf, title, true);
+    rp_buf_puts(buf, "::");
+    escape(buf, text, false);
+    rp_buf_puts(buf, "\n");
+}
+
+static void annotate_gate(struct rp_buf *buf, const struct rp_versus_condition *gate,
+                          const struct rp_versus_outcome *gated, const char *path)
+{
+    rp_autobuf title = {0}, text = {0};
+
+    rp_buf_printf(&title, "rocm-perf compare: %s %s", gate->text,
+                  rp_versus_passed_name(gated->passed));
+    rp_buf_printf(&text, "%s: ", path);
+    rp_versus_outcome_text(&text, gated);
+    annotate(buf, "error", rp_buf_text(&title), rp_buf_text(&text));
+    buf->failed |= title.failed || text.failed;
+}
+
+/* Said beside the gates: what they do not ask for may matter, too. */
+static void annotate_time(struct rp_buf *buf, const struct rp_versus_found *c,
+                          const struct rp_versus_time *t, const char *name)
+{
+    rp_autobuf text = {0};
+
+    if (t->verdict != RP_COMPARE_SLOWER && t->verdict != RP_COMPARE_FASTER)
+        return;
+    rp_buf_printf(&text, "%s%s takes ", c->after->software ? "modelled time: " : "", name);
+    rp_versus_ratio_text(&text, t);
+    rp_buf_printf(&text, " times as long in %s", c->after->path);
+    annotate(buf, t->verdict == RP_COMPARE_SLOWER ? "warning" : "notice",
+             t->verdict == RP_COMPARE_SLOWER ? "rocm-perf compare: slower"
+                                             : "rocm-perf compare: faster",
+             rp_buf_text(&text));
+    buf->failed |= text.failed;
+}
+
+int rp_report_compare_github(const struct rp_compare_report *r, struct rp_buf *buf,
+                             struct rp_err *err)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct rp_versus_found *c = &r->list[i];
+
+        for (size_t g = 0; g < r->gate_count; g++)
+            if (r->gated[i * r->gate_count + g].passed != RP_COMPARE_PASSED)
+                annotate_gate(buf, &r->gates[g], &r->gated[i * r->gate_count + g], c->after->path);
+        annotate_time(buf, c, &c->whole, "all of it");
+        for (size_t k = 0; k < c->kernel_count; k++)
+            if (c->kernels[k].before && c->kernels[k].after)
+                annotate_time(buf, c, &c->kernels[k].time, c->kernels[k].before->name);
+    }
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
+
+/* --- pull requests ------------------------------------------------------------------------- */
+
+enum { MOST_ROWS = 50 };
+
+/* One unit for both: rows differ by more than their ratios. */
+static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    if (isnan(t->before_ms) || isnan(t->after_ms)) {
+        rp_buf_puts(buf, " | | | ");
+        return;
+    }
+    rp_unit_span_add_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
+    rp_buf_printf(buf, " | %s %s | %s %s | ", rp_unit_number(unit, t->before_ms * 1e6).text,
+                  unit.name, rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
+}
+
+/* @p name: NULL for the whole. */
+static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
+                    const char *changes)
+{
+    rp_buf_printf(buf, "| %s | ", rp_versus_verdict_name(t->verdict));
+    rp_versus_ratio_text(buf, t);
+    put_times(buf, t);
+    if (name)
+        rp_markdown_cell(buf, name);
+    else
+        rp_buf_puts(buf, "all");
+    rp_buf_puts(buf, " | ");
+    rp_markdown_cell(buf, changes);
+    rp_buf_puts(buf, " |\n");
+}
+
+static void put_kernel(struct rp_buf *buf, const struct rp_versus_pair *k)
+{
+    rp_autobuf changes = {0};
+
+    if (k->before && k->after) {
+        rp_versus_changes_text(&changes, k);
+        put_row(buf, &k->time, k->before->name, rp_buf_text(&changes));
+        buf->failed |= changes.failed;
+        return;
+    }
+    rp_buf_puts(buf, "| only ");
+    rp_buf_puts(buf, k->before ? "before | | | | " : "after | | | | ");
+    rp_markdown_cell(buf, k->before ? k->before->name : k->after->name);
+    rp_buf_puts(buf, " | |\n");
+}
+
+static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, size_t at)
+{
+    const struct rp_versus_found *c = &r->list[at];
+    size_t hidden = 0;
+
+    rp_buf_puts(buf, at ? "\n### " : "### ");
+    rp_markdown_code(buf, c->before->path);
+    rp_buf_puts(buf, " → ");
+    rp_markdown_code(buf, c->after->path);
+    if (c->after->software)
+        rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
+    rp_buf_puts(buf, "\n\n| verdict | time after / before | before | after | kernel | changes "
+                     "|\n|---|---|---|---|---|---|\n");
+    put_row(buf, &c->whole, NULL, "");
+    for (size_t i = 0; i < c->kernel_count; i++)
+        if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&
+            rp_versus_is_shown(&c->kernels[i], i, MOST_ROWS))
+            put_kernel(buf, &c->kernels[i]);
+        else
+            hidden++;
+    if (hidden)
+        rp_buf_printf(buf, "\n%zu more kernels are in the JSON.\n", hidden);
+}
+
+static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, size_t at)
+{
+    rp_buf_puts(buf, r->gate_count ? "\n" : "");
+    for (size_t i = 0; i < r->gate_count && buf->len < RP_MARKDOWN_MOST_BYTES; i++) {
+        const struct rp_versus_outcome *gated = &r->gated[at * r->gate_count + i];
+        struct rp_versus_outcome numbers = *gated; /* what else there is may be of the results */
+        rp_autobuf text = {0};
+
+        numbers.reason[0] = '\0';
+        numbers.kernel = NULL;
+        rp_versus_outcome_text(&text, &numbers);
+        rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_name(gated->passed));
+        rp_markdown_code(buf, r->gates[i].text);
+        rp_buf_puts(buf, ": ");
+        rp_markdown_plain(buf, rp_buf_text(&text));
+        rp_buf_puts(buf, gated->reason[0] ? "; " : "");
+        rp_markdown_code(buf, gated->reason);
+        rp_buf_puts(buf, gated->kernel ? "; in " : "");
+        rp_markdown_code(buf, gated->kernel ? gated->kernel : "");
+        rp_buf_puts(buf, "\n");
+        buf->failed |= text.failed;
+    }
+}
+
+int rp_report_compare_markdown(const struct rp_compare_report *r, struct rp_buf *buf,
+                               struct rp_err *err)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        put_table(buf, r, i);
+        put_gates(buf, r, i);
+    }
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}
+
+/* Tables for a pull request. */
+
+enum { MARKDOWN_MOST_ROWS = 50, MOST_DOUBTS = 5 };
+
+static const char *number(struct rp_number_text *room, struct rp_quantity q, double scale,
+                          unsigned decimals)
+{
+    if (!q.known)
+        return "";
+    *room = rp_number_fixed(q.value * scale, decimals);
+    return room->text;
+}
+
+static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
+{
+    double whole = dag->makespan_ns ? (double)dag->makespan_ns : 1;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
+        rp_unit_span_add(&span, (double)dag->path_ns[i]);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
+    rp_buf_printf(buf, "End-to-end time: %s\n",
+                  rp_unit_one(RP_UNIT_TIME, (double)dag->makespan_ns, true).text);
+    if (dag->incomplete)
+        rp_buf_puts(buf, "\n**The trace is incomplete: what came last may be missing.**\n");
+    if (dag->disturbed)
+        rp_buf_puts(buf, "\n**The run was disturbed: counters or instructions were traced.**\n");
+    rp_buf_printf(buf, "\n| critical path | %s | %% |\n|---|---:|---:|\n", unit.name);
+    for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
+        if (dag->path_ns[i])
+            rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_name((enum rp_dag_part)i),
+                          rp_unit_number(unit, (double)dag->path_ns[i]).text,
+                          rp_number_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
+}
+
+/* @param unit  of the column of times */
+static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k,
+                                struct rp_unit unit)
+{
+    struct rp_number_text rooms[4];
+
+    rp_buf_puts(buf, "| ");
+    rp_markdown_cell(buf, k->name);
+    rp_buf_puts(buf, " | ");
+    if (k->calls)
+        rp_buf_printf(buf, "%" PRIu64, k->calls);
+    rp_buf_printf(buf, " | %s | %s | ",
+                  k->time_ns.known ? rp_unit_number(unit, k->time_ns.value).text : "",
+                  number(&rooms[0], k->weight, 100, 1));
+    rp_markdown_plain(buf, rp_bottleneck_name(k->label));
+    rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[1], k->headroom, 100, 1),
+                  number(&rooms[2], k->end_to_end_bound, 1, 3),
+                  number(&rooms[3], k->free_bound, 1, 3));
+}
+
+static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < b->kernel_count && i < MARKDOWN_MOST_ROWS; i++)
+        if (b->kernels[i].time_ns.known)
+            rp_unit_span_add(&span, b->kernels[i].time_ns.value);
+    unit = rp_unit_of(RP_UNIT_TIME, span, true);
+    rp_buf_printf(buf,
+                  "\n| kernel | calls | %s | %% of %s | bottleneck | %% to gain | speed-up "
+                  "| if free |\n|---|---:|---:|---:|---|---:|---:|---:|\n",
+                  unit.name, b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
+    while (shown < b->kernel_count && shown < MARKDOWN_MOST_ROWS &&
+           buf->len < RP_MARKDOWN_MOST_BYTES)
+        markdown_put_kernel(buf, &b->kernels[shown++], unit);
+    if (shown < b->kernel_count)
+        rp_buf_printf(buf, "\n%zu more kernels are in the other forms of this report.\n",
+                      b->kernel_count - shown);
+}
+
+/* Work that did not happen took no time. */
+static void put_launches(struct rp_buf *buf, const struct rp_report_parts *parts)
+{
+    const struct rp_launches *launches = rp_form_launches(parts);
+
+    if (!launches || !launches->failed)
+        return;
+    rp_buf_printf(buf,
+                  "**%" PRIu64 " of %" PRIu64
+                  " launch%s started no kernel, so that this work is in no time here:**\n\n",
+                  launches->failed, launches->calls, launches->calls == 1 ? "" : "es");
+    for (size_t i = 0; i < launches->count && i < MOST_DOUBTS; i++) {
+        rp_autobuf text = {0};
+
+        rp_failed_launch_put(&text, &launches->list[i]);
+        rp_buf_puts(buf, "* ");
+        rp_markdown_code(buf, rp_buf_text(&text));
+        rp_buf_puts(buf, "\n");
+        buf->failed |= text.failed;
+    }
+    if (launches->count > MOST_DOUBTS)
+        rp_buf_printf(buf, "* and %zu more\n", launches->count - MOST_DOUBTS);
+    rp_buf_puts(buf, "\n");
+}
+
+/* Rates that no GPU of the kind has say that something else is wrong, too. */
+static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *parts,
+                           const struct rp_form_known *known)
+{
+    const struct rp_bottlenecks *b = parts->bottlenecks;
+    size_t count = 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        rp_autobuf levels = {0};
+
+        if (!rp_form_put_impossible(&levels, known, b->kernels[i].name, ", ") ||
+            count++ >= MOST_DOUBTS)
+            continue;
+        if (count == 1)
+            rp_buf_puts(buf, "\n**No GPU of this kind has these rates: counters, times or the GPU "
+                             "are not those of one run.**\n\n");
+        rp_buf_puts(buf, "* ");
+        rp_markdown_code(buf, b->kernels[i].name);
+        rp_buf_printf(buf, ": %s\n", rp_buf_text(&levels));
+        buf->failed |= levels.failed;
+    }
+    if (count > MOST_DOUBTS)
+        rp_buf_printf(buf, "* and %zu more\n", count - MOST_DOUBTS);
+}
+
+int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, struct rp_err *err)
+{
+    rp_cleanup(rp_form_known_free) struct rp_form_known known = {0};
+
+    if (rp_form_known_make(parts, &known, err) < 0)
+        return -RP_ENVIRONMENT;
+    rp_buf_puts(buf, "### ");
+    rp_markdown_code(buf, parts->title);
+    rp_buf_puts(buf, "\n\n");
+    if (rp_form_is_software(parts)) {
+        rp_buf_puts(buf, "**");
+        rp_form_put_mark(buf, parts);
+        rp_buf_puts(buf, "**\n\n");
+    }
+    put_launches(buf, parts);
+    if (parts->dag)
+        put_path(buf, parts->dag);
+    if (parts->bottlenecks->kernel_count)
+        put_kernels(buf, parts->bottlenecks);
+    put_impossible(buf, parts, &known);
+    return buf->failed ? rp_out_of_memory(err) : 0;
+}

@@ -1,0 +1,663 @@
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "report/report.h"
+#include "report/report_text.h"
+
+/* Keys are in alphabetical order in every object. What is not known is null. */
+
+static void key_text(struct rp_buf *buf, const char *name, const char *text)
+{
+    rp_buf_printf(buf, ", \"%s\": ", name);
+    rp_text_json(buf, text);
+}
+
+static void key_number(struct rp_buf *buf, const char *name, double value)
+{
+    rp_buf_printf(buf, ", \"%s\": ", name);
+    rp_text_json_number(buf, rp_text_round6(value));
+}
+
+/* "KEY=VALUE" lines as an object. */
+static void put_config(struct rp_buf *buf, const char *lines)
+{
+    const char *comma = "";
+
+    rp_buf_puts(buf, "{");
+    while (*lines) {
+        const size_t length = strcspn(lines, "\n"), key = strcspn(lines, "=\n");
+        rp_autobuf part = {0};
+
+        rp_buf_puts(buf, comma);
+        rp_buf_add(&part, lines, key);
+        rp_text_json(buf, rp_buf_text(&part));
+        rp_buf_puts(buf, ": ");
+        rp_buf_free(&part);
+        part = (struct rp_buf){0};
+        if (key < length)
+            rp_buf_add(&part, lines + key + 1, length - key - 1);
+        rp_text_json(buf, rp_buf_text(&part));
+        buf->failed |= part.failed;
+        comma = ", ";
+        lines += length + (lines[length] == '\n');
+    }
+    rp_buf_puts(buf, "}");
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+static void put_runs(struct rp_buf *buf, const struct rp_history_times *times)
+{
+    rp_buf_puts(buf, "[");
+    for (size_t i = 0; i < times->run_count; i++) {
+        rp_buf_puts(buf, i ? ", " : "");
+        rp_text_json_number(buf, times->runs_ms[i]);
+    }
+    rp_buf_puts(buf, "]");
+}
+
+static void put_times(struct rp_buf *buf, const struct rp_history_times *times)
+{
+    rp_buf_puts(buf, "{\"kernel\": ");
+    rp_text_json(buf, times->kernel);
+    rp_buf_puts(buf, ", \"launches\": ");
+    if (times->launches)
+        rp_buf_printf(buf, "%" PRIu64, times->launches);
+    else
+        rp_buf_puts(buf, "null");
+    rp_buf_puts(buf, ", \"runs_ms\": ");
+    put_runs(buf, times);
+    rp_buf_printf(buf, ", \"runtime_internal\": %s}", times->runtime_internal ? "true" : "false");
+}
+
+static void put_result(struct rp_buf *buf, const struct rp_history_result *r, bool times,
+                       const char *before)
+{
+    const size_t shown = times ? r->times_count : r->times_count > 0;
+
+    rp_buf_puts(buf, "{\"added\": ");
+    rp_text_json(buf, r->added);
+    key_text(buf, "commit", r->commit);
+    rp_buf_printf(buf, ", \"complete\": %s, \"config\": ", r->complete ? "true" : "false");
+    put_config(buf, r->config);
+    key_text(buf, "device", r->device);
+    key_text(buf, "hash", r->hash);
+    rp_buf_printf(buf, ", \"id\": %" PRId64, r->id);
+    key_text(buf, "program", r->program);
+    key_text(buf, "rocm_version", r->rocm_version);
+    rp_buf_printf(buf, ", \"software\": %s, \"times\": [", r->software ? "true" : "false");
+    for (size_t i = 0; i < shown; i++) {
+        rp_buf_printf(buf, "%s%s", i ? "," : "", before);
+        put_times(buf, &r->times[i]);
+    }
+    rp_buf_puts(buf, "]");
+    key_text(buf, "tracer", r->tracer);
+    rp_buf_printf(buf, ", \"wall\": %s}", r->wall ? "true" : "false");
+}
+
+static int end(const struct rp_buf *buf, struct rp_err *err)
+{
+    return buf->failed ? rp_out_of_memory(err) : 0;
+}
+
+int rp_report_history_json(const struct rp_history_result *const *results, size_t count, bool times,
+                           struct rp_buf *buf, struct rp_err *err)
+{
+    rp_buf_puts(buf, "{\n  \"results\": [");
+    for (size_t i = 0; i < count; i++) {
+        rp_buf_puts(buf, i ? ",\n    " : "\n    ");
+        put_result(buf, results[i], times, "\n      ");
+    }
+    rp_buf_puts(buf, "],\n  \"schema_version\": \"1.0\"\n}\n");
+    return end(buf, err);
+}
+
+int rp_report_history_lines(const struct rp_history_result *const *results, size_t count,
+                            struct rp_buf *buf, struct rp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        put_result(buf, results[i], true, "");
+        rp_buf_puts(buf, "\n");
+    }
+    return end(buf, err);
+}
+
+/* --- CSV (RFC 4180) ------------------------------------------------------------------------ */
+
+static void put_cell(struct rp_buf *buf, const char *text)
+{
+    rp_csv_cell(buf, text ? text : "");
+    rp_buf_puts(buf, ",");
+}
+
+/* One line: what comes between two keys is a semicolon there. */
+static void put_config_cell(struct rp_buf *buf, const char *lines)
+{
+    rp_autobuf text = {0};
+
+    for (; *lines; lines++)
+        rp_buf_add(&text, *lines == '\n' ? ";" : lines, 1);
+    put_cell(buf, rp_buf_text(&text));
+    buf->failed |= text.failed;
+}
+
+static void put_csv(struct rp_buf *buf, const struct rp_history_result *r,
+                    const struct rp_history_times *times)
+{
+    for (size_t i = 0; i < times->run_count; i++) {
+        rp_buf_printf(buf, "%" PRId64 ",", r->id);
+        put_cell(buf, r->added);
+        put_cell(buf, r->commit);
+        put_config_cell(buf, r->config);
+        put_cell(buf, r->program);
+        put_cell(buf, r->device);
+        rp_buf_printf(buf, "%d,", r->complete);
+        put_cell(buf, times->kernel);
+        rp_buf_printf(buf, "%d,", times->runtime_internal);
+        if (times->launches)
+            rp_buf_printf(buf, "%" PRIu64, times->launches);
+        rp_buf_printf(buf, ",%zu,", i + 1);
+        rp_text_json_number(buf, times->runs_ms[i]);
+        rp_buf_puts(buf, "\n");
+    }
+}
+
+int rp_report_history_csv(const struct rp_history_result *const *results, size_t count,
+                          struct rp_buf *buf, struct rp_err *err)
+{
+    rp_buf_puts(buf, "result,added,commit,config,program,device,complete,kernel,runtime_internal,"
+                     "launches,run,ms\n");
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < results[i]->times_count; j++)
+            put_csv(buf, results[i], &results[i]->times[j]);
+    return end(buf, err);
+}
+
+/* --- series -------------------------------------------------------------------------------- */
+
+static void put_change(struct rp_buf *buf, const struct rp_series *s, const struct rp_change *c)
+{
+    rp_buf_printf(buf, "{\"found_in\": %" PRId64, s->points[c->found].result->id);
+    key_number(buf, "ratio", c->ratio);
+    rp_buf_printf(buf, ", \"since\": %" PRId64 "}", s->points[c->at].result->id);
+}
+
+/* Of times that tell nothing: six digits have no more, and JSON no infinity. */
+static const double least_ratio = 1e-5;
+
+static void put_newest(struct rp_buf *buf, const struct rp_change_newest *is)
+{
+    rp_buf_puts(buf, ", \"newest_odd\": ");
+    if (is->odd) {
+        rp_buf_printf(buf, "{\"id\": %" PRId64, is->odd->result->id);
+        key_number(buf, "ratio", is->odd_ratio);
+        rp_buf_puts(buf, "}");
+    } else {
+        rp_buf_puts(buf, "null");
+    }
+    rp_buf_puts(buf, ", \"newest_range\": ");
+    if (is->low >= least_ratio && is->high <= 1 / least_ratio) {
+        rp_buf_puts(buf, "[");
+        rp_text_json_number(buf, rp_text_round6(is->low));
+        rp_buf_puts(buf, ", ");
+        rp_text_json_number(buf, rp_text_round6(is->high));
+        rp_buf_puts(buf, "]");
+    } else {
+        rp_buf_puts(buf, "null");
+    }
+}
+
+static void put_series(struct rp_buf *buf, const struct rp_series *s)
+{
+    rp_buf_puts(buf, "{\"changes\": [");
+    for (size_t i = 0; i < s->change_count; i++) {
+        rp_buf_puts(buf, i ? ", " : "");
+        put_change(buf, s, &s->changes[i]);
+    }
+    rp_buf_puts(buf, "], \"config\": ");
+    put_config(buf, s->config);
+    key_text(buf, "device", s->device);
+    rp_buf_printf(buf, ", \"exact\": %s, \"inexact\": %zu", s->exact ? "true" : "false",
+                  s->inexact);
+    key_text(buf, "kernel", s->kernel);
+    rp_buf_printf(buf, ", \"missing\": %zu", s->missing);
+    put_newest(buf, &s->newest_is);
+    rp_buf_puts(buf, ", \"points\": [");
+    for (size_t i = 0; i < s->point_count; i++) {
+        rp_buf_printf(buf, "%s[%" PRId64 ", ", i ? ", " : "", s->points[i].result->id);
+        rp_text_json_number(buf, rp_text_round6(s->points[i].ms));
+        rp_buf_puts(buf, "]");
+    }
+    rp_buf_puts(buf, "]");
+    key_text(buf, "program", s->program);
+    rp_buf_printf(buf, ", \"runtime_internal\": %s, \"software\": %s",
+                  s->runtime_internal ? "true" : "false", s->software ? "true" : "false");
+    key_text(buf, "state", rp_series_state_name(s->state));
+    rp_buf_printf(buf, ", \"taken_back\": %s", s->taken_back ? "true" : "false");
+    rp_buf_puts(buf, "}");
+}
+
+int rp_report_changes_json(const struct rp_series_list *list, const struct rp_change_rule *rule,
+                           struct rp_buf *buf, struct rp_err *err)
+{
+    rp_buf_printf(buf, "{\n  \"rule\": {\"alpha\": %g, \"least_after\": %d, \"least_before\": %d",
+                  rule->alpha, RP_CHANGE_LEAST_AFTER, RP_CHANGE_LEAST_BEFORE);
+    key_number(buf, "margin", rule->margin);
+    key_number(buf, "margin_modelled", rule->exact);
+    rp_buf_printf(buf, ", \"recent\": %zu},\n  \"schema_version\": \"1.0\",\n  \"series\": [",
+                  rule->recent);
+    for (size_t i = 0; i < list->count; i++) {
+        rp_buf_puts(buf, i ? ",\n    " : "\n    ");
+        put_series(buf, &list->list[i]);
+    }
+    rp_buf_puts(buf, "]\n}\n");
+    return end(buf, err);
+}
+
+enum { LEAST_WIDTH = 60, USUAL_WIDTH = 80, COMMIT = 8 };
+
+static struct rp_page page_of(struct rp_buf *buf, struct rp_term_style style)
+{
+    const unsigned width = style.width ? style.width : USUAL_WIDTH;
+
+    return (struct rp_page){.out = buf,
+                            .colour = style.colour,
+                            .utf8 = style.utf8,
+                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+}
+
+/* As many digits as git shows, and whether there were changes that no commit has. */
+static void put_commit(struct rp_buf *to, const char *commit)
+{
+    const size_t length = commit ? strlen(commit) : 0;
+    const bool dirty = length > 6 && strcmp(commit + length - 6, "-dirty") == 0;
+
+    rp_buf_printf(to, "%.*s%s", COMMIT, commit ? commit : "-", dirty && length > COMMIT ? "+" : "");
+}
+
+/* "app  a=1 b=2" */
+static void put_program(struct rp_buf *to, const char *program, const char *lines)
+{
+    rp_buf_printf(to, "%s%s", program[0] ? program : "-", lines[0] ? "  " : "");
+    for (; *lines; lines++)
+        rp_buf_add(to, *lines == '\n' ? " " : lines, 1);
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+static double median_ns(const struct rp_history_times *times)
+{
+    return rp_history_median(times) * 1e6;
+}
+
+static struct rp_unit unit_of_kernels(const struct rp_page *page, const struct rp_history_result *r)
+{
+    struct rp_unit_span span = {0};
+
+    for (size_t i = 1; i < r->times_count; i++)
+        rp_unit_span_add(&span, median_ns(&r->times[i]));
+    return rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+}
+
+static void put_kernels(const struct rp_page *page, const struct rp_history_result *r)
+{
+    const struct rp_unit unit = unit_of_kernels(page, r);
+
+    for (size_t i = 1; i < r->times_count; i++)
+        rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6,
+                      r->times[i].kernel ? r->times[i].kernel : "all kernels",
+                      "%12s %s  %zu run%s  ", rp_unit_number(unit, median_ns(&r->times[i])).text,
+                      unit.name, r->times[i].run_count, r->times[i].run_count == 1 ? "" : "s");
+}
+
+/* @param unit  of the times of all results */
+static void history_term_put_result(const struct rp_page *page, const struct rp_history_result *r,
+                                    bool times, struct rp_unit unit)
+{
+    rp_autobuf commit = {0}, name = {0};
+
+    put_commit(&commit, r->commit);
+    put_program(&name, r->program, r->config);
+    rp_page_named(page, times ? RP_INK_BOLD : RP_INK_PLAIN, 0, rp_buf_text(&name),
+                  "%4" PRId64 "  %s  %-9s %10s %s  %s%s  ", r->id, r->added, rp_buf_text(&commit),
+                  r->times_count ? rp_unit_number(unit, median_ns(&r->times[0])).text : "?",
+                  unit.name, r->software ? "software" : "hardware",
+                  r->complete ? "" : " INCOMPLETE");
+    if (times) {
+        rp_page_text(page, r->software ? RP_INK_YELLOW : RP_INK_DIM, 6, r->device);
+        put_kernels(page, r);
+    }
+    page->out->failed |= commit.failed | name.failed;
+}
+
+int rp_report_history_term(const struct rp_history_result *const *results, size_t count, bool times,
+                           struct rp_term_style style, struct rp_buf *buf, struct rp_err *err)
+{
+    const struct rp_page page = page_of(buf, style);
+    struct rp_unit_span span = {0};
+
+    for (size_t i = 0; i < count; i++)
+        if (results[i]->times_count)
+            rp_unit_span_add(&span, median_ns(&results[i]->times[0]));
+    for (size_t i = 0; i < count; i++)
+        history_term_put_result(&page, results[i], times,
+                                rp_unit_of(RP_UNIT_TIME, span, page.utf8));
+    if (!count)
+        rp_page_text(&page, RP_INK_DIM, 0, "no results");
+    return end(buf, err);
+}
+
+/* --- series -------------------------------------------------------------------------------- */
+
+static enum rp_ink ink_of(enum rp_series_state state)
+{
+    static const enum rp_ink inks[] = {[RP_SERIES_STEADY] = RP_INK_PLAIN,
+                                       [RP_SERIES_SLOWER] = RP_INK_RED,
+                                       [RP_SERIES_FASTER] = RP_INK_GREEN,
+                                       [RP_SERIES_UNDECIDED] = RP_INK_YELLOW,
+                                       [RP_SERIES_ENDED] = RP_INK_DIM};
+
+    return inks[state];
+}
+
+static bool is_group(const struct rp_series *a, const struct rp_series *b)
+{
+    return strcmp(a->program, b->program) == 0 && strcmp(a->device, b->device) == 0 &&
+           strcmp(a->config, b->config) == 0;
+}
+
+static void put_group(const struct rp_page *page, const struct rp_series *s)
+{
+    rp_autobuf text = {0};
+
+    put_program(&text, s->program, s->config);
+    rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
+    rp_page_text(page, s->software ? RP_INK_YELLOW : RP_INK_DIM, 2, s->device);
+    page->out->failed |= text.failed;
+}
+
+static void history_term_put_change(const struct rp_page *page, const struct rp_series *s,
+                                    const struct rp_change *c)
+{
+    const struct rp_history_result *r = s->points[c->at].result;
+    rp_autobuf commit = {0};
+
+    put_commit(&commit, r->commit);
+    rp_page_line(page, c->ratio > 1 ? RP_INK_RED : RP_INK_GREEN, 12,
+                 "%s %% since result %" PRId64 ", commit %s, %s",
+                 rp_number_signed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
+                 r->added);
+    page->out->failed |= commit.failed;
+}
+
+static double newest_ns(const struct rp_series *s)
+{
+    return s->points[s->point_count - 1].ms * 1e6;
+}
+
+/* "+1.2", of a ratio */
+static void put_per_cent(struct rp_buf *to, double ratio)
+{
+    rp_buf_puts(to, rp_number_signed(100 * (ratio - 1), 2).text);
+}
+
+/* Why, and what mends it. */
+static void put_undecided(const struct rp_page *page, const struct rp_series *s)
+{
+    const struct rp_change_newest *is = &s->newest_is;
+    rp_autobuf text = {0};
+
+    if (s->taken_back) {
+        rp_buf_puts(&text, "as before the last change: taken back? add results to be sure");
+    } else if (s->missing && s->exact && s->inexact) {
+        rp_buf_puts(&text, "the runs of the newest result differ: profile and add it again");
+    } else if (s->missing) {
+        rp_buf_printf(&text, "%zu more result%s needed%s", s->missing,
+                      s->missing == 1 ? " is" : "s are",
+                      s->change_count ? " since the last change" : "");
+    } else if (is->odd) {
+        rp_buf_printf(&text, "result %" PRId64 " is ", is->odd->result->id);
+        put_per_cent(&text, is->odd_ratio);
+        if (is->odd == &s->points[s->point_count - 1])
+            rp_buf_puts(&text, " % off, one alone: add another of the same commit");
+        else
+            rp_buf_puts(&text, " % off, the next is not: add results, or remove it");
+    } else {
+        rp_buf_puts(&text, "newest ");
+        put_per_cent(&text, is->low);
+        rp_buf_puts(&text, " to ");
+        put_per_cent(&text, is->high);
+        rp_buf_puts(&text, " %: add results, or allow more with --margin");
+    }
+    rp_page_words(page, RP_INK_DIM, 12, 2, "%s", rp_buf_text(&text));
+    page->out->failed |= text.failed;
+}
+
+/* @param unit  of the times of the group */
+static void history_term_put_series(const struct rp_page *page, const struct rp_series *s,
+                                    struct rp_unit unit)
+{
+    rp_page_named(page, ink_of(s->state), 2, s->kernel ? s->kernel : "all kernels",
+                  "%-9s %12s %s %4zu result%s  ", rp_series_state_name(s->state),
+                  rp_unit_number(unit, newest_ns(s)).text, unit.name, s->point_count,
+                  s->point_count == 1 ? " " : "s");
+    for (size_t i = 0; i < s->change_count; i++)
+        history_term_put_change(page, s, &s->changes[i]);
+    if (s->inexact)
+        rp_page_line(page, RP_INK_YELLOW, 12,
+                     "the runs of %zu modelled result%s differ: no change begins with one",
+                     s->inexact, s->inexact == 1 ? "" : "s");
+    if (s->state == RP_SERIES_UNDECIDED)
+        put_undecided(page, s);
+}
+
+/* @param first  of a program on a device */
+static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
+                             size_t first)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    for (size_t i = first; i < list->count; i++)
+        if (is_group(&list->list[first], &list->list[i]))
+            rp_unit_span_add(&span, newest_ns(&list->list[i]));
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+    put_group(page, &list->list[first]);
+    for (size_t i = first; i < list->count; i++)
+        if (is_group(&list->list[first], &list->list[i]))
+            history_term_put_series(page, &list->list[i], unit);
+}
+
+int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err)
+{
+    const struct rp_page page = page_of(buf, style);
+
+    for (size_t i = 0; i < list->count; i++) {
+        bool told = false;
+
+        for (size_t j = 0; j < i && !told; j++)
+            told = is_group(&list->list[i], &list->list[j]);
+        if (!told)
+            put_group_series(&page, list, i);
+    }
+    return end(buf, err);
+}
+
+/* Colours of Okabe and Ito, as the picture of a search has. */
+#define POINT  "#0072b2"
+#define SLOWER "#d55e00"
+#define FASTER "#009e73"
+
+/* One panel for each series, below each other. */
+enum {
+    WIDTH = 900,
+    LEFT = 90,
+    RIGHT = 30,
+    HEAD = 50,
+    PANEL = 190,
+    TOP = 44,
+    BOTTOM = 34,
+    MOST_PANELS = 24,
+    MOST_TITLE = 100, /**< characters */
+    MOST_TICKS = 12,
+};
+
+struct axes {
+    const struct rp_series *series;
+    double low, high;
+    int top, floor;
+};
+
+static double x_of(const struct axes *axes, size_t at)
+{
+    const size_t count = axes->series->point_count;
+
+    if (count < 2)
+        return (LEFT + WIDTH - RIGHT) / 2.0;
+    return LEFT + 10 + (double)at / (double)(count - 1) * (WIDTH - LEFT - RIGHT - 20);
+}
+
+static double y_of(const struct axes *axes, double ms)
+{
+    return axes->top + (axes->high - ms) / (axes->high - axes->low) * (axes->floor - axes->top);
+}
+
+static struct axes axes_of(const struct rp_series *s, size_t panel)
+{
+    const int at = HEAD + (int)panel * PANEL;
+    struct axes axes = {
+        .series = s, .low = HUGE_VAL, .top = at + TOP, .floor = at + PANEL - BOTTOM};
+    double margin;
+
+    for (size_t i = 0; i < s->point_count; i++) {
+        axes.low = fmin(axes.low, s->points[i].ms);
+        axes.high = fmax(axes.high, s->points[i].ms);
+    }
+    /* At least some per cent: noise is not to look like mountains. */
+    margin = fmax(0.1 * (axes.high - axes.low), 0.02 * axes.high);
+    axes.low -= margin;
+    axes.high += margin;
+    return axes;
+}
+
+static void put_axes(struct rp_buf *to, const struct axes *axes)
+{
+    const double step = rp_svg_round_step((axes->high - axes->low) / 4);
+    const double first = ceil(axes->low / step);
+    const struct rp_series *s = axes->series;
+
+    for (int i = 0; i < MOST_TICKS && (first + i) * step <= axes->high; i++)
+        rp_buf_printf(to,
+                      "<path class=\"g\" d=\"M%d %.1fH%d\"/><text class=\"n\" x=\"%d\" "
+                      "y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
+                      LEFT, y_of(axes, (first + i) * step), WIDTH - RIGHT, LEFT - 8,
+                      y_of(axes, (first + i) * step) + 4, (first + i) * step);
+    rp_buf_printf(to,
+                  "<path class=\"a\" d=\"M%d %dV%dH%d\"/>\n"
+                  "<text class=\"n\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">result %" PRId64
+                  "</text>\n",
+                  LEFT, axes->top, axes->floor, WIDTH - RIGHT, x_of(axes, 0), axes->floor + 16,
+                  s->points[0].result->id);
+    if (s->point_count > 1)
+        rp_buf_printf(
+            to, "<text class=\"n\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
+            x_of(axes, s->point_count - 1), axes->floor + 16,
+            s->points[s->point_count - 1].result->id);
+}
+
+static void put_titles(struct rp_buf *to, const struct axes *axes)
+{
+    const struct rp_series *s = axes->series;
+    rp_autobuf where = {0};
+
+    rp_buf_printf(to, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">", LEFT, axes->top - 24);
+    rp_xml_text(to, s->kernel ? s->kernel : "all kernels", MOST_TITLE);
+    rp_buf_printf(to, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">", LEFT, axes->top - 8);
+    rp_buf_printf(&where, "%s  %s  %s", s->software ? "modelled ms" : "ms", s->device, s->program);
+    if (s->config[0])
+        rp_buf_printf(&where, "  %s", s->config);
+    for (size_t i = 0; i < where.len; i++)
+        if (where.data[i] == '\n')
+            where.data[i] = ' ';
+    rp_xml_text(to, rp_buf_text(&where), 130);
+    rp_buf_puts(to, "</text>\n");
+    to->failed |= where.failed;
+}
+
+/* Between the last result before and the first one after. */
+static void history_svg_put_change(struct rp_buf *to, const struct axes *axes,
+                                   const struct rp_change *c)
+{
+    const double x = (x_of(axes, c->at) + x_of(axes, c->at - 1)) / 2;
+    const char kind = c->ratio > 1 ? 's' : 'f';
+
+    rp_buf_printf(to,
+                  "<path class=\"%c\" d=\"M%.1f %dV%d\"/><text class=\"n\" x=\"%.1f\" y=\"%d\" "
+                  "fill=\"%s\">%s %%</text>\n",
+                  kind, x, axes->top, axes->floor, x + 4, axes->top + 12,
+                  kind == 's' ? SLOWER : FASTER, rp_number_signed(100 * (c->ratio - 1), 1).text);
+}
+
+static void put_points(struct rp_buf *to, const struct axes *axes)
+{
+    const struct rp_series *s = axes->series;
+
+    rp_buf_puts(to, "<path class=\"l\" d=\"");
+    for (size_t i = 0; i < s->point_count; i++)
+        rp_buf_printf(to, "%c%.1f %.1f", i ? 'L' : 'M', x_of(axes, i), y_of(axes, s->points[i].ms));
+    rp_buf_puts(to, "\"/>\n");
+    for (size_t i = 0; i < s->point_count; i++) {
+        const struct rp_history_result *r = s->points[i].result;
+
+        rp_buf_printf(to,
+                      "<circle class=\"p\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>result %" PRId64
+                      ", %.6g ms, ",
+                      x_of(axes, i), y_of(axes, s->points[i].ms), r->id, s->points[i].ms);
+        rp_xml_text(to, r->added, 40);
+        rp_buf_puts(to, ", commit ");
+        rp_xml_text(to, r->commit ? r->commit : "-", 50);
+        rp_buf_puts(to, "</title></circle>\n");
+    }
+}
+
+static void put_panel(struct rp_buf *to, const struct rp_series *s, size_t panel)
+{
+    const struct axes axes = axes_of(s, panel);
+
+    put_axes(to, &axes);
+    put_titles(to, &axes);
+    for (size_t i = 0; i < s->change_count; i++)
+        history_svg_put_change(to, &axes, &s->changes[i]);
+    put_points(to, &axes);
+}
+
+int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf, struct rp_err *err)
+{
+    const size_t shown = list->count < MOST_PANELS ? list->count : MOST_PANELS;
+    const int height = HEAD + (int)(shown ? shown : 1) * PANEL;
+
+    rp_buf_printf(buf,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
+                  "<style>.p{fill:" POINT "}.l{stroke:" POINT ";stroke-opacity:.4;fill:none}"
+                  ".s{stroke:" SLOWER ";stroke-width:1.5}.f{stroke:" FASTER
+                  ";stroke-width:1.5;stroke-dasharray:5 3}.g{stroke:#ddd}"
+                  ".a{stroke:#333;fill:none}.n{font-size:12px}</style>\n"
+                  "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+                  "<text x=\"%d\" y=\"28\" font-size=\"16\">Median time of each result, in the "
+                  "order of time; lines where it has changed</text>\n",
+                  WIDTH, height, WIDTH, height, WIDTH, height, LEFT);
+    for (size_t i = 0; i < shown; i++)
+        put_panel(buf, &list->list[i], i);
+    if (list->count > shown)
+        rp_buf_printf(buf,
+                      "<text x=\"%d\" y=\"45\" class=\"n\">the first %zu of %zu series</text>\n",
+                      LEFT, shown, list->count);
+    rp_buf_puts(buf, "</svg>\n");
+    return buf->failed ? rp_out_of_memory(err) : 0;
+}

@@ -1,0 +1,585 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "report/report.h"
+#include "report/report_text.h"
+#include "trace/counter_set.h"
+
+enum {
+    DEFAULT_WIDTH = 80,
+    LEAST_WIDTH = 70,  /* the line about the software device is never cut */
+    MOST_KERNELS = 20, /* shown; profile.json has them all */
+    INDENT = 6,
+};
+
+static struct rp_unit_text time_of(const struct rp_page *page, double ns)
+{
+    return rp_unit_one(RP_UNIT_TIME, ns, page->utf8);
+}
+
+static struct rp_number_text percent(double share)
+{
+    return rp_number_fixed(share * 100, 1);
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static const char *plural_es(uint64_t n)
+{
+    return n == 1 ? "" : "es";
+}
+
+/* Head: what ran, on what, how long, how steadily. */
+
+static void put_command(const struct rp_page *page, const struct rp_provenance *from)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "rocm-perf profile:");
+    for (size_t i = 0; i < from->command_count; i++)
+        rp_buf_printf(&text, " %s", from->command[i]);
+    if (text.failed)
+        page->out->failed = true;
+    rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
+}
+
+static void put_gpu(const struct rp_page *page, size_t index, const struct rp_agent_summary *agent)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "GPU %-9zu %s%s%s", index, agent->product, agent->product[0] ? ", " : "",
+                  agent->name);
+    if (agent->compute_units)
+        rp_buf_printf(&text, ", %u CUs", agent->compute_units);
+    if (agent->wave_size)
+        rp_buf_printf(&text, ", wave%u", agent->wave_size);
+    if (text.failed)
+        page->out->failed = true;
+    rp_page_text(page, RP_INK_PLAIN, 0, rp_buf_text(&text));
+}
+
+static void put_device(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+    bool software = strcmp(r->device, "software") == 0;
+    bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
+
+    if (software && wall)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: wall clock of the emulation, not hardware time");
+    else if (software)
+        rp_software_line(page, p->timing_model);
+    else
+        rp_page_text(page, RP_INK_GREEN, 0,
+                     wall ? "HARDWARE: wall clock of the whole process"
+                          : "HARDWARE: time stamped by the GPU");
+    for (size_t i = 0; i < p->agent_count; i++)
+        put_gpu(page, i, &p->agents[i]);
+}
+
+static void count_class(const struct rp_profile *p, bool internal, size_t *ret_kernels,
+                        uint64_t *ret_calls)
+{
+    *ret_kernels = 0;
+    *ret_calls = 0;
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        if (p->kernels[i].runtime_internal == internal) {
+            ++*ret_kernels;
+            *ret_calls += p->kernels[i].calls;
+        }
+    }
+}
+
+static void put_class_total(const struct rp_page *page, const struct rp_profile *p, bool internal)
+{
+    uint64_t calls;
+    size_t kernels;
+
+    count_class(p, internal, &kernels, &calls);
+    if (!kernels)
+        return;
+    rp_page_line(page, RP_INK_PLAIN, 0, "%-13s %s in %llu launch%s of %zu kernel%s",
+                 internal ? "HIP runtime" : "Program",
+                 time_of(page, (double)(internal ? p->runtime_internal_ns : p->user_ns)).text,
+                 (unsigned long long)calls, calls == 1 ? "" : "es", kernels, plural(kernels));
+}
+
+static void put_stability(const struct rp_page *page, const struct rp_stability *s)
+{
+    enum rp_ink how = s->classification == RP_UNSTABLE   ? RP_INK_RED
+                      : s->classification == RP_MODERATE ? RP_INK_YELLOW
+                                                         : RP_INK_PLAIN;
+
+    rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
+                 rp_stability_class_name(s->classification), s->runs, plural(s->runs),
+                 percent(s->cv).text);
+    rp_page_line(page, how, 0, "              mean %s, stddev %s",
+                 time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
+}
+
+/* How far the times of a sample may be off; nothing where every wave was replayed as a whole. */
+static void put_simulated_timing(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_simulated_timing *r = &p->replayed;
+
+    if (!r->calls)
+        return;
+    if (r->replayed_waves < r->waves || r->error_share > 0)
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "Replayed      %s %% of the waves; estimated error of extrapolation %s %%",
+                     percent((double)r->replayed_waves / (double)r->waves).text,
+                     percent(r->error_share).text);
+    if (r->calls < p->dispatches)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "              %llu of %llu launches could not be replayed: timed fast",
+                     (unsigned long long)(p->dispatches - r->calls),
+                     (unsigned long long)p->dispatches);
+}
+
+/* What the model leaves out, where the trace shows that it matters. */
+static void put_unmodelled(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_simulated_timing *r = &p->replayed;
+    const struct rp_overlapped *o = &p->overlapped;
+
+    if (r->calls && r->fast_clocks_known && r->fast_clock_waves)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "Clocks        %llu of %llu waves read fast timing's clock",
+                     (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
+    if (o->dispatches) {
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "Overlap       %llu launches overlap on their device, for %s:",
+                     (unsigned long long)o->dispatches, time_of(page, (double)o->ns).text);
+        rp_page_text(page, RP_INK_YELLOW, 0, "              each is timed as though it were alone");
+    }
+}
+
+static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+
+    put_device(page, r);
+    put_command(page, &r->provenance);
+    if (r->measurement == RP_MEASURED_WALL_CLOCK) {
+        rp_page_line(page, RP_INK_BOLD, 0,
+                     "Wall clock    %s, whole process; no dispatch was traced",
+                     r->runs ? time_of(page, r->runtime_ms[0] * 1e6).text : "?");
+    } else {
+        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches",
+                     time_of(page, (double)(p->user_ns + p->runtime_internal_ns)).text);
+        put_class_total(page, p, false);
+        put_class_total(page, p, true);
+        put_simulated_timing(page, p);
+        put_unmodelled(page, p);
+    }
+    put_stability(page, &p->stability);
+}
+
+/* Kernels. */
+
+static const char *limiter_words(enum rp_occupancy_limit limit)
+{
+    switch (limit) {
+    case RP_LIMIT_NONE:
+        return "not limited";
+    case RP_LIMIT_VGPR:
+        return "limited by VGPRs";
+    case RP_LIMIT_SGPR:
+        return "limited by SGPRs";
+    case RP_LIMIT_LDS:
+        return "limited by LDS";
+    case RP_LIMIT_WORKGROUP_SIZE:
+        return "limited by workgroup size";
+    }
+    return "limited";
+}
+
+static void put_occupancy(const struct rp_page *page, const struct rp_occupancy *o)
+{
+    if (!o->known) {
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "occupancy unknown: %s", o->reason);
+        return;
+    }
+    rp_page_line(page, RP_INK_PLAIN, INDENT, "occupancy %s %%, %u of %u waves per %s, %s",
+                 percent(o->theoretical).text, o->waves_per_cu, o->max_waves_per_cu,
+                 o->cus_per_block > 1 ? "WGP" : "CU", limiter_words(o->limiter));
+    rp_page_line(page, RP_INK_DIM, INDENT + 2, "%s", o->reason);
+}
+
+static void put_resources(const struct rp_page *page, const struct rp_kernel_summary *k)
+{
+    const struct rp_kernel_resources *r = &k->resources;
+
+    if (k->symbol_known)
+        rp_page_line(page, RP_INK_PLAIN, INDENT,
+                     "VGPR %u, AGPR %u, SGPR %u, LDS %u bytes, scratch %u bytes", r->arch_vgpr,
+                     r->accum_vgpr, r->sgpr, r->lds_bytes, r->scratch_bytes);
+    else
+        rp_page_line(page, RP_INK_PLAIN, INDENT,
+                     "registers unknown, LDS %u bytes, scratch %u bytes", r->lds_bytes,
+                     r->scratch_bytes);
+}
+
+/** Units of the columns of both tables: a kernel of the runtime compares with the program's. */
+struct columns {
+    struct rp_unit total, mean, max;
+};
+
+static double mean_ns(const struct rp_kernel_summary *k)
+{
+    return k->timed_calls ? (double)k->total_ns / (double)k->timed_calls : 0;
+}
+
+static struct columns columns_of(const struct rp_page *page, const struct rp_profile *p)
+{
+    struct rp_unit_span total = {0}, mean = {0}, max = {0};
+
+    for (size_t i = 0; i < p->kernel_count; i++) {
+        rp_unit_span_add(&total, (double)p->kernels[i].total_ns);
+        rp_unit_span_add(&mean, mean_ns(&p->kernels[i]));
+        rp_unit_span_add(&max, (double)p->kernels[i].max_ns);
+    }
+    return (struct columns){.total = rp_unit_of(RP_UNIT_TIME, total, page->utf8),
+                            .mean = rp_unit_of(RP_UNIT_TIME, mean, page->utf8),
+                            .max = rp_unit_of(RP_UNIT_TIME, max, page->utf8)};
+}
+
+static void put_times(const struct rp_page *page, const char *label,
+                      const struct rp_kernel_summary *k, const struct columns *in)
+{
+    rp_page_line(page, RP_INK_PLAIN, 0, "%4s %8llu %14s %13s %13s  %6s", label,
+                 (unsigned long long)k->calls, rp_unit_number(in->total, (double)k->total_ns).text,
+                 rp_unit_number(in->mean, mean_ns(k)).text,
+                 rp_unit_number(in->max, (double)k->max_ns).text, percent(k->share).text);
+}
+
+static void put_kernel(const struct rp_page *page, const struct rp_profile *p, size_t index,
+                       const struct columns *in)
+{
+    const struct rp_kernel_summary *k = &p->kernels[index];
+    struct rp_number_text label = rp_number_fixed((double)index + 1, 0);
+
+    put_times(page, label.text, k, in);
+    rp_page_text(page, RP_INK_BOLD, INDENT, k->name);
+    rp_page_line(page, RP_INK_PLAIN, INDENT,
+                 "grid %llu x %llu x %llu work-items, block %u x %u x %u",
+                 (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
+                 (unsigned long long)k->grid[2], k->block[0], k->block[1], k->block[2]);
+    if (k->geometries > 1)
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "the most frequent of %u launch geometries",
+                     k->geometries);
+    put_resources(page, k);
+    put_occupancy(page, &k->occupancy);
+    if (p->agent_count > 1)
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "on GPU %u", k->agent);
+}
+
+static void put_table_head(const struct rp_page *page, const char *title, const struct columns *in)
+{
+    rp_buf_puts(page->out, "\n");
+    rp_page_text(page, RP_INK_BOLD, 0, title);
+    rp_page_line(page, RP_INK_DIM, 0, "%4s %8s %s %s %s  %6s", "#", "calls",
+                 rp_unit_heading("total", in->total, 14).text,
+                 rp_unit_heading("mean", in->mean, 13).text,
+                 rp_unit_heading("max", in->max, 13).text, "share%");
+}
+
+static void put_kernels(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+    bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
+                    !r->provenance.untraced_queues;
+    const struct columns in = columns_of(page, p);
+    size_t user, runtime;
+    uint64_t calls;
+
+    count_class(p, false, &user, &calls);
+    count_class(p, true, &runtime, &calls);
+    if (user)
+        put_table_head(page, "Kernels of the program", &in);
+    else
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     all_seen ? "The program launched no kernel of its own."
+                              : "No kernel of the program's own was recorded.");
+    for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
+        put_kernel(page, p, i, &in);
+    if (user > MOST_KERNELS)
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
+                     user - MOST_KERNELS);
+    if (runtime)
+        put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)", &in);
+    for (size_t i = user; i < user + runtime; i++) {
+        put_times(page, "", &p->kernels[i], &in);
+        rp_page_text(page, RP_INK_PLAIN, INDENT, p->kernels[i].name);
+    }
+}
+
+static void put_repeat_kernels(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_repeat_kernels *repeats = r->repeat_kernels;
+
+    if (!repeats || !repeats->count)
+        return;
+    rp_buf_puts(page->out, "\n");
+    rp_page_text(page, RP_INK_BOLD, 0,
+                 "Kernels that the first run did not launch: not in its numbers");
+    for (size_t i = 0; i < repeats->count && i < MOST_KERNELS; i++) {
+        size_t runs = 0;
+
+        for (size_t run = 0; run < r->runs; run++)
+            runs += repeats->list[i].calls[run] > 0;
+        rp_page_line(page, RP_INK_PLAIN, 0, "     in %zu of %zu runs, %s", runs, r->runs,
+                     time_of(page, repeats->list[i].total_ms * 1e6).text);
+        rp_page_text(page, RP_INK_BOLD, INDENT, repeats->list[i].summary.name);
+    }
+    if (repeats->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
+                     repeats->count - MOST_KERNELS);
+}
+
+/* Tail: what to be careful about. */
+
+static unsigned long long count_fixed_gpus(const struct rp_profile *p)
+{
+    unsigned long long mended = 0;
+
+    for (size_t i = 0; i < p->agent_count; i++)
+        mended += p->agents[i].vgprs_doubled;
+    return mended;
+}
+
+static void put_warnings(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_provenance *from = &r->provenance;
+    const struct rp_profile *p = r->profile;
+    unsigned long long mended = count_fixed_gpus(p);
+    const struct {
+        unsigned long long n;
+        const char *what;
+    } warnings[] = {
+        {p->repaired_timestamps, "dispatches without a usable time (listed, not timed)"},
+        {p->clipped_ends, "ends that cannot be (clipped)"},
+        {p->unknown_kernels, "dispatches of kernels that the trace does not name"},
+        {from->incomplete_traces, "traces not closed in order (the end of the run may be missing)"},
+        {from->lost_records, "records the tracer could not write"},
+        {from->lost_dispatches, "dispatches without an end, or without times"},
+        {from->untraced_queues, "processes with a queue that could not be traced"},
+        {mended, "GPUs whose tracer reports half of the VGPRs (mended)"},
+        {(unsigned long long)from->exit_status, "exit status of the program"},
+    };
+
+    for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
+        if (warnings[i].n)
+            rp_page_line(page, RP_INK_YELLOW, 0, "warning: %s: %llu", warnings[i].what,
+                         warnings[i].n);
+    }
+}
+
+/* Work that did not happen took no time: the numbers below are those of less than the program. */
+static void put_launches(const struct rp_page *page, const struct rp_launches *l)
+{
+    if (!l->failed)
+        return;
+    rp_page_line(page, RP_INK_RED, 0, "warning: %llu of %llu launch%s started no kernel%s",
+                 (unsigned long long)l->failed, (unsigned long long)l->calls, plural_es(l->calls),
+                 l->inferred ? ", as far as the trace tells" : ": HIP refused them");
+    for (size_t i = 0; i < l->count && i < MOST_KERNELS; i++) {
+        rp_autobuf text = {0};
+
+        rp_failed_launch_put(&text, &l->list[i]);
+        page->out->failed |= text.failed;
+        rp_page_words(page, RP_INK_RED, INDENT, 2, "%s", rp_buf_text(&text));
+    }
+    if (l->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_RED, INDENT, "and %zu more: profile.json has them",
+                     l->count - MOST_KERNELS);
+}
+
+static void put_counts(const struct rp_page *page, const char *name, const uint64_t *counts,
+                       size_t runs, bool geometry)
+{
+    enum { MOST_SHOWN = 12 };
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "by run:");
+    for (size_t i = 0; i < runs && i < MOST_SHOWN; i++)
+        rp_buf_printf(&text, "%s %llu", i ? "," : "", (unsigned long long)counts[i]);
+    rp_buf_printf(&text, "%s%s  ", runs > MOST_SHOWN ? ", ..." : "",
+                  geometry ? "; other grid or block" : "");
+    page->out->failed |= text.failed;
+    rp_page_named(page, RP_INK_YELLOW, INDENT, name, "%s", rp_buf_text(&text));
+}
+
+static void put_differences(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const struct rp_run_differences *d = r->differences;
+
+    if (!d || (!d->count && !d->failed))
+        return;
+    rp_page_line(page, RP_INK_YELLOW, 0,
+                 "warning: the runs launch different work, which their "
+                 "spread is of, too");
+    for (size_t i = 0; i < d->count && i < MOST_KERNELS; i++)
+        put_counts(page, d->list[i].name, d->list[i].calls, r->runs, d->list[i].geometry);
+    if (d->count > MOST_KERNELS)
+        rp_page_line(page, RP_INK_YELLOW, INDENT, "and %zu more kernels: profile.json has them",
+                     d->count - MOST_KERNELS);
+    if (d->failed && r->failed_launches)
+        put_counts(page, "launches that failed", r->failed_launches, r->runs, false);
+}
+
+int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
+                           struct rp_buf *buf, struct rp_err *err)
+{
+    struct rp_page page = {
+        .out = buf,
+        .colour = style.colour,
+        .utf8 = style.utf8,
+        .width = style.width ? style.width : DEFAULT_WIDTH,
+    };
+
+    if (page.width < LEAST_WIDTH)
+        page.width = LEAST_WIDTH;
+    put_head(&page, report);
+    put_warnings(&page, report); /* before the numbers that they are about */
+    if (report->measurement == RP_MEASURED_DISPATCHES) {
+        put_launches(&page, &report->profile->launches);
+        put_differences(&page, report);
+    }
+    if (report->measurement == RP_MEASURED_DISPATCHES)
+        put_kernels(&page, report);
+    put_repeat_kernels(&page, report);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
+}
+
+/* The table kernel x counter: a block for each kernel. A terminal shows the first ones; what is
+ * written to a file or a pipe is complete. */
+
+enum { COUNTERS_TERM_MOST_KERNELS = 6, MOST_COUNTERS = 16, NUMBER = 15, LEAST_NAME = 30 };
+
+static bool has_derived(const struct rp_roofline_kernel *k)
+{
+    for (unsigned i = 0; i < RP_DERIVED_COUNT; i++)
+        if (k->derived[i].asked)
+            return true;
+    return false;
+}
+
+/* Counts are whole numbers; means and metrics of rocprofv3 may be fractions. */
+static const char *number(double value, char room[32])
+{
+    if (value == floor(value) && value < 1e15)
+        snprintf(room, 32, "%.0f", value);
+    else
+        snprintf(room, 32, fabs(value) >= 1000 && value < 1e15 ? "%.1f" : "%.6g", value);
+    return room;
+}
+
+static int name_width(const struct rp_roofline_kernel *k, size_t shown)
+{
+    size_t width = LEAST_NAME;
+
+    for (size_t i = 0; i < shown; i++)
+        if (rp_text_cells(k->counts[i].name) > width)
+            width = rp_text_cells(k->counts[i].name);
+    return (int)width;
+}
+
+static void put_derived(const struct rp_page *page, const struct rp_derived_value *d,
+                        const struct rp_derived_info *info, int width)
+{
+    bool percent = strcmp(info->unit, "%") == 0;
+    rp_autobuf why = {0};
+    char value[32] = "-";
+
+    if (d->q.known && percent)
+        snprintf(value, sizeof value, "%.1f", d->q.value * 100);
+    else if (d->q.known && fabs(d->q.value) < 10000)
+        snprintf(value, sizeof value, "%.4g", d->q.value);
+    else if (d->q.known) /* beside counters that are written out */
+        number(d->q.value, value);
+    for (size_t i = 0; i < RP_DERIVED_COUNTERS && d->missing[i]; i++)
+        rp_buf_printf(&why, "%s%s", i ? ", " : "needs ", d->missing[i]);
+    if (!d->q.known && d->reason)
+        rp_buf_puts(&why, d->reason);
+    rp_page_words(page, RP_INK_PLAIN, 4, 4, "%-*s %*s %s", width, info->title, NUMBER, value,
+                  d->q.known ? info->unit : rp_buf_text(&why));
+    page->out->failed |= why.failed;
+}
+
+static void put_count(const struct rp_page *page, const struct rp_roofline_kernel *k,
+                      const struct rp_kernel_count *c, int width)
+{
+    int pad = width - (int)rp_text_cells(c->name);
+    char sum[32] = "-", mean[32], of[64] = "";
+
+    if (c->dispatches < k->calls)
+        snprintf(of, sizeof of, "  %" PRIu64 " of %" PRIu64, c->dispatches, k->calls);
+    if (rp_counter_adds_up(c->name))
+        number(c->sum, sum);
+    rp_page_words(page, RP_INK_PLAIN, 4, 4, "%s%*s %*s %*s%s", c->name, pad > 0 ? pad : 0, "",
+                  NUMBER, sum, NUMBER, number(c->sum / (double)c->dispatches, mean), of);
+}
+
+static void counters_term_put_kernel(const struct rp_page *page, const struct rp_roofline *r,
+                                     const struct rp_roofline_kernel *k, bool raw, size_t most)
+{
+    size_t shown = !raw ? 0 : k->count_count < most ? k->count_count : most;
+    int width = name_width(k, shown);
+    char gpu[40] = "";
+
+    if (r->device_count > 1)
+        snprintf(gpu, sizeof gpu, ", GPU %" PRId64, r->devices[k->device].id);
+    rp_page_words(page, RP_INK_BOLD, 2, 2, "%s", k->name);
+    rp_page_words(page, RP_INK_DIM, 4, 4, "%" PRIu64 " dispatch%s%s", k->calls,
+                  k->calls == 1 ? "" : "es", gpu);
+    for (unsigned i = 0; i < RP_DERIVED_COUNT; i++)
+        if (k->derived[i].asked)
+            put_derived(page, &k->derived[i], rp_derived_info((enum rp_derived)i), width);
+    if (shown)
+        rp_page_words(page, RP_INK_DIM, 4, 4, "%-*s %*s %*s", width, "counter", NUMBER, "sum",
+                      NUMBER, "per dispatch");
+    for (size_t i = 0; i < shown; i++)
+        put_count(page, k, &k->counts[i], width);
+    if (raw && shown < k->count_count)
+        rp_page_words(page, RP_INK_DIM, 4, 4,
+                      "and %zu more counters: in roofline.json (analyze --roofline), or in a pipe",
+                      k->count_count - shown);
+}
+
+int rp_report_counters_term(const struct rp_roofline *r, bool raw, struct rp_term_style style,
+                            struct rp_buf *buf, struct rp_err *err)
+{
+    const struct rp_page page = rp_page_of_words(buf, style);
+    size_t most = style.width ? COUNTERS_TERM_MOST_KERNELS : r->kernel_count, shown = 0, more = 0;
+
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+
+        if (k->count_count == 0 || (!raw && !has_derived(k)))
+            continue;
+        if (shown == most) {
+            more++;
+            continue;
+        }
+        if (shown++ == 0)
+            rp_page_words(&page, RP_INK_BOLD, 0, 0, "Counters of each kernel");
+        counters_term_put_kernel(&page, r, k, raw, style.width ? MOST_COUNTERS : k->count_count);
+    }
+    if (more)
+        rp_page_words(&page, RP_INK_DIM, 2, 2,
+                      "and %zu more kernels: in roofline.json (analyze --roofline), or in a pipe",
+                      more);
+    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+}

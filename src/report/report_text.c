@@ -1,0 +1,372 @@
+#include "report/report_text.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+enum { CUT_CELLS = 3 }; /* "...", in the place of what is cut out */
+
+void rp_text_utf8(struct rp_buf *buf, const char *text)
+{
+    while (*text) {
+        const size_t length = rp_utf8_length(text, strnlen(text, 4));
+
+        if (length)
+            rp_buf_add(buf, text, length);
+        else
+            rp_buf_puts(buf, "\xef\xbf\xbd"); /* U+FFFD */
+        text += length ? length : 1;
+    }
+}
+
+struct range {
+    uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t point, const struct range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+/** East Asian wide characters and pictographs, to the block. */
+static bool is_wide(uint32_t point)
+{
+    static const struct range ranges[] = {
+        {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+        {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
+    };
+
+    return in_ranges(point, ranges, sizeof ranges / sizeof ranges[0]);
+}
+
+static unsigned cells_of(const struct rp_escaped *one)
+{
+    return !one->point ? one->bytes : is_wide(one->point) ? 2 : 1;
+}
+
+size_t rp_text_cells(const char *text)
+{
+    struct rp_escape_at at = {.at = text};
+    struct rp_escaped one;
+    size_t cells = 0;
+
+    while (rp_escape_next(&at, &one))
+        cells += cells_of(&one);
+    return cells;
+}
+
+/**
+ * Bytes of the words at the beginning of @p text that fit into so many cells, without the spaces
+ * behind them; of one word at least, however long it is. 0: there is none.
+ */
+static size_t rp_text_words(const char *text, size_t max_cells)
+{
+    struct rp_escape_at at = {.at = text};
+    struct rp_escaped one;
+    const char *end = text;
+    size_t cells = 0, fit = 0;
+
+    for (;;) {
+        if (*at.at && *at.at != ' ') {
+            rp_escape_next(&at, &one);
+            cells += cells_of(&one);
+            end = at.at;
+            continue;
+        }
+        if (cells > max_cells && fit)
+            return fit;
+        fit = (size_t)(end - text);
+        if (!rp_escape_next(&at, &one))
+            return fit;
+        cells++;
+    }
+}
+
+/** Of @p max_cells, the last @p tail are the end of a text that is too long. */
+static void put_cut(struct rp_buf *buf, const char *text, unsigned max_cells, size_t tail)
+{
+    struct rp_escape_at at = {.at = text};
+    struct rp_escaped one;
+    size_t all = rp_text_cells(text), done = 0;
+    size_t gap = max_cells < CUT_CELLS ? max_cells : CUT_CELLS;
+    bool fits = all <= max_cells, cut = false;
+    size_t head = fits ? all : max_cells - gap - tail;
+
+    while (rp_escape_next(&at, &one)) {
+        if ((!cut && done + cells_of(&one) <= head) || (!fits && done >= all - tail)) {
+            rp_buf_add(buf, one.text, one.bytes);
+        } else if (!cut) {
+            cut = true;
+            rp_buf_add(buf, "...", gap);
+        }
+        done += cells_of(&one);
+    }
+}
+
+void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
+{
+    /* The head tells the family of a kernel, the tail its template arguments: keep both. */
+    put_cut(buf, text, max_cells, max_cells > CUT_CELLS ? (max_cells - CUT_CELLS) / 3 : 0);
+}
+
+/** The same, but the end is replaced: for a name at the end of a line. */
+static void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
+{
+    put_cut(buf, text, max_cells, 0);
+}
+
+double rp_text_round6(double value)
+{
+    double rounded = round(value * 1e6) / 1e6;
+
+    return isfinite(rounded) ? rounded : value;
+}
+
+void rp_text_json(struct rp_buf *buf, const char *text)
+{
+    if (!text) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    rp_buf_puts(buf, "\"");
+    rp_escape_json(buf, text);
+    rp_buf_puts(buf, "\"");
+}
+
+void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version)
+{
+    if (!model) {
+        rp_buf_puts(buf, "null");
+        return;
+    }
+    rp_buf_puts(buf, "{\"model\": ");
+    rp_text_json(buf, model);
+    rp_buf_printf(buf, ", \"version\": %" PRIu32 "}", version);
+}
+
+void rp_text_json_number(struct rp_buf *buf, double value)
+{
+    char room[40];
+
+    if (value >= 0 && value < 9e15 && value == (double)(int64_t)value) {
+        rp_buf_printf(buf, "%" PRId64, (int64_t)value);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(room, sizeof room, "%.*g", digits, value);
+        if (strtod(room, NULL) == value)
+            break;
+    }
+    rp_buf_puts(buf, room);
+}
+
+/** Changes the colour from here on. */
+static void rp_page_ink(const struct rp_page *page, enum rp_ink ink)
+{
+    static const char *const codes[] = {
+        [RP_INK_PLAIN] = "\033[0m", [RP_INK_BOLD] = "\033[1m",    [RP_INK_DIM] = "\033[2m",
+        [RP_INK_RED] = "\033[31m",  [RP_INK_YELLOW] = "\033[33m", [RP_INK_GREEN] = "\033[32m",
+    };
+
+    if (page->colour)
+        rp_buf_puts(page->out, codes[ink]);
+}
+
+void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *text)
+{
+    rp_buf_printf(page->out, "%*s", (int)indent, "");
+    if (how != RP_INK_PLAIN)
+        rp_page_ink(page, how);
+    rp_text_printable(page->out, text, page->width - indent);
+    if (how != RP_INK_PLAIN)
+        rp_page_ink(page, RP_INK_PLAIN);
+    rp_buf_puts(page->out, "\n");
+}
+
+/* The text of a line, before it is made printable. */
+static void format(const struct rp_page *page, struct rp_buf *text, const char *fmt, va_list ap)
+{
+    rp_buf_vprintf(text, fmt, ap);
+    if (text->failed)
+        page->out->failed = true;
+}
+
+void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *fmt,
+                  ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    format(page, &text, fmt, ap);
+    va_end(ap);
+    rp_page_text(page, how, indent, rp_buf_text(&text));
+}
+
+void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *name,
+                   const char *fmt, ...)
+{
+    rp_autobuf text = {0}, line = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    format(page, &text, fmt, ap);
+    va_end(ap);
+    rp_text_printable(&line, rp_buf_text(&text), page->width - indent);
+    size_t used = rp_text_cells(rp_buf_text(&line)), room = page->width - indent;
+    rp_text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
+    if (line.failed)
+        page->out->failed = true;
+    rp_page_text(page, how, indent, rp_buf_text(&line));
+}
+
+struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+{
+    enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
+    const unsigned width = style.width ? style.width : NO_WIDTH;
+
+    return (struct rp_page){.out = out,
+                            .colour = style.colour,
+                            .utf8 = style.utf8,
+                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+}
+
+/** Without newlines. @return by how much the next line is indented */
+static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
+                          unsigned next, const char *text)
+{
+    do {
+        size_t bytes = rp_text_words(text, page->width - indent);
+
+        rp_buf_printf(page->out, "%*s", (int)indent, "");
+        if (how != RP_INK_PLAIN && bytes)
+            rp_page_ink(page, how);
+        rp_buf_add(page->out, text, bytes);
+        if (how != RP_INK_PLAIN && bytes)
+            rp_page_ink(page, RP_INK_PLAIN);
+        rp_buf_puts(page->out, "\n");
+        text += bytes;
+        text += strspn(text, " ");
+        indent = next;
+    } while (*text);
+    return next;
+}
+
+void rp_page_words(const struct rp_page *page, enum rp_ink how, unsigned indent, unsigned hang,
+                   const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    char *line, *rest;
+    unsigned at = indent;
+    va_list ap;
+
+    va_start(ap, fmt);
+    format(page, &text, fmt, ap);
+    va_end(ap);
+    for (line = text.data; line; line = rest) {
+        rp_autobuf clean = {0};
+
+        rest = strchr(line, '\n');
+        if (rest)
+            *rest++ = '\0';
+        rp_text_printable(&clean, line, UINT_MAX);
+        page->out->failed |= clean.failed;
+        at = put_words(page, how, at, indent + hang, rp_buf_text(&clean));
+    }
+}
+
+void rp_software_line(const struct rp_page *page, const char *model)
+{
+    if (model && strcmp(model, "off") == 0)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: timing was off, the times mean nothing");
+    else
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "SOFTWARE DEVICE: modelled time (%s), not hardware time",
+                     !model                           ? "software device"
+                     : strcmp(model, "detailed") == 0 ? "detailed timing"
+                                                      : "fast timing");
+}
+
+void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)
+{
+    rp_autobuf clean = {0};
+
+    rp_text_printable(&clean, text, most_cells);
+    for (const char *p = rp_buf_text(&clean); *p; p++)
+        switch (*p) {
+        case '<':
+            rp_buf_puts(buf, "&lt;");
+            break;
+        case '>':
+            rp_buf_puts(buf, "&gt;");
+            break;
+        case '&':
+            rp_buf_puts(buf, "&amp;");
+            break;
+        case '"':
+            rp_buf_puts(buf, "&quot;");
+            break;
+        case '\'':
+            rp_buf_puts(buf, "&#39;");
+            break;
+        default:
+            /* The two code points beyond the surrogates that are no characters of XML. */
+            if (p[0] == '\xef' && p[1] == '\xbf' && (p[2] == '\xbe' || p[2] == '\xbf')) {
+                rp_buf_puts(buf, "?");
+                p += 2;
+                break;
+            }
+            rp_buf_add(buf, p, 1);
+        }
+    buf->failed |= clean.failed;
+}
+
+void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text)
+{
+    rp_autobuf spelled = {0};
+
+    rp_escape(&spelled, *text ? text : "(no name)");
+    rp_buf_printf(buf, " %s=\"", name);
+    rp_xml_text(buf, rp_buf_text(&spelled), UINT_MAX);
+    rp_buf_puts(buf, "\"");
+    buf->failed |= spelled.failed;
+}
+
+/* A spreadsheet takes text for a formula by its first character, some after blanks. A quote before
+ * it says that it is text. Of blanks, only spaces are there still. */
+static bool is_formula(const char *text)
+{
+    text += strspn(text, " ");
+    return *text && strchr("=+-@|%", *text);
+}
+
+void rp_csv_cell(struct rp_buf *buf, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_escape(&clean, text);
+    text = rp_buf_text(&clean);
+    if (!is_formula(text) && !strpbrk(text, ",\"")) {
+        rp_buf_puts(buf, text);
+    } else {
+        rp_buf_puts(buf, is_formula(text) ? "\"'" : "\"");
+        for (; *text; text++)
+            rp_buf_add(buf, "\"\"", *text == '"' ? 2 : 0), rp_buf_add(buf, text, *text != '"');
+        rp_buf_puts(buf, "\"");
+    }
+    buf->failed |= clean.failed;
+}

@@ -1,0 +1,94 @@
+/**
+ * @file report_text.h
+ * @brief Text of unknown origin made safe, numbers printed the same everywhere.
+ */
+#ifndef RP_REPORT_REPORT_TEXT_H
+#define RP_REPORT_REPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+struct rp_buf;
+
+/** Appends text as valid UTF-8; each byte that is none becomes U+FFFD. */
+void rp_text_utf8(struct rp_buf *buf, const char *text);
+
+/**
+ * Appends text for a line, escaped (base/utf8.h). Longer than max_cells, the middle is replaced
+ * by "...".
+ */
+void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);
+
+/** Terminal cells that rp_text_printable needs for the whole text. */
+size_t rp_text_cells(const char *text);
+
+/** Appends text as a JSON string, made valid UTF-8; NULL as null. */
+void rp_text_json(struct rp_buf *buf, const char *text);
+/** What "timing" is: an object, null without a model. */
+void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version);
+
+/** Appends the shortest text that reads back as the same number; whole numbers without a point. */
+void rp_text_json_number(struct rp_buf *buf, double value);
+
+/** Nearest value with six decimals: what every real number of a report is cut to. */
+double rp_text_round6(double value);
+
+/* A report for people, line by line: cut to the width, coloured or not. */
+
+enum rp_ink { RP_INK_PLAIN, RP_INK_BOLD, RP_INK_DIM, RP_INK_RED, RP_INK_YELLOW, RP_INK_GREEN };
+
+/** Where the report goes and what it may use. */
+struct rp_page {
+    struct rp_buf *out;
+    bool colour;
+    unsigned width; /**< columns */
+    bool utf8;      /**< units may be more than ASCII */
+};
+
+/** One line, cut in its middle if it is wider than the page. */
+void rp_page_text(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *text);
+void rp_page_line(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *fmt,
+                  ...) __attribute__((format(printf, 4, 5)));
+
+/**
+ * A page of sentences, names and paths, of which nothing may be lost: lines are not cut but broken
+ * between words. Without a terminal (a style without a width) they are as long as they are, for who
+ * reads them line by line.
+ */
+struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style);
+
+/**
+ * One line of such a page, broken between words where it is too narrow and at newlines.
+ * @param hang  by how much further lines are indented more than the first
+ */
+void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent, unsigned hang,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/** What times of the software device are. @param model  "fast", "detailed", "off"; NULL: not said
+ */
+void rp_software_line(const struct rp_page *page, const char *model);
+
+/** A line that ends with a name: numbers first, as @p fmt says; then as much of @p name as fits. */
+void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Text within XML. */
+
+/** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line; what XML
+ *  cannot hold, and what would turn the writing direction, becomes '?'. */
+void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells);
+/** Appends ' name="text"', all of it: what XML cannot hold as rp_escape; "(no name)" for "".
+ */
+void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text);
+
+/* Text within CSV. */
+
+/** Appends a cell (RFC 4180), in quotes where it needs them; no spreadsheet takes it for a formula.
+ */
+void rp_csv_cell(struct rp_buf *buf, const char *text);
+
+#endif
