@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
+#include "tune/surrogate.h"
 
 /** Ten parameters as of a tiled product; the last one has as many values as the size asks for. */
 static const size_t values_of[] = {8, 8, 8, 5, 5, 2, 2, 2, 1};
@@ -56,7 +57,7 @@ static struct rp_space *make(size_t configs)
     uint16_t row[PARAMETERS] = {0};
 
     for (size_t i = 0; i < PARAMETERS; i++) {
-        struct rp_value values[RP_MOST_VALUES];
+        struct rp_value values[RP_MAX_PARAMETER_VALUES];
         const size_t count = count_of(i, configs);
         char name[8];
 
@@ -111,7 +112,7 @@ static void measure(size_t configs)
 
         if (config < 0)
             break;
-        strategy->tell(state, (size_t)config, RP_TOLD_OK, ms);
+        strategy->tell(state, (size_t)config, RP_REPORTED_OK, ms);
         best = ms < best ? ms : best;
         sum += took;
         most = took > most ? took : most;

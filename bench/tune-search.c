@@ -13,9 +13,10 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "tune/recorded.h"
+#include "tune/recorded_space.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
+#include "tune/surrogate.h"
 
 enum { MOST_SPACES = 64, MOST_STRATEGIES = 16, MOST_REPETITIONS = 1000, MOST_JOBS = 256 };
 /** Of the space, in which the product's search has to end; the others may go on to the end. */
@@ -103,7 +104,7 @@ static void search(const struct rp_recorded *recorded, const struct rp_strategy 
         if (config < 0)
             break;
         told = &recorded->runs[config];
-        strategy->tell(state, (size_t)config, told->ok ? RP_TOLD_OK : RP_TOLD_FAILED,
+        strategy->tell(state, (size_t)config, told->ok ? RP_REPORTED_OK : RP_REPORTED_FAILED,
                        told->ok ? objective(recorded, (size_t)config, options->median) : 0);
         if (told->ok && objective(recorded, (size_t)config, options->median) < best)
             best = objective(recorded, (size_t)config, options->median);

@@ -1,5 +1,5 @@
 /**
- * @file utf8.h
+ * @file source_text.h
  * @brief Is it UTF-8?
  */
 #ifndef RP_BASE_UTF8_H

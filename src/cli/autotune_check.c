@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/autotune_options.h"
+#include "tune/launchers.h"
 
 /** The session's own files, of which the journal would be lost with all answers. */
 static int check_folder(const char *option, const char *path, const char *folder,

@@ -9,10 +9,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/cli.h"
-#include "tune/gpu_choice.h"
-#include "tune/objective.h"
+#include "experiment/measured_run.h"
+#include "tune/command_template.h"
+#include "tune/launchers.h"
+#include "tune/program_runner.h"
 #include "tune/strategy.h"
-#include "tune/template.h"
 
 static const char help[] =
     "usage: rocm-perf autotune --space FILE --cmd-template COMMAND [options]\n"
@@ -167,7 +168,7 @@ static int take_repeats(const char *word, struct rp_search_options *to, struct r
 
 /* --- what is run ------------------------------------------------------------------------------ */
 
-static int take_regex(const char *pattern, struct rp_live_options *to, struct rp_err *err)
+static int take_regex(const char *pattern, struct rp_program_runner_options *to, struct rp_err *err)
 {
     if (rp_objective_check_pattern(pattern, err) < 0)
         return rp_wrap(err, "--output-regex");
@@ -214,7 +215,7 @@ static int take_words(const char *option, const char *text, const char *separato
 
 static int take_program(int key, struct rp_autotune_command *c, struct rp_err *err)
 {
-    struct rp_live_options *live = &c->o.live;
+    struct rp_program_runner_options *live = &c->o.live;
     uint64_t megabytes = 0;
     int rc;
 

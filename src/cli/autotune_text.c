@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "report/report_text.h"
 #include "tune/search.h"
-#include "tune/search_json.h"
+#include "tune/search_results.h"
 
 static double number(const json_t *object, const char *key)
 {

@@ -10,6 +10,7 @@
 #include "cli/autotune_text.h"
 #include "cli/cli.h"
 #include "cli/progress_line.h"
+#include "experiment/measured_run.h"
 #include "tune/worker.h"
 
 /** What is shown meanwhile. */

@@ -13,12 +13,12 @@
 #include "collect/demangle.h"
 #include "collect/environment.h"
 #include "collect/kernel_match.h"
-#include "optimize/compile_command.h"
-#include "optimize/facts.h"
+#include "experiment/build_command.h"
+#include "optimize/kernel_code.h"
+#include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
-#include "optimize/llm/prompt.h"
-#include "optimize/proposer.h"
-#include "optimize/source_kernels.h"
+#include "optimize/prompt.h"
+#include "optimize/propose.h"
 
 static const char help[] =
     "usage: rocm-perf prompt --source FILE [--kernel SYMBOL|REGEX] [options]\n"

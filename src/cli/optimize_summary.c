@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/units.h"
-#include "optimize/decide.h"
+#include "experiment/verdict.h"
 #include "optimize/session.h"
 #include "report/report_text.h"
 

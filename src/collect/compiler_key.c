@@ -488,7 +488,7 @@ static void add_links(struct making *making)
 }
 
 /** The file that stands in another's place, of an overlay that optimize has written
- * (optimize/overlay.c). */
+ * (experiment/compile.c). */
 static void add_overlay(struct making *making)
 {
     static const char before[] = "\"external-contents\": \"";

@@ -1,5 +1,5 @@
 /**
- * @file child.h
+ * @file child_run.h
  * @brief The command of a call while it runs: in a process group of its own, with nothing to read.
  *
  * When it has ended, or is to end, everything that it has started goes with it, in whatever group.

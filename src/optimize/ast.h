@@ -10,10 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_ast;
+struct rp_ast_node;
 struct rp_err;
 
 /** Where something stands. Of what comes out of a macro, where the macro is used. */
-struct rp_ast_place {
+struct rp_ast_location {
     bool known;
     bool in_file;         /**< in the file that was asked for, not in one that it includes */
     bool macro;           /**< comes out of a macro */
@@ -31,7 +33,7 @@ struct rp_ast_node {
     bool implicit, has_else, has_init, has_var, constant, part_of_cast;
     bool lvalue;      /**< an expression that stands for a place in memory, and not for its value */
     const char *file; /**< of begin, when it is known and not the one that was asked for */
-    struct rp_ast_place begin, end;
+    struct rp_ast_location begin, end;
     struct rp_ast_node *children;
     size_t count;
 };
@@ -45,9 +47,6 @@ struct rp_ast_file {
     const char *directory; /**< of relative names; NULL: here */
 };
 
-/** Release with rp_ast_free. */
-struct rp_ast;
-
 /**
  * Reads what clang printed: one document for each declaration, one behind the other.
  * @param file  whose places count
@@ -59,8 +58,34 @@ int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, 
                 struct rp_ast **ret, struct rp_err *err);
 void rp_ast_free(struct rp_ast *ast);
 
-/** The declarations, in the order of the text. */
-const struct rp_ast_node *rp_ast_roots(const struct rp_ast *ast, size_t *ret_count);
+/* The definition of a kernel among the declarations of its name. */
+
+/** Release with rp_symbol_parts_free. */
+struct rp_symbol_parts {
+    char *symbol; /**< without .kd and what the compiler adds to names of one file */
+    char *name;   /**< without namespaces */
+    char *filter; /**< with them, as the compiler writes it */
+};
+
+/** Takes a mangled name apart. @return 0; RP_BAD_INPUT when it is no function's of namespaces */
+int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_err *err);
+void rp_symbol_parts_free(struct rp_symbol_parts *parts);
+
+/** Nodes live as long as the tree. Release with rp_kernel_found_free. */
+struct rp_kernel_found {
+    const struct rp_ast_node *function;   /**< the one with the symbol */
+    const struct rp_ast_node **functions; /**< all of its text: template, other instances */
+    size_t count;
+    size_t begin, end, body_begin, body_end; /**< bytes in the file; end: behind } */
+};
+
+/**
+ * @param text  of the file
+ * @return 0; RP_BAD_INPUT when it is not there, in another file, or comes out of a macro
+ */
+int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *text, size_t bytes,
+                   struct rp_kernel_found *ret, struct rp_err *err);
+void rp_kernel_found_free(struct rp_kernel_found *found);
 
 static inline bool rp_ast_is(const struct rp_ast_node *node, const char *kind)
 {

@@ -1,8 +1,6 @@
 /**
  * @file ir.h
- * @brief Functions as LLVM's text has them before it changes anything: what they call, what they
- *        access in other ways than by plain loads and stores, and from where in the source. The
- * text is the compiler's, but it is not trusted.
+ * @brief LLVM's text taken apart; for ir.c, which reads it, and ir.c, which judges it.
  */
 #ifndef RP_OPTIMIZE_IR_H
 #define RP_OPTIMIZE_IR_H
@@ -12,14 +10,29 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_ir;
+
+/* Functions as LLVM's text has them before it changes anything: what they call, what they
+ *        access in other ways than by plain loads and stores, and from where in the source. The
+ * text is the compiler's, but it is not trusted.
+ */
 
 /** Places in the source file, lines and columns from 1; both ends belong to it. */
 struct rp_ir_range {
     uint32_t first_line, first_column, last_line, last_column;
 };
 
-/** Release with rp_ir_free. */
-struct rp_ir;
+struct rp_ir {
+    char *text;
+    struct rp_ir_function *functions; /**< by name */
+    size_t function_count;
+    struct rp_ir_span *metadata; /**< of !0, !1, ...: what stands behind = */
+    size_t metadata_count;
+    struct rp_ir_span *attributes; /**< of #0, #1, ... */
+    size_t attribute_count;
+    struct rp_ir_span *constants; /**< names of variables that nobody changes, sorted */
+    size_t constant_count;
+};
 
 /**
  * Reads what clang printed with -S -emit-llvm -gline-tables-only.
@@ -40,5 +53,20 @@ void rp_ir_free(struct rp_ir *ir);
  */
 int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_line,
                    const struct rp_ir_range *part, char **ret, struct rp_err *err);
+
+/** A part of the text; no terminator. */
+struct rp_ir_span {
+    const char *at;
+    size_t bytes;
+};
+
+struct rp_ir_function {
+    struct rp_ir_span name; /**< without @ and quotes */
+    struct rp_ir_span head; /**< its line of `define` or `declare` */
+    struct rp_ir_span body; /**< the lines between braces; at == NULL: it is declared only */
+};
+
+/** NULL: there is none */
+const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struct rp_ir_span name);
 
 #endif

@@ -8,26 +8,389 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "optimize/accesses.h"
 #include "optimize/ast.h"
-#include "optimize/places.h"
-#include "optimize/shape_brackets.h"
-#include "optimize/shape_items.h"
-#include "optimize/shape_steps.h"
-#include "optimize/shape_uses.h"
+#include "optimize/memory_effects.h"
+#include "optimize/points_to.h"
+#include "optimize/shape_values.h"
+#include "optimize/source_text.h"
+
+/* Each item is a text: two functions are compared by these. */
+
+/** Two words, of which the first is for a reader. */
+static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class class,
+                             const struct rp_ast_node *node, const char *first, const char *second)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "%s\t%s", first ? first : "?", second ? second : "");
+    walk->failed |= text.failed;
+    rp_shape_add(walk, class, node, rp_buf_text(&text));
+}
+
+/** The tokens of a node, one blank between two; a name when it comes out of a macro. */
+static void rp_shape_source(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                            struct rp_buf *out)
+{
+    struct rp_tokens tokens = {0};
+    size_t begin = node->begin.offset, end = node->end.offset + node->end.bytes;
+
+    rp_buf_puts(out, "");
+    if (!node->begin.in_file || !node->end.in_file || node->begin.macro || node->end.macro ||
+        begin > end || end > walk->bytes ||
+        rp_tokens_read(walk->text + begin, end - begin, &tokens, NULL) < 0) {
+        rp_buf_puts(out, node->ref_name ? node->ref_name : node->name ? node->name : "");
+        return;
+    }
+    for (size_t i = 0; i < tokens.count; i++)
+        rp_buf_printf(out, "%s%.*s", i ? " " : "", (int)(tokens.list[i].end - tokens.list[i].begin),
+                      walk->text + begin + tokens.list[i].begin);
+    rp_tokens_free(&tokens);
+}
+
+/** A variable of the function, if it is more than a plain one. */
+static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    rp_autobuf text = {0};
+    bool special = node->storage || node->tls || (node->type && strstr(node->type, "volatile"));
+
+    rp_buf_printf(&text, "the variable %s\t%s %s %s", node->name ? node->name : "?",
+                  node->storage ? node->storage : "", node->tls ? node->tls : "",
+                  node->type ? node->type : "");
+    for (size_t i = 0; i < node->count; i++) {
+        const char *kind = node->children[i].kind;
+        size_t length = kind ? strlen(kind) : 0;
+
+        if (length < 4 || strcmp(kind + length - 4, "Attr") != 0)
+            continue;
+        rp_buf_printf(&text, " %s ", kind);
+        rp_shape_source(walk, &node->children[i], &text);
+        special = true;
+    }
+    walk->failed |= text.failed;
+    if (special)
+        rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
+}
+
+/** A use of a variable of outside. */
+static void rp_shape_add_global(struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                                bool reads)
+{
+    rp_autobuf text = {0};
+
+    if (rp_shape_local_declaration(walk, node->ref_id) ||
+        strcmp(node->ref_name ? node->ref_name : "", "warpSize") == 0)
+        return;
+    rp_shape_source(walk, node, &text);
+    rp_buf_printf(&text, "\t%s %s", node->ref_type ? node->ref_type : "",
+                  reads ? "is read" : "is read or written");
+    walk->failed |= text.failed;
+    rp_shape_add(walk, RP_SHAPE_GLOBAL, node, rp_buf_text(&text));
+}
+
+static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    rp_autobuf text = {0};
+    enum rp_known_function_effect effect = rp_known_function_effect(rp_ast_callee(node));
+    const char *name = rp_ast_callee(node);
+    bool member = rp_ast_is(node, "MemberExpr");
+    bool construct = name && strcmp(name, "constructor") == 0;
+
+    /* The ranges of members and operators hold the object and the arguments, too. */
+    if (name && (member || construct || strncmp(name, "operator", strlen("operator")) == 0))
+        rp_buf_puts(&text, name);
+    else
+        rp_shape_source(walk, node, &text);
+    rp_buf_printf(&text, "()\t%s", node->ref_type ? node->ref_type : node->type ? node->type : "");
+    if (member && node->count && node->children[0].type)
+        rp_buf_printf(&text, " of %s", node->children[0].type);
+    walk->failed |= text.failed;
+    rp_shape_add(walk, RP_SHAPE_CALL, node, rp_buf_text(&text));
+    if (effect != RP_KNOWN_FUNCTION_PURE && !construct)
+        rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
+}
+
+/** What may be neither added nor taken away. @return whether the node is one */
+static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    static const struct {
+        const char *kind, *word;
+    } others[] = {{"LambdaExpr", "a lambda"},
+                  {"CXXRecordDecl", "a class in the kernel"},
+                  {"RecordDecl", "a class in the kernel"},
+                  {"EnumDecl", "an enumeration in the kernel"},
+                  {"FunctionDecl", "a declaration of a function in the kernel"},
+                  {"UsingDecl", "using"},
+                  {"UsingDirectiveDecl", "using"},
+                  {"UsingEnumDecl", "using"},
+                  {"NamespaceAliasDecl", "namespace"},
+                  {"TypedefDecl", "typedef"},
+                  {"TypeAliasDecl", "using"},
+                  {"CXXNewExpr", "new"},
+                  {"CXXDeleteExpr", "delete"},
+                  {"CXXThrowExpr", "throw"},
+                  {"CXXTryStmt", "try"},
+                  {"StmtExpr", "a statement in an expression"},
+                  {"BlockExpr", "a block"},
+                  {"AddrLabelExpr", "an address of a label"},
+                  {"CoroutineBodyStmt", "a coroutine"}};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (rp_ast_is(node, others[i].kind) && !node->implicit) {
+            rp_autobuf text = {0};
+
+            rp_buf_puts(&text, node->name ? node->name : "");
+            if (rp_ast_is(node, "CXXRecordDecl")) /* nothing in it is looked at */
+                rp_shape_source(walk, node, &text);
+            walk->failed |= text.failed;
+            rp_shape_add_two(walk, RP_SHAPE_OTHER, node, others[i].word, rp_buf_text(&text));
+            return true;
+        }
+    return false;
+}
+
+/** A class may have a destructor, which is called without being named. */
+static void rp_shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+{
+    const char *name = NULL;
+    size_t at = 0, bytes;
+
+    while ((bytes = rp_ast_class_name(node, &at, &name))) {
+        rp_autobuf text = {0};
+
+        rp_buf_add(&text, name, bytes);
+        walk->failed |= text.failed;
+        rp_shape_add(walk, RP_SHAPE_TYPE, node, rp_buf_text(&text));
+    }
+}
+
+/* A loop or branch is of interest when something is in it that must keep its order. */
+
+bool rp_shape_is_bracket(const struct rp_shape_item *item)
+{
+    size_t length = strlen(item->text);
+
+    return length && (item->text[length - 1] == '{' || strcmp(item->text, "}") == 0);
+}
+
+static bool is(const struct rp_shape_item *item, const char *text)
+{
+    return item->class == RP_SHAPE_ORDERED && strcmp(item->text, text) == 0;
+}
+
+static bool is_break(const struct rp_shape_item *item)
+{
+    return is(item, "break");
+}
+
+static bool is_continue(const struct rp_shape_item *item)
+{
+    return is(item, "continue");
+}
+
+/** Out of all loops. */
+static bool is_exit(const struct rp_shape_item *item)
+{
+    return is(item, "goto") || is(item, "return") || is(item, "return with a value");
+}
+
+/** @return what rp_shape_close_block needs */
+static size_t rp_shape_open_block(struct rp_shape_walk *walk, const char *bracket,
+                                  const struct rp_ast_node *node)
+{
+    rp_shape_add(walk, RP_SHAPE_ORDERED, node, bracket);
+    return walk->function->count - 1;
+}
+
+/** Something besides brackets and jumps. */
+static bool has_order(const struct rp_shape_function *function, size_t from)
+{
+    for (size_t i = from; i < function->count; i++) {
+        const struct rp_shape_item *item = &function->items[i];
+
+        if (item->class == RP_SHAPE_ORDERED && !rp_shape_is_bracket(item) && !is_break(item) &&
+            !is_continue(item))
+            return true;
+    }
+    return false;
+}
+
+/** The last one in order, between two places; NULL: there is none. */
+static struct rp_shape_item *last_ordered(const struct rp_shape_function *function, size_t count,
+                                          size_t from)
+{
+    while (count > from)
+        if (function->items[--count].class == RP_SHAPE_ORDERED)
+            return &function->items[count];
+    return NULL;
+}
+
+/** What a closing bracket closes, if nothing in order stands between them. */
+static struct rp_shape_item *opening_of(const struct rp_shape_function *function, size_t kept,
+                                        size_t from, const struct rp_shape_item *closing)
+{
+    struct rp_shape_item *before = is(closing, "}") ? last_ordered(function, kept, from) : NULL;
+
+    return before && rp_shape_is_bracket(before) && !is(before, "}") ? before : NULL;
+}
+
+/** Also the branches in which nothing but a jump was. */
+static void drop_jumps(struct rp_shape_function *function, size_t from, enum rp_shape_jumps jumps)
+{
+    size_t kept = from;
+
+    for (size_t i = from; i < function->count; i++) {
+        struct rp_shape_item item = function->items[i];
+        struct rp_shape_item *opening = opening_of(function, kept, from, &item);
+
+        if (is_break(&item) || (jumps == RP_SHAPE_BREAK_AND_CONTINUE && is_continue(&item))) {
+            free(item.text);
+        } else if (opening) {
+            size_t at = (size_t)(opening - function->items);
+
+            free(opening->text);
+            free(item.text);
+            memmove(opening, opening + 1, (--kept - at) * sizeof *opening);
+        } else {
+            function->items[kept++] = item;
+        }
+    }
+    function->count = kept;
+}
+
+static bool is_alone(const char *name)
+{
+    static const char *const names[] = {"atomic",
+                                        "safeAtomic",
+                                        "unsafeAtomic",
+                                        "__sync_",
+                                        "__builtin_amdgcn_ds_",
+                                        "__hip_atomic",
+                                        "__atomic",
+                                        "__c11_atomic",
+                                        "__scoped_atomic",
+                                        "__opencl_atomic",
+                                        "__builtin_amdgcn_global_atomic",
+                                        "__builtin_amdgcn_flat_atomic",
+                                        "__builtin_amdgcn_atomic"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/** What all wavefronts of a workgroup may have to come to: not what each does alone. */
+static bool is_barrier(const struct rp_shape_item *item)
+{
+    if (item->class != RP_SHAPE_ORDERED)
+        return false;
+    if (strncmp(item->text, "asm\t", 4) == 0 || is(item, "a call through a pointer"))
+        return true;
+    if (!strstr(item->text, "()"))
+        return false;
+    switch (rp_known_function_effect(item->text)) {
+    case RP_KNOWN_FUNCTION_UNKNOWN:
+        return true;
+    case RP_KNOWN_FUNCTION_SYNC:
+        return !is_alone(item->text);
+    case RP_KNOWN_FUNCTION_LANES:
+    case RP_KNOWN_FUNCTION_MATRIX:
+    case RP_KNOWN_FUNCTION_PURE:
+        break;
+    }
+    return false;
+}
+
+static bool has(const struct rp_shape_function *function, size_t from,
+                bool (*is_one)(const struct rp_shape_item *))
+{
+    for (size_t i = from; i < function->count; i++)
+        if (is_one(&function->items[i]))
+            return true;
+    return false;
+}
+
+static void drop_heads(struct rp_shape_function *function, size_t from)
+{
+    size_t kept = from;
+
+    for (size_t i = from; i < function->count; i++)
+        if (function->items[i].class == RP_SHAPE_LOOP_CONDITION)
+            free(function->items[i].text);
+        else
+            function->items[kept++] = function->items[i];
+    function->count = kept;
+}
+
+/** Where nothing is in order, no brackets are left, and no jumps that end here. */
+static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
+                                 enum rp_shape_jumps jumps)
+{
+    struct rp_shape_function *function = walk->function;
+
+    if (walk->failed)
+        return;
+    if (jumps != RP_SHAPE_NO_JUMPS && !has_order(function, opened + 1))
+        drop_jumps(function, opened + 1, jumps);
+    if (jumps != RP_SHAPE_NO_JUMPS && !has(function, opened + 1, is_barrier) &&
+        !has(function, opened + 1, is_exit) &&
+        (jumps == RP_SHAPE_BREAK_AND_CONTINUE || !has(function, opened + 1, is_continue)))
+        drop_heads(function, opened + 1);
+    if (last_ordered(function, function->count, opened + 1)) {
+        rp_shape_add(walk, RP_SHAPE_ORDERED, NULL, "}");
+    } else {
+        free(function->items[opened].text);
+        memmove(&function->items[opened], &function->items[opened + 1],
+                (--function->count - opened) * sizeof *function->items);
+    }
+}
+
+/**
+ * What decides how often something runs, if a barrier was found in it, or a way past one: break,
+ * continue, return, goto.
+ * @param head  of which each child counts
+ * @param from  the count of the function's items in front of it
+ */
+static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
+                                   const struct rp_ast_node *head, size_t from)
+{
+    struct rp_shape_function *function = walk->function;
+    rp_autobuf tree = {0};
+
+    if (walk->failed)
+        return;
+    if (!has(function, from, is_barrier) && !has(function, from, is_exit) &&
+        !has(function, from, is_break) && !has(function, from, is_continue))
+        return;
+    for (size_t i = 0; i < head->count; i++)
+        rp_ast_expression_text(&tree, &head->children[i]);
+    walk->failed |= tree.failed;
+    rp_shape_add_two(walk, RP_SHAPE_LOOP_CONDITION, head, what, rp_buf_text(&tree));
+    if (walk->failed)
+        return;
+    function->items[function->count - 1].head = head->children;
+    function->items[function->count - 1].head_count = head->count;
+}
+
+/** At the end of a function: where there are no barriers, nothing depends on any. */
+static void rp_shape_end_conditions(struct rp_shape_walk *walk)
+{
+    if (!walk->failed && !has(walk->function, 0, is_barrier))
+        drop_heads(walk->function, 0);
+}
 
 RP_DEFINE_CLEANUP(struct rp_kernel_shape, rp_kernel_shape_free)
-RP_DEFINE_CLEANUP(struct rp_places, rp_places_free)
+RP_DEFINE_CLEANUP(struct rp_points_to, rp_points_to_free)
 
 static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads);
 
 static void visit_in(struct rp_shape_walk *walk, const char *bracket,
                      const struct rp_ast_node *node, bool reads)
 {
-    size_t opened = rp_shape_open(walk, bracket, node);
+    size_t opened = rp_shape_open_block(walk, bracket, node);
 
     visit(walk, node, reads);
-    rp_shape_close(walk, opened, RP_SHAPE_NO_JUMPS);
+    rp_shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
 static void visit_all(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
@@ -44,14 +407,14 @@ static void visit_loop(struct rp_shape_walk *walk, const struct rp_ast_node *nod
 
     if (from)
         visit(walk, &node->children[0], false);
-    opened = rp_shape_open(walk, "loop {", node);
+    opened = rp_shape_open_block(walk, "loop {", node);
     for (size_t i = from; i < node->count; i++)
         visit(walk, &node->children[i], false);
     head.count -= head.count > 0; /* the body is last */
     if (rp_ast_is(node, "DoStmt") && head.count)
         head.children++;
-    rp_shape_add_head(walk, "the head of a loop that barriers depend on", &head, opened);
-    rp_shape_close(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
+    rp_shape_add_condition(walk, "the head of a loop that barriers depend on", &head, opened);
+    rp_shape_close_block(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
 }
 
 /** if (a) b else c, a ? b : c, a && b, a || b: behind the condition. */
@@ -67,43 +430,43 @@ static void visit_branches(struct rp_shape_walk *walk, const struct rp_ast_node 
     for (size_t i = first; i < node->count; i++)
         visit_in(walk, i == first ? "if {" : "else {", &node->children[i], false);
     head.count = first;
-    rp_shape_add_head(walk, "a condition that barriers depend on", &head, behind);
+    rp_shape_add_condition(walk, "a condition that barriers depend on", &head, behind);
 }
 
 /** What is in it is done where it is called, and as often. */
 static void visit_lambda(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    size_t opened = rp_shape_open(walk, "lambda {", node);
+    size_t opened = rp_shape_open_block(walk, "lambda {", node);
 
     visit_all(walk, node, false);
-    rp_shape_close(walk, opened, RP_SHAPE_NO_JUMPS);
+    rp_shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
 /** Its breaks lead no further than to its end. */
 static void visit_switch(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    size_t opened = rp_shape_open(walk, "switch {", node);
+    size_t opened = rp_shape_open_block(walk, "switch {", node);
 
     visit_branches(walk, node, 1);
-    rp_shape_close(walk, opened, RP_SHAPE_BREAK);
+    rp_shape_close_block(walk, opened, RP_SHAPE_BREAK);
 }
 
 /** The memory that a pointer or an lvalue means; nothing of the template itself. */
 static void add_memory(struct rp_shape_walk *walk, const struct rp_ast_node *node,
                        struct rp_buf *out)
 {
-    struct rp_place_set set = {0};
+    struct rp_memory_set set = {0};
     const char *between = " on";
 
     if (!walk->places)
         return;
     if (node->lvalue)
-        rp_places_of_lvalue(walk->places, node, &set);
+        rp_points_to_of_lvalue(walk->places, node, &set);
     else
-        rp_places_of_value(walk->places, node, &set);
-    for (size_t i = 0; i < rp_places_count(walk->places); i++)
-        if (rp_place_in(&set, i) && rp_place_name(walk->places, i)) {
-            rp_buf_printf(out, "%s %s", between, rp_place_name(walk->places, i));
+        rp_points_to_of_value(walk->places, node, &set);
+    for (size_t i = 0; i < rp_points_to_count(walk->places); i++)
+        if (rp_memory_set_has(&set, i) && rp_memory_object_name(walk->places, i)) {
+            rp_buf_printf(out, "%s %s", between, rp_memory_object_name(walk->places, i));
             between = " or";
         }
 }
@@ -146,7 +509,7 @@ static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *nod
         function->items[before + 1].class != RP_SHAPE_ORDERED)
         return;
     item = &function->items[before + 1];
-    if (rp_callee_effect(item->text) == RP_CALLEE_UNKNOWN)
+    if (rp_known_function_effect(item->text) == RP_KNOWN_FUNCTION_UNKNOWN)
         return;
     name = strcspn(item->text, "\t");
     rp_buf_add(&text, item->text, name);
@@ -215,7 +578,7 @@ static void add_distance(struct rp_shape_walk *walk, const struct rp_ast_node *n
         if (strcmp(node->opcode, *opcode) == 0)
             return;
     pointers = rp_ast_is_pointer(&node->children[0]) && rp_ast_is_pointer(&node->children[1]);
-    if (!rp_places_apart(walk->places, &node->children[0], &node->children[1], pointers))
+    if (!rp_points_to_disjoint(walk->places, &node->children[0], &node->children[1], pointers))
         return;
     rp_shape_add(walk, RP_SHAPE_POINTER, node,
                  "a number of pointers that may point into different memory");
@@ -421,14 +784,14 @@ static void find_locals(struct rp_shape_walk *walk, const struct rp_ast_node *no
 static int fill(const struct rp_ast_node *function, const char *text, size_t bytes,
                 struct rp_shape_function *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_places_free) struct rp_places *places = NULL;
+    rp_cleanup(rp_cleanup_rp_points_to_free) struct rp_points_to *places = NULL;
     struct rp_shape_walk walk = {.text = text, .bytes = bytes, .function = ret};
     int rc = 0;
 
     ret->symbol = strdup(function->mangled ? function->mangled : "");
     walk.failed = !ret->symbol;
     if (function->mangled &&
-        ((rc = rp_places_make(function, &places, err)) < 0 ||
+        ((rc = rp_points_to_make(function, &places, err)) < 0 ||
          (rc = rp_accesses_find(function, places, bytes, &ret->accesses, err)) < 0))
         return rc;
     if (places)
@@ -438,8 +801,8 @@ static int fill(const struct rp_ast_node *function, const char *text, size_t byt
     for (size_t i = 0; i < function->count; i++)
         if (rp_ast_is(&function->children[i], "CompoundStmt"))
             visit(&walk, walk.body = &function->children[i], false);
-    rp_shape_end_heads(&walk);
-    rp_shape_add_steps(&walk);
+    rp_shape_end_conditions(&walk);
+    rp_shape_add_loop_updates(&walk);
     rp_shape_add_uses(&walk, function);
     free(walk.locals);
     return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;

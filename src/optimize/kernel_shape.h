@@ -9,60 +9,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "optimize/accesses.h"
-#include "optimize/arithmetic.h"
+#include "optimize/memory_effects.h"
 
 struct rp_ast_node;
+struct rp_buf;
 struct rp_err;
-
-/** How two lists of a class are compared. */
-enum rp_shape_class {
-    RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
-    RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
-    RP_SHAPE_OTHER,   /**< ... lambdas, classes, attributes */
-    RP_SHAPE_HEAD,    /**< ... what decides whether and how often barriers are met */
-    RP_SHAPE_STEP,    /**< the same ones as often: values of variables in these */
-    RP_SHAPE_USE,     /**< each one at least once: arguments, sizes and the like */
-    RP_SHAPE_CALL,    /**< none that is not in the original */
-    RP_SHAPE_GLOBAL,  /**< ... variables of outside */
-    RP_SHAPE_CAST,    /**< ... casts that see a value as another type */
-    RP_SHAPE_TYPE,    /**< ... classes of which it makes objects */
-    RP_SHAPE_POINTER, /**< ... numbers made of pointers into different memory */
-    RP_SHAPE_CLASSES
-};
-
-struct rp_shape_item {
-    enum rp_shape_class class;
-    char *text;    /**< what is compared; a tab ends what is of use to a reader */
-    size_t offset; /**< in the file; 0: not known */
-    /** Of RP_SHAPE_HEAD, as long as there is a tree: its expressions. */
-    const struct rp_ast_node *head;
-    size_t head_count;
-};
-
-struct rp_shape_function {
-    char *symbol; /**< mangled; "" is the template itself */
-    struct rp_shape_item *items;
-    size_t count;
-    /* Nothing of the template itself, which has no types. */
-    struct rp_accesses accesses;
-    struct rp_arithmetic arithmetic;
-};
+struct rp_shape_function;
+struct rp_shape_item;
 
 struct rp_kernel_shape {
     struct rp_shape_function *functions;
     size_t count;
 };
 
-/** What is known of a function by its name (callees.def). */
-enum rp_callee_effect {
-    RP_CALLEE_UNKNOWN,
-    RP_CALLEE_SYNC,
-    RP_CALLEE_LANES,
-    RP_CALLEE_MATRIX,
-    RP_CALLEE_PURE
+/** What is known of a function by its name (known_functions.def). */
+enum rp_known_function_effect {
+    RP_KNOWN_FUNCTION_UNKNOWN,
+    RP_KNOWN_FUNCTION_SYNC,
+    RP_KNOWN_FUNCTION_LANES,
+    RP_KNOWN_FUNCTION_MATRIX,
+    RP_KNOWN_FUNCTION_PURE
 };
-enum rp_callee_effect rp_callee_effect(const char *name);
+enum rp_known_function_effect rp_known_function_effect(const char *name);
 
 /** Whether an expression reads or writes something volatile. */
 bool rp_ast_accesses_volatile(const struct rp_ast_node *node);
@@ -92,19 +60,21 @@ int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t coun
                          size_t bytes, struct rp_kernel_shape **ret, struct rp_err *err);
 void rp_kernel_shape_free(struct rp_kernel_shape *shape);
 
-/** A shape and the text whose lines are named: they are counted from the kernel's beginning. */
-struct rp_shape_text {
-    const struct rp_kernel_shape *shape;
-    const char *text; /**< of the file */
-    size_t begin;     /**< of the kernel */
-    unsigned line;    /**< as which it counts */
-};
-
-/** The kernel's first line when the place is not known. */
-unsigned rp_shape_line(const struct rp_shape_text *in, size_t offset);
-
 /** @return 0, or RP_VERDICT with the first difference and what to do */
 int rp_kernel_shape_compare(const struct rp_shape_text *original,
                             const struct rp_shape_text *candidate, struct rp_err *err);
+
+/* Loops and branches in the list of what must keep its order: each is a pair of brackets
+ * around what stands in it.
+ */
+
+/** Which jumps lead to the end of what is in brackets, or to its next round. */
+enum rp_shape_jumps { RP_SHAPE_NO_JUMPS, RP_SHAPE_BREAK, RP_SHAPE_BREAK_AND_CONTINUE };
+
+/** "loop {", "}" ... */
+bool rp_shape_is_bracket(const struct rp_shape_item *item);
+
+/** An expression as the compiler sees it: macros and parentheses are no matter. */
+void rp_ast_expression_text(struct rp_buf *out, const struct rp_ast_node *node);
 
 #endif

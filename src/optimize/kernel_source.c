@@ -1,19 +1,64 @@
 #include "optimize/kernel_source.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/process.h"
+#include "collect/compiler_cache.h"
+#include "experiment/build_command.h"
+#include "experiment/child_run.h"
+#include "experiment/compile.h"
 #include "optimize/ast.h"
-#include "optimize/ast_dump.h"
-#include "optimize/compile_command.h"
-#include "optimize/kernel_find.h"
+#include "optimize/ir.h"
 #include "optimize/kernel_shape.h"
-#include "optimize/source_file.h"
-#include "optimize/source_loops.h"
-#include "optimize/unit_includes.h"
+#include "optimize/loop_count.h"
+#include "optimize/source_text.h"
+
+/* A header of which nobody knows where it is included: in its place the compiler is given a text
+ * that does not compile. Where it does not mind, it has not read it. */
+
+/**
+ * Asks the compiler, which takes a second: for where a kernel was not found.
+ * @param source  the header
+ * @param arch    "gfx942"
+ * @return 0: the source is compiled itself, or included; RP_BAD_INPUT with the remedy: it is not;
+ *         RP_ENVIRONMENT
+ */
+static int rp_unit_check_includes(const struct rp_compile_command *command, const char *source,
+                                  const char *arch, struct rp_err *err)
+{
+    static const char unreadable[] = "#error it is included\n";
+    const char *unit = rp_compile_command_unit(command);
+    rp_cleanup(rp_temporary_folder_remove) char *folder = NULL;
+    rp_autofree char *text = NULL;
+    rp_autofree char *object = NULL;
+    rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
+
+    if (!unit)
+        return 0;
+    if (rp_temporary_folder(&folder, err) < 0)
+        return -(int)err->code;
+    text = rp_path_join(folder, "text.h");
+    object = rp_path_join(folder, "device.co");
+    if (!text || !object)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_write_private_file(text, unreadable, strlen(unreadable), err) < 0 ||
+        rp_compile(command, text, arch, object, &built, err) < 0)
+        return -(int)err->code;
+    return !built.ok ? 0
+                     : rp_fail(err, RP_BAD_INPUT,
+                               "%s is compiled, but does not include %s: name with --unit the file "
+                               "that includes it and launches the kernels",
+                               unit, source);
+}
 
 RP_DEFINE_CLEANUP(struct rp_kernel_source, rp_kernel_source_free)
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
@@ -64,7 +109,7 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
     rc = rp_ast_dump(command, source->path, parts.filter, parts.name, arch, &ast, &said, err);
     if (rc == -RP_VERDICT)
         return rp_fail(err, RP_BAD_INPUT, "the compiler does not accept %s%s: %.700s", path,
-                       rp_compile_command_doubt(command), said);
+                       rp_compile_command_hint(command), said);
     if (rc < 0)
         return rp_wrap(err, "%s", path);
     source->symbol = strdup(parts.symbol);
@@ -91,4 +136,544 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
     free(source->name);
     free(source->symbol);
     free(source);
+}
+
+enum { MOST_BYTES = 16 << 20 };
+
+static void close_file(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
+int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
+                        struct rp_err *err)
+{
+    rp_autofree char *real = realpath(path, NULL);
+    rp_cleanup(close_file) FILE *file = real ? fopen(real, "rb") : NULL;
+    rp_autofree char *text = NULL;
+    struct stat status;
+    size_t bytes;
+
+    if (!file || fstat(fileno(file), &status) != 0)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
+    if (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)
+        return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
+                       S_ISDIR(status.st_mode)   ? "is a folder"
+                       : S_ISREG(status.st_mode) ? "is larger than 16 MiB: kernels are in less"
+                                                 : "is no regular file");
+    text = malloc((size_t)status.st_size + 1);
+    if (!text)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    bytes = fread(text, 1, (size_t)status.st_size, file);
+    if (bytes != (size_t)status.st_size)
+        return rp_fail(err, RP_BAD_INPUT, "%s changes while it is read", path);
+    text[bytes] = '\0';
+    if (memchr(text, '\0', bytes))
+        return rp_fail(err, RP_BAD_INPUT, "%s holds a NUL byte: it is no source", path);
+    *ret_path = rp_steal(real);
+    *ret_text = rp_steal(text);
+    *ret_bytes = bytes;
+    return 0;
+}
+
+/* The filter means every name that contains the kernel's. One named `f`: 90 MB with HIP's headers
+ * alone. 20 000 functions whose names contain it: 1.5 GB in 25 s; the compiler's memory stays at
+ * 0.3 GB. */
+static const uint64_t MOST_DUMP_BYTES = (uint64_t)1 << 30;
+static const size_t MOST_OUTPUT_BYTES = (size_t)64 << 10;
+static const int64_t TIMEOUT_NS = (int64_t)120 * 1000000000;
+
+/** What was written to a file that has no name, or as much as is of use. */
+static char *read_output(FILE *file)
+{
+    char *text = calloc(1, MOST_OUTPUT_BYTES + 1);
+
+    rewind(file);
+    if (text && fread(text, 1, MOST_OUTPUT_BYTES, file) == 0)
+        text[0] = '\0';
+    return text;
+}
+
+/** Whoever stands between us and the compiler may say in his own way that it was ended. */
+static int check_limits(const struct rp_proc_end *end, uint64_t dump_bytes, const char *name,
+                        const char *compiler, struct rp_err *err)
+{
+    if (dump_bytes >= MOST_DUMP_BYTES)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "what the compiler says of %s and of other names that contain this one is "
+                       "larger than 1 GB: the kernel is too large, or its name is too short",
+                       name);
+    if (end->timed_out)
+        return rp_fail(err, RP_BAD_INPUT, "%s has not ended after 120 s: it was ended", compiler);
+    if (end->over_memory)
+        return rp_fail(err, RP_BAD_INPUT, "%s took more than 6 GB of memory: it was ended",
+                       compiler);
+    return 0;
+}
+
+/**
+ * Asks the compiler for something that it prints.
+ * @param name  for messages
+ * @return 0 with the bytes of it; RP_VERDICT with *ret_output, as rp_ast_dump
+ */
+static int ask(const struct rp_compile_command *command, enum rp_compile_what what,
+               const char *path, const char *output, const char *name, const char *arch, FILE *dump,
+               size_t *ret_bytes, char **ret_output, struct rp_err *err)
+{
+    rp_cleanup(rp_compile_argv_free) char **argv = NULL;
+    rp_cleanup(close_file) FILE *said = tmpfile();
+    const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
+    struct rp_proc_limits limits = rp_compiler_limits();
+    struct rp_proc_end end;
+    struct stat status;
+    int rc;
+
+    limits.file_bytes = MOST_DUMP_BYTES;
+    if (!dump || !said)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "a temporary file");
+    rc = rp_compile_argv(command, what, path, output, arch, &argv, err);
+    if (rc < 0)
+        return rc;
+    rc = rp_compiler_run(rp_compile_command_environment(command),
+                         &(struct rp_proc){.path = argv[0],
+                                           .argv = argv,
+                                           .env = env,
+                                           .stdout_fd = fileno(dump),
+                                           .stderr_fd = fileno(said),
+                                           .timeout_ns = TIMEOUT_NS,
+                                           .limits = &limits},
+                         false, &end, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s", argv[0]);
+    if (fstat(fileno(dump), &status) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
+    rc = check_limits(&end, (uint64_t)status.st_size, name, argv[0], err);
+    if (rc < 0)
+        return rc;
+    *ret_bytes = (size_t)status.st_size;
+    if (!end.signaled && end.status == 0)
+        return 0;
+    free(*ret_output);
+    *ret_output = read_output(said);
+    return *ret_output ? rp_fail(err, RP_VERDICT, "the compiler does not accept it")
+                       : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/** What was written, readable as memory. @return NULL: it cannot be; bytes == 0: "" */
+static const char *map_dump(FILE *dump, size_t bytes)
+{
+    void *map = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fileno(dump), 0) : (void *)"";
+
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static void unmap_dump(const char *map, size_t bytes)
+{
+    if (bytes)
+        munmap((void *)(uintptr_t)map, bytes);
+}
+
+int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,
+                const char *name, const char *arch, struct rp_ast **ret, char **ret_output,
+                struct rp_err *err)
+{
+    rp_cleanup(close_file) FILE *dump = tmpfile();
+    struct rp_ast_file file = {.path = path};
+    const char *map;
+    size_t bytes;
+    int rc = ask(command, RP_COMPILE_AST, path, filter, name, arch, dump, &bytes, ret_output, err);
+
+    if (rc < 0)
+        return rc;
+    map = map_dump(dump, bytes);
+    if (!map)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
+    file.included = rp_compile_command_included(command, &file.path, &file.directory);
+    rc = rp_ast_read(map, bytes, &file, name, ret, err);
+    unmap_dump(map, bytes);
+    return rc;
+}
+
+/**
+ * The device code of a file, with places, before anything is optimised.
+ * @return 0; RP_VERDICT when the compiler does not accept the file; others when it could not be
+ * asked
+ */
+static int rp_ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
+                      struct rp_ir **ret, struct rp_err *err)
+{
+    rp_cleanup(close_file) FILE *dump = tmpfile();
+    rp_autofree char *said = NULL;
+    const char *map;
+    size_t bytes;
+    int rc = ask(command, RP_COMPILE_IR, path, "-", path, arch, dump, &bytes, &said, err);
+
+    if (rc < 0)
+        return rc;
+    map = map_dump(dump, bytes);
+    if (!map)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's text");
+    rc = rp_ir_read(map, bytes, ret, err);
+    unmap_dump(map, bytes);
+    return rc;
+}
+
+struct walk {
+    const struct rp_ast_node *function;
+    struct rp_kernel_source *source;
+    struct rp_tokens tokens; /* of the kernel; places from its beginning */
+    size_t capacity;
+    bool failed;
+    const struct rp_compile_command *command; /* NULL: the compiler is not asked */
+    const char *arch;
+    struct rp_ir *ir; /* NULL: it was not asked, or says nothing */
+    bool asked;
+};
+
+static bool is_loop(const struct rp_ast_node *node)
+{
+    return rp_ast_is(node, "ForStmt") || rp_ast_is(node, "WhileStmt") ||
+           rp_ast_is(node, "DoStmt") || rp_ast_is(node, "CXXForRangeStmt");
+}
+
+/** Of statements, by their kind. NULL: none. */
+static const char *kind_obstacle(const struct rp_ast_node *node)
+{
+    static const struct {
+        const char *kind, *why;
+    } kinds[] = {{"ReturnStmt", "a return is in it"},
+                 {"GotoStmt", "a goto is in it"},
+                 {"IndirectGotoStmt", "a goto is in it"},
+                 {"LabelStmt", "a label is in it"},
+                 {"GCCAsmStmt", "inline assembly is in it"},
+                 {"MSAsmStmt", "inline assembly is in it"},
+                 {"AtomicExpr", "an atomic operation is in it"},
+                 {"CXXThrowExpr", "a throw is in it"}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (rp_ast_is(node, kinds[i].kind))
+            return kinds[i].why;
+    return NULL;
+}
+
+/**
+ * A reason against unrolling below a node; NULL: none is seen.
+ * @param unknown  set to the name of something that is called and of which nothing is known by that
+ */
+static char *obstacle(const struct rp_ast_node *node, bool in_switch, const char **unknown)
+{
+    const char *callee = rp_ast_callee(node), *why = kind_obstacle(node);
+    enum rp_known_function_effect effect = rp_known_function_effect(callee);
+
+    if (why)
+        return strdup(why);
+    if (rp_ast_is(node, "BreakStmt") && !in_switch)
+        return strdup("a break is in it");
+    if (rp_ast_accesses_volatile(node))
+        return strdup("it accesses something volatile");
+    if (is_loop(node))
+        return strdup("another loop is in it");
+    if (rp_ast_is_index(node))
+        return NULL;
+    if (effect == RP_KNOWN_FUNCTION_SYNC || effect == RP_KNOWN_FUNCTION_LANES)
+        return rp_format("%s() is in it, which orders memory or meets other lanes", callee);
+    if (rp_ast_is(node, "CallExpr") && rp_ast_calls_pointer(node))
+        return strdup("a call through a pointer is in it");
+    if (callee && effect == RP_KNOWN_FUNCTION_UNKNOWN && !rp_ast_is_vector_call(node))
+        *unknown = callee;
+    if (rp_ast_is(node, "LambdaExpr")) { /* what is in it is done where it is called */
+        *unknown = "a lambda's operator";
+        return NULL;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        char *found =
+            obstacle(&node->children[i], in_switch || rp_ast_is(node, "SwitchStmt"), unknown);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static bool has_loop(const struct rp_ast_node *node)
+{
+    for (size_t i = 0; i < node->count; i++)
+        if (is_loop(&node->children[i]) || has_loop(&node->children[i]))
+            return true;
+    return false;
+}
+
+/* --- what is called ------------------------------------------------------------------------ */
+
+static uint32_t line_of(const struct rp_kernel_source *source, size_t at, uint32_t *ret_column)
+{
+    uint32_t line = 1;
+    size_t begin = 0;
+
+    for (size_t i = 0; i < at; i++)
+        if (source->text[i] == '\n') {
+            line++;
+            begin = i + 1;
+        }
+    *ret_column = (uint32_t)(at - begin) + 1;
+    return line;
+}
+
+/** Whether lines of the kernel are not counted as we do: #line, and line breaks of old Macs. */
+static bool renames_lines(const struct walk *walk)
+{
+    const struct rp_kernel_source *source = walk->source;
+
+    for (size_t i = 0; i < walk->tokens.count; i++) {
+        const struct rp_token *token = &walk->tokens.list[i];
+        const char *at = source->text + source->begin + token->begin + 1;
+
+        at += strspn(at, " \t");
+        if (token->kind == RP_TOKEN_DIRECTIVE &&
+            ((*at >= '0' && *at <= '9') || strncmp(at, "line", strlen("line")) == 0))
+            return true;
+    }
+    for (size_t i = source->begin; i < source->end; i++)
+        if (source->text[i] == '\r' && source->text[i + 1] != '\n')
+            return true;
+    return false;
+}
+
+/** The compiler is asked once, when the first loop needs it. */
+static const struct rp_ir *ir_of(struct walk *walk)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+
+    if (!walk->asked && walk->command &&
+        rp_ir_dump(walk->command, walk->source->path, walk->arch, &walk->ir, &ignored) < 0)
+        walk->ir = NULL;
+    walk->asked = true;
+    return walk->ir;
+}
+
+/** What hinders of that which is called in a loop (constructors, destructors and conversions, too),
+ * all of it followed as far as it goes.
+ *  @param unknown  what counts when the compiler cannot be asked; NULL: nothing hinders then */
+static char *callee_obstacle(struct walk *walk, const struct rp_source_loop *loop,
+                             const char *unknown)
+{
+    const struct rp_kernel_source *source = walk->source;
+    const struct rp_ir *ir = ir_of(walk);
+    struct rp_ir_range part;
+    uint32_t column, body = line_of(source, source->body_begin, &column);
+    struct rp_err ignored = RP_ERR_INIT;
+    char *why;
+
+    part.first_line = line_of(source, loop->begin, &part.first_column);
+    part.last_line = line_of(source, loop->end, &part.last_column);
+    if (ir && rp_ir_obstacle(ir, source->symbol, renames_lines(walk) ? 0 : body, &part, &why,
+                             &ignored) == 0)
+        return why;
+    return unknown ? rp_format("%s() is in it, and what that does is not known", unknown) : NULL;
+}
+
+/** Why it may not be unrolled; NULL: it may. */
+static char *why_not(struct walk *walk, const struct rp_ast_node *node,
+                     const struct rp_source_loop *loop, const struct rp_loop_count *count)
+{
+    const char *unknown = NULL;
+
+    if (node->begin.macro)
+        return strdup("it comes out of a macro");
+    if (!loop->innermost)
+        return strdup("another loop is in it");
+    if (!loop->counted)
+        return strdup(count->why_not);
+    for (size_t i = 0; i < node->count; i++) {
+        char *found = obstacle(&node->children[i], false, &unknown);
+
+        if (found)
+            return found;
+    }
+    return callee_obstacle(walk, loop, unknown);
+}
+
+/* --- pragmas ------------------------------------------------------------------------------- */
+
+/** The unroll pragmas right in front of a loop; the loop's beginning twice when there are none. Of
+ * the tokens, that of `for` and the first of the pragmas. */
+static void find_pragmas(const struct walk *walk, struct rp_source_loop *loop, size_t *ret_at,
+                         size_t *ret_first)
+{
+    const struct rp_kernel_source *source = walk->source;
+    const char *text = source->text + source->begin;
+    size_t at = 0, first;
+
+    loop->pragma_begin = loop->pragma_end = loop->begin;
+    while (at < walk->tokens.count && walk->tokens.list[at].begin + source->begin < loop->begin)
+        at++;
+    for (first = at; first > 0;) {
+        size_t one = rp_tokens_unroll(text, &walk->tokens, first - 1, NULL);
+        size_t four = first >= 4 ? rp_tokens_unroll(text, &walk->tokens, first - 4, NULL) : 0;
+
+        if (one != 1 && four != 4)
+            break;
+        first -= one == 1 ? 1 : 4;
+    }
+    *ret_at = at;
+    *ret_first = first;
+    if (first == at)
+        return;
+    loop->pragma_begin = source->begin + walk->tokens.list[first].begin;
+    loop->pragma_end = source->begin + walk->tokens.list[at - 1].end;
+}
+
+/** An unroll pragma among the lines of the preprocessor that end right in front of a token. */
+static bool has_pragma_before(const struct walk *walk, size_t at)
+{
+    const char *text = walk->source->text + walk->source->begin;
+
+    while (at > 0) {
+        size_t group = at >= 4 ? rp_tokens_unroll(text, &walk->tokens, at - 4, NULL) : 0;
+
+        if (group == 4 || rp_tokens_unroll(text, &walk->tokens, at - 1, NULL) == 1)
+            return true;
+        if (walk->tokens.list[--at].kind != RP_TOKEN_DIRECTIVE)
+            return false;
+    }
+    return false;
+}
+
+/** Of a hint that the compiler sees: why it cannot be another one; NULL: it is no matter. */
+static const char *hint_obstacle(const struct walk *walk, const struct rp_ast_node *hint,
+                                 const struct rp_source_loop *loop)
+{
+    const struct rp_kernel_source *source = walk->source;
+    const char *text = source->text + source->begin;
+    const struct rp_token *token = NULL;
+
+    if (hint->begin.in_file && hint->begin.offset >= loop->pragma_begin &&
+        hint->begin.offset < loop->pragma_end)
+        return NULL;
+    for (size_t i = 0; i < walk->tokens.count && hint->begin.in_file; i++)
+        if (hint->begin.offset >= source->begin + walk->tokens.list[i].begin &&
+            hint->begin.offset < source->begin + walk->tokens.list[i].end)
+            token = &walk->tokens.list[i];
+    if (!token || token->kind != RP_TOKEN_DIRECTIVE)
+        return "its pragma comes out of a macro";
+    return memmem(text + token->begin, token->end - token->begin, "unroll", strlen("unroll"))
+               ? "its pragma asks for something else, too"
+               : NULL;
+}
+
+/** Finds a loop's pragmas. @return why they cannot be replaced, or another one not be added */
+static const char *pragma_obstacle(const struct walk *walk, const struct rp_ast_node *parent,
+                                   struct rp_source_loop *loop)
+{
+    size_t at, first;
+    const char *why = NULL;
+
+    find_pragmas(walk, loop, &at, &first);
+    if (has_pragma_before(walk, first))
+        return "an unroll pragma stands in front of it with other lines of the preprocessor in "
+               "between";
+    for (size_t i = 0; rp_ast_is(parent, "AttributedStmt") && !why && i < parent->count; i++)
+        if (rp_ast_is(&parent->children[i], "LoopHintAttr"))
+            why = hint_obstacle(walk, &parent->children[i], loop);
+    return why;
+}
+
+/** Of a loop whose last token comes out of a macro, the compiler says where that is named: up to
+ * the end of its arguments, if there are any. */
+static size_t end_of_macro(const struct walk *walk, size_t end)
+{
+    const struct rp_kernel_source *source = walk->source;
+    const char *text = source->text + source->begin;
+    size_t at = 0, depth = 0;
+
+    while (at < walk->tokens.count && walk->tokens.list[at].begin + source->begin < end)
+        at++;
+    if (at == walk->tokens.count || !rp_token_is(text, &walk->tokens.list[at], "("))
+        return end;
+    for (; at < walk->tokens.count; at++) {
+        depth += rp_token_is(text, &walk->tokens.list[at], "(");
+        depth -= rp_token_is(text, &walk->tokens.list[at], ")");
+        if (depth == 0)
+            return walk->tokens.list[at].end + source->begin;
+    }
+    return end;
+}
+
+/* --- loops --------------------------------------------------------------------------------- */
+
+static void add_loop(struct walk *walk, const struct rp_ast_node *node,
+                     const struct rp_ast_node *parent, uint32_t depth)
+{
+    struct rp_kernel_source *source = walk->source;
+    struct rp_loop_count count = rp_loop_count(node, walk->function);
+    struct rp_source_loop *loop;
+    const char *pragma;
+
+    if (source->loop_count == walk->capacity) {
+        size_t capacity = walk->capacity ? 2 * walk->capacity : 16;
+        struct rp_source_loop *more = realloc(source->loops, capacity * sizeof *more);
+
+        if (!more) {
+            walk->failed = true;
+            return;
+        }
+        source->loops = more;
+        walk->capacity = capacity;
+    }
+    loop = &source->loops[source->loop_count];
+    *loop = (struct rp_source_loop){.begin = node->begin.offset,
+                                    .end = node->end.offset + node->end.bytes,
+                                    .line = 1,
+                                    .depth = depth,
+                                    .innermost = !has_loop(node),
+                                    .counted = count.counted,
+                                    .trip_count_known = count.known,
+                                    .trip_count = count.trips};
+    for (size_t i = 0; i < loop->begin; i++)
+        loop->line += source->text[i] == '\n';
+    if (loop->end > source->end || loop->end < loop->begin)
+        loop->end = source->end; /* no compiler says so */
+    else if (node->end.macro)
+        loop->end = end_of_macro(walk, loop->end);
+    pragma = pragma_obstacle(walk, parent, loop);
+    loop->why_not = why_not(walk, node, loop, &count);
+    if (!loop->why_not && pragma) {
+        loop->why_not = strdup(pragma);
+        walk->failed |= !loop->why_not;
+    }
+    source->loop_count++;
+}
+
+/** Only loops whose beginning stands in the kernel's own text. */
+static void visit(struct walk *walk, const struct rp_ast_node *node,
+                  const struct rp_ast_node *parent, uint32_t depth)
+{
+    const struct rp_kernel_source *source = walk->source;
+    bool loop = is_loop(node);
+
+    if (walk->failed || rp_ast_is(node, "CXXRecordDecl"))
+        return;
+    if (loop && node->begin.in_file && node->begin.offset >= source->begin &&
+        node->begin.offset < source->end && node->end.offset < source->end)
+        add_loop(walk, node, parent, depth);
+    for (size_t i = 0; i < node->count; i++)
+        visit(walk, &node->children[i], node, depth + loop);
+}
+
+int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
+                         const struct rp_compile_command *command, const char *arch,
+                         struct rp_err *err)
+{
+    struct walk walk = {.function = function, .source = source, .command = command, .arch = arch};
+    int rc = rp_tokens_read(source->text + source->begin, source->end - source->begin, &walk.tokens,
+                            err);
+
+    if (rc < 0)
+        return rp_fail(err, RP_BAD_INPUT, "%s cannot be taken apart: its text has no closed tokens",
+                       source->name);
+    visit(&walk, function, function, 0);
+    rp_ir_free(walk.ir);
+    rp_tokens_free(&walk.tokens);
+    return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }

@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_ast;
+struct rp_ast_node;
 struct rp_compile_command;
 struct rp_err;
 struct rp_kernel_shape; /* kernel_shape.h */
+struct rp_kernel_source;
 
 /** Offsets are bytes in the file. */
 struct rp_source_loop {
@@ -52,5 +55,42 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
                           const char *symbol, const char *arch, struct rp_kernel_source **ret,
                           struct rp_err *err);
 void rp_kernel_source_free(struct rp_kernel_source *source);
+
+/* The bytes of a source file. */
+
+/**
+ * @param ret_path  absolute
+ * @param ret_text  terminated; owned by the caller
+ * @return 0; RP_BAD_INPUT when it cannot be read, holds a NUL or has more than 16 MiB
+ */
+int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
+                        struct rp_err *err);
+
+/* The loops of a function: which count, how often they go round, which may be unrolled. */
+
+/**
+ * Fills in loops and loop_count; all else but shape is there already.
+ * @param command  asks the compiler what functions do that loops call; NULL: what is not known by
+ *                 their names is not known
+ * @param arch     "gfx942"
+ */
+int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
+                         const struct rp_compile_command *command, const char *arch,
+                         struct rp_err *err);
+
+/* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
+
+/* Runs the user's compiler for the declarations of one name, or for what it makes of a file. */
+
+/**
+ * @param path        of the file to read; absolute
+ * @param filter      the name with its namespaces
+ * @param name        ... and without
+ * @param ret_output  what the compiler said when it does not accept the file, else unchanged
+ * @return 0; RP_VERDICT with *ret_output; others when it could not be asked
+ */
+int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,
+                const char *name, const char *arch, struct rp_ast **ret, char **ret_output,
+                struct rp_err *err);
 
 #endif

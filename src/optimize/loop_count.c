@@ -7,6 +7,7 @@
 
 /* The places of a ForStmt's children. */
 enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
+
 /* Of a loop's numbers: constants of two constants of two constants ... have no end otherwise. */
 enum { MOST_NODES = 1024 };
 

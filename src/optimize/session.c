@@ -1,7 +1,6 @@
 /* A session from its lock to its end: rounds, in each of which kernels are ranked anew and one
  * change is accepted at most. */
 #include "optimize/session.h"
-#include "collect/whole_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,41 +17,146 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "collect/device_identity.h"
-#include "optimize/compile.h"
+#include "collect/whole_input.h"
+#include "experiment/child_run.h"
+#include "experiment/compile.h"
+#include "optimize/kernel_source.h"
+#include "optimize/session_files.h"
 #include "optimize/session_parts.h"
-#include "optimize/source_file.h"
 
-void rp_session_say(const struct rp_session *s, const char *fmt, ...)
+/* What a session begins with: the program as the user has it does the same as what the build
+ * command makes of the source. Found once; a session that goes on takes it from the journal. */
+
+/** What the program prints, from the journal. */
+static bool restore(struct rp_session *s)
 {
-    rp_autobuf text = {0};
-    va_list ap;
+    const json_t *data = rp_journal_find(s->journal, "program", NULL);
+    const char *sha256 = json_string_value(json_object_get(data, "stdout_sha256"));
 
-    if (!s->o->progress)
-        return;
-    va_start(ap, fmt);
-    rp_buf_vprintf(&text, fmt, ap);
-    va_end(ap);
-    s->o->progress(s->o->context, rp_buf_text(&text));
+    if (!data || !sha256 || strlen(sha256) >= sizeof s->expected.sha256 ||
+        !rp_session_is_file(s->rebuilt, data, "program_sha256"))
+        return false;
+    s->measure.status = (int)json_integer_value(json_object_get(data, "status"));
+    s->expected = (struct rp_output){
+        .status = (int)json_integer_value(json_object_get(data, "status")),
+        .bytes = (uint64_t)json_integer_value(json_object_get(data, "stdout_bytes")),
+        .checked = json_is_true(json_object_get(data, "checked")),
+        .right = true};
+    memcpy(s->expected.sha256, sha256, strlen(sha256) + 1);
+    s->patience.longest_ns =
+        (int64_t)(1e9 * json_number_value(json_object_get(data, "host_seconds")));
+    return true;
 }
 
-bool rp_session_goes_on(struct rp_session *s, const char *kind, const char *key)
+static int keep(struct rp_session *s, struct rp_err *err)
 {
-    if (s->o->budget_s <= 0 ||
-        (double)(rp_patience_now_ns() - s->begin_ns) < s->o->budget_s * 1e9 ||
-        rp_journal_find(s->journal, kind, key))
-        return true;
-    s->budget_over = true;
-    return false;
+    char hash[RP_SHA256_TEXT];
+    int rc = rp_sha256_file(s->rebuilt, hash, err);
+
+    return rc < 0
+               ? rc
+               : rp_journal_add(s->journal, "program", NULL,
+                                json_pack("{s:s, s:s, s:I, s:i, s:b, s:f}", "program_sha256", hash,
+                                          "stdout_sha256", s->expected.sha256, "stdout_bytes",
+                                          (json_int_t)s->expected.bytes, "status",
+                                          s->expected.status, "checked", s->expected.checked,
+                                          "host_seconds", (double)s->patience.longest_ns / 1e9),
+                                err);
 }
 
-int rp_session_is_over(struct rp_session *s, int rc, struct rp_err *err)
+static int build(struct rp_session *s, struct rp_err *err)
 {
-    if (rc != -RP_VERDICT || !s->patience.over)
+    rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
+    rp_autofree char *reason = NULL;
+    int rc;
+
+    rp_session_message(s, "building %s by %s", s->o->source, rp_compile_command_origin(s->command));
+    rc = rp_compile(s->command, s->source, NULL, s->rebuilt, &built, err);
+    if (rc < 0)
         return rc;
-    s->budget_over = true;
-    rp_session_say(s, "%s", err->text);
-    *err = (struct rp_err)RP_ERR_INIT;
+    if (built.ok)
+        return 0;
+    reason = rp_build_result_reason(&built);
+    return rp_fail(err, RP_BAD_INPUT, "%s does not build%s: %s", s->source,
+                   rp_compile_command_hint(s->command), reason ? reason : built.why);
+}
+
+/** How a message goes on with what a program or --check said last. */
+static const char *before_words(const struct rp_output *output)
+{
+    return !output->said || !*output->said ? ""
+           : output->check_why             ? "; it said: "
+                                           : "; its stderr ends with: ";
+}
+
+static int run_original(struct rp_session *s, struct rp_err *err)
+{
+    struct rp_output *o = &s->expected;
+    const char *why;
+    int rc;
+
+    rp_session_message(s, "running %s as it is", s->program);
+    rc = rp_program_test_run(&s->measure, s->program, RP_RUN_KIND_ORIGINAL, s->o->check, o, err);
+    if (rc < 0)
+        return rc;
+    why = o->why ? o->why : o->check_why;
+    if (why)
+        return rp_fail(err, RP_PROGRAM, "%s as it is: %s%s%s", s->program, why, before_words(o),
+                       o->said);
+    s->measure.status = o->status;
+    if (!o->checked && !o->bytes && s->o->scope == RP_EDIT_BODY)
+        return rp_fail(err, RP_USAGE,
+                       "%s prints nothing to stdout, so nothing would show that a kernel with "
+                       "another body makes it do something else: say with --check which command "
+                       "tells right from wrong, such as cmp of a file that it writes",
+                       s->program);
+    if (o->status)
+        rp_session_message(s, "%s ends with exit status %d: that is taken for right%s%s",
+                           s->program, o->status, before_words(o), o->said);
     return 0;
+}
+
+static int run_rebuilt(struct rp_session *s, struct rp_err *err)
+{
+    rp_cleanup(rp_output_free) struct rp_output output = {0};
+    rp_autofree char *why = NULL;
+    const char *words;
+    int rc;
+
+    rp_session_message(s, "running what is built of %s", s->source);
+    rc = rp_program_test_run(&s->measure, s->rebuilt, RP_RUN_KIND_CANDIDATE, s->o->check, &output,
+                             err);
+    if (rc < 0)
+        return rc;
+    why = rp_output_differs(&s->measure, &s->expected, &output);
+    if (!why)
+        return 0;
+    words =
+        output.why || output.check_why || output.status != s->expected.status ? output.said : NULL;
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "%s, built anew, does not do what %s does: %s%s%s. It is run as %s. If it prints "
+        "something else each time, say with --check which command tells right from wrong",
+        s->source, s->program, why, words ? before_words(&output) : "", words ? words : "",
+        s->rebuilt);
+}
+
+/** Builds and runs the program, for what it prints. */
+static int rp_session_build(struct rp_session *s, struct rp_err *err)
+{
+    int rc;
+
+    s->rebuilt = rp_path_join(s->o->folder, "program");
+    if (!s->rebuilt)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (restore(s))
+        return 0;
+    rc = build(s, err);
+    if (rc == 0)
+        rc = run_original(s, err);
+    if (rc == 0)
+        rc = run_rebuilt(s, err);
+    return rc < 0 ? rc : keep(s, err);
 }
 
 static void close_session(struct rp_session *s)
@@ -154,14 +259,16 @@ static int open_proposer(struct rp_session *s, struct rp_err *err)
                                 err);
 }
 
-struct rp_patience rp_session_patience(const struct rp_session_options *o, int64_t begin_ns)
+/** How long its runs may take. */
+static struct rp_run_deadline rp_session_deadline(const struct rp_session_options *o,
+                                                  int64_t begin_ns)
 {
-    return (struct rp_patience){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
-                                .end_ns =
-                                    o->budget_s > 0 ? begin_ns + (int64_t)(o->budget_s * 1e9) : 0,
-                                .modelled = o->on->software,
-                                .waiting = o->waiting,
-                                .context = o->context};
+    return (struct rp_run_deadline){
+        .timeout_ns = (int64_t)(o->timeout_s * 1e9),
+        .end_ns = o->budget_s > 0 ? begin_ns + (int64_t)(o->budget_s * 1e9) : 0,
+        .modelled = o->on->software,
+        .waiting = o->waiting,
+        .context = o->context};
 }
 
 /** None outlives the session, nor is one of a session that was killed left. */
@@ -218,16 +325,16 @@ static int begin(struct rp_session *s, struct rp_err *err)
         rc = rp_session_record(s, err);
     if (rc == 0)
         rc = keep_input(s, err);
-    s->patience = rp_session_patience(s->o, s->begin_ns);
-    s->measure = (struct rp_measure){.self = s->o->self,
-                                     .device = s->o->device,
-                                     .timing = s->o->timing,
-                                     .folder = s->scratch,
-                                     .input = s->input,
-                                     .program = s->o->program,
-                                     .patience = &s->patience,
-                                     .most_geometries = s->o->most_geometries,
-                                     .least_improvement = s->o->least_improvement};
+    s->patience = rp_session_deadline(s->o, s->begin_ns);
+    s->measure = (struct rp_child_context){.self = s->o->self,
+                                           .device = s->o->device,
+                                           .timing = s->o->timing,
+                                           .folder = s->scratch,
+                                           .input = s->input,
+                                           .program = s->o->program,
+                                           .patience = &s->patience,
+                                           .most_geometries = s->o->most_geometries,
+                                           .least_improvement = s->o->least_improvement};
     return rc < 0 ? rc : open_proposer(s, err);
 }
 
@@ -307,7 +414,7 @@ int rp_session_run(const struct rp_session_options *options, struct rp_session_r
                    struct rp_err *err)
 {
     rp_cleanup(close_session) struct rp_session s = {
-        .o = options, .lock_fd = -1, .begin_ns = rp_patience_now_ns()};
+        .o = options, .lock_fd = -1, .begin_ns = rp_monotonic_ns()};
     int rc = begin(&s, err);
 
     *ret = (struct rp_session_result){0};
@@ -315,10 +422,10 @@ int rp_session_run(const struct rp_session_options *options, struct rp_session_r
         rc = rp_session_build(&s, err);
     if (rc == 0)
         rc = rp_session_rounds(&s, err);
-    rc = rp_session_is_over(&s, rc, err);
+    rc = rp_session_excuse_budget_end(&s, rc, err);
     s.patience.end_ns = 0;
     if (rc == 0 && json_array_size(s.accepted))
-        rc = rp_session_measure_whole(&s, err);
+        rc = rp_session_measure_all_changes(&s, err);
     if (rc < 0)
         rc = explain(&s, rc, err);
     if (rc == 0 || json_array_size(s.rounds))

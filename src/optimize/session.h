@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "optimize/compile_command.h"
-#include "optimize/guard.h"
-#include "optimize/proposer.h"
+#include "experiment/build_command.h"
+#include "optimize/candidate_check.h"
+#include "optimize/propose.h"
 
 struct rp_device_identity;
 struct rp_err;
@@ -29,7 +29,7 @@ struct rp_session_options {
     const char *llm_settings; /**< file of the proposer "llm"; NULL: where it looks itself */
     enum rp_edit_scope scope;
     const char *kernel;     /**< a regular expression; NULL: by what there is to gain */
-    const char *check;      /**< as of rp_application_run; NULL: the same output */
+    const char *check;      /**< as of rp_program_test_run; NULL: the same output */
     unsigned most_attempts; /**< of each kernel and round */
     unsigned most_rounds;   /**< in each of which one change is accepted */
     unsigned most_geometries;

@@ -1,20 +1,27 @@
 /* The way of a faster candidate into the program: confirmed by fresh sessions, then in the whole
  * program. */
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/roofline.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "optimize/compile.h"
+#include "experiment/compile.h"
+#include "optimize/session_files.h"
 #include "optimize/session_parts.h"
+
+enum { RP_MAX_CONFIRMATIONS = 20 };
 
 /* As replay compare: the probability of a false acceptance among all candidates of a session. */
 static const double ALPHA = 0.01;
 enum { PAIRS_ON_A_GPU = 5 };
 
-static void end_with(struct rp_tried *tried, enum rp_outcome outcome, const char *reason)
+static void end_with(struct rp_session_candidate *tried, enum rp_outcome outcome,
+                     const char *reason)
 {
     free(tried->reason);
     tried->reason = strdup(reason);
@@ -28,8 +35,8 @@ static void end_with(struct rp_tried *tried, enum rp_outcome outcome, const char
  * @param error  times what this one is false with, at most
  * @return 1 faster again, 0 not, negative
  */
-static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsigned number,
-                        double *error, struct rp_err *err)
+static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                        unsigned number, double *error, struct rp_err *err)
 {
     rp_autofree char *key = rp_format("%s/%u", tried->key, number);
     const json_t *known = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
@@ -70,7 +77,8 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_tried *tried, unsig
     return 0;
 }
 
-static int confirm(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+static int confirm(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                   struct rp_err *err)
 {
     double error = tried->error;
     unsigned made = 0;
@@ -78,7 +86,7 @@ static int confirm(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_
 
     json_object_set_new(tried->json, "confirmations", json_array());
     while (rc == 1 && !rp_is_confirmed(tried->measured, made, error, ALPHA, run->s->modelled)) {
-        if (made == RP_MOST_CONFIRMATIONS) {
+        if (made == RP_MAX_CONFIRMATIONS) {
             end_with(tried, RP_OUTCOME_NOT_CONFIRMED,
                      "each session said that it is faster, but with so many geometries all of them "
                      "are not enough: use fewer (--geometries)");
@@ -91,17 +99,17 @@ static int confirm(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_
 
 /* --- the whole program --------------------------------------------------------------------- */
 
-static int build_program(struct rp_kernel_run *run, const struct rp_tried *tried,
+static int build_program(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
                          const char *program, char **ret_why, struct rp_err *err)
 {
-    struct rp_built built;
+    struct rp_build_result built;
     int rc = rp_compile(run->s->command, tried->source, NULL, program, &built, err);
 
     if (rc < 0)
         return rc;
     *ret_why = built.ok ? NULL : rp_format("the program does not build: %s", built.why);
     rc = built.ok || *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rp_built_free(&built);
+    rp_build_result_free(&built);
     return rc;
 }
 
@@ -113,8 +121,8 @@ static int check_output(struct rp_kernel_run *run, const char *program, char **r
 
     for (unsigned i = 0; i < 2 && !*ret_why; i++) {
         struct rp_output output = {0};
-        int rc =
-            rp_application_run(&s->measure, program, RP_RUNS_CANDIDATE, s->o->check, &output, err);
+        int rc = rp_program_test_run(&s->measure, program, RP_RUN_KIND_CANDIDATE, s->o->check,
+                                     &output, err);
 
         if (rc < 0)
             return rc;
@@ -124,7 +132,7 @@ static int check_output(struct rp_kernel_run *run, const char *program, char **r
     return 0;
 }
 
-static enum rp_outcome judge(const struct rp_application_times *t, double margin, char why[200])
+static enum rp_outcome judge(const struct rp_program_times *t, double margin, char why[200])
 {
     const double program = t->before_ms / t->after_ms;
     const double kernel = t->kernel_before_ns / t->kernel_after_ns;
@@ -141,16 +149,16 @@ static enum rp_outcome judge(const struct rp_application_times *t, double margin
 
 /** Times of both builds. A program that fails there is a reason in ret_why. */
 static int time_program(struct rp_kernel_run *run, const char *program,
-                        struct rp_application_times *ret, char **ret_why, struct rp_err *err)
+                        struct rp_program_times *ret, char **ret_why, struct rp_err *err)
 {
     struct rp_session *s = run->s;
 
-    return rp_application_times(&s->measure, s->rebuilt, program, run->facts->symbol,
-                                s->modelled ? 1 : PAIRS_ON_A_GPU,
-                                rp_most_harm(s->o->least_improvement), ret, ret_why, err);
+    return rp_program_times(&s->measure, s->rebuilt, program, run->facts->symbol,
+                            s->modelled ? 1 : PAIRS_ON_A_GPU,
+                            rp_max_allowed_slowdown(s->o->least_improvement), ret, ret_why, err);
 }
 
-static json_t *times_json(const struct rp_application_times *t, double margin, const char *hash)
+static json_t *times_json(const struct rp_program_times *t, double margin, const char *hash)
 {
     char text[200];
     const enum rp_outcome outcome = judge(t, margin, text);
@@ -163,10 +171,10 @@ static json_t *times_json(const struct rp_application_times *t, double margin, c
 }
 
 /** What becomes of it in the program, as the journal keeps it. */
-static int try_program(struct rp_kernel_run *run, struct rp_tried *tried, const char *program,
-                       json_t **ret, struct rp_err *err)
+static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                       const char *program, json_t **ret, struct rp_err *err)
 {
-    struct rp_application_times times = {0};
+    struct rp_program_times times = {0};
     rp_autofree char *why = NULL;
     char hash[RP_SHA256_TEXT];
     int rc = build_program(run, tried, program, &why, err);
@@ -178,15 +186,16 @@ static int try_program(struct rp_kernel_run *run, struct rp_tried *tried, const 
     if (rc == 0 && !why)
         rc = rp_sha256_file(program, hash, err);
     if (rc == 0)
-        *ret = why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
-                               "reason", rp_session_text(why))
-                   : times_json(&times, rp_most_harm(run->s->o->least_improvement), hash);
-    rp_application_times_free(&times);
+        *ret =
+            why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
+                            "reason", rp_session_text(why))
+                : times_json(&times, rp_max_allowed_slowdown(run->s->o->least_improvement), hash);
+    rp_program_times_free(&times);
     return rc < 0 ? rc : *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 /** Of the last confirmation: that of the session which chose it among others is too good. */
-static json_t *fresh_ratio(const struct rp_tried *tried)
+static json_t *fresh_ratio(const struct rp_session_candidate *tried)
 {
     const json_t *list = json_object_get(tried->json, "confirmations");
     const json_t *last = json_array_get(list, json_array_size(list) - 1);
@@ -196,18 +205,18 @@ static json_t *fresh_ratio(const struct rp_tried *tried)
 }
 
 /** In the comparisons of the last confirmation, as its ratio. */
-static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_tried *tried)
+static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_session_candidate *tried)
 {
     rp_autofree char *key = rp_format(
         "%s/%zu", tried->key, json_array_size(json_object_get(tried->json, "confirmations")));
     const json_t *last = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
 
-    return key ? rp_session_not_tried(json_object_get(last, "comparisons"), run->facts->name)
+    return key ? rp_session_untried_inputs(json_object_get(last, "comparisons"), run->facts->name)
                : NULL;
 }
 
 /** Its source is the one to go on with. */
-static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **program,
+static int take(struct rp_kernel_run *run, struct rp_session_candidate *tried, char **program,
                 const json_t *application, struct rp_err *err)
 {
     struct rp_session *s = run->s;
@@ -233,7 +242,8 @@ static int take(struct rp_kernel_run *run, struct rp_tried *tried, char **progra
     return 1;
 }
 
-static int in_the_program(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                          struct rp_err *err)
 {
     struct rp_journal *journal = run->s->journal;
     rp_autofree char *program = rp_format("%s.program", tried->hsaco);
@@ -246,7 +256,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_tried *tried, str
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!data ||
         !rp_session_is_file(program, json_object_get(data, "application"), "program_sha256")) {
-        rp_session_say(run->s, "  %s: building and running the program with it", tried->title);
+        rp_session_message(run->s, "  %s: building and running the program with it", tried->title);
         rc = try_program(run, tried, program, &made, err);
         if (rc == 0 && !json_object_get(made, "program_sha256"))
             rc = rp_session_check_disk(run->s, err);
@@ -267,14 +277,191 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_tried *tried, str
     return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown, err) : 0;
 }
 
-int rp_session_accept(struct rp_kernel_run *run, struct rp_tried *tried, struct rp_err *err)
+int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                      struct rp_err *err)
 {
     int rc = confirm(run, tried, err);
 
     if (rc == 1)
         rc = in_the_program(run, tried, err);
     if (rc >= 0)
-        rp_session_say(run->s, "  %s: %s: %s", tried->title, rp_outcome_word(tried->outcome),
-                       tried->reason);
+        rp_session_message(run->s, "  %s: %s: %s", tried->title, rp_outcome_word(tried->outcome),
+                           tried->reason);
     return rc;
+}
+
+/* With which other inputs an accepted change was not compared. What replay compare could not vary
+ * is no fault of the candidate, but whoever takes it should know. */
+
+static bool is(const json_t *entry, const char *key, const char *text)
+{
+    return strcmp(json_string_value(json_object_get(entry, key)), text) == 0;
+}
+
+static json_t *find(const json_t *list, const char *kernel, const char *kind, const char *reason)
+{
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry)
+    {
+        if (is(entry, "kernel", kernel) && is(entry, "inputs", kind) && is(entry, "reason", reason))
+            return entry;
+    }
+    return NULL;
+}
+
+static bool add(json_t *list, const char *kernel, const char *kind, const char *reason,
+                const json_t *geometry)
+{
+    json_t *entry = find(list, kernel, kind, reason);
+
+    if (!entry) {
+        entry = json_pack("{s:s, s:s, s:s, s:[]}", "kernel", kernel, "inputs", kind, "reason",
+                          reason, "geometries");
+        if (json_array_append_new(list, entry) < 0)
+            return false;
+    }
+    return json_array_append(json_object_get(entry, "geometries"), (json_t *)geometry) == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/** In the order of their names: what the journal has kept has them in another one than replay. */
+static const char **sorted_input_kinds(json_t *inputs)
+{
+    const char **kinds = calloc(json_object_size(inputs) + 1, sizeof *kinds), *kind;
+    size_t count = 0;
+    json_t *variation;
+
+    if (!kinds)
+        return NULL;
+    json_object_foreach(inputs, kind, variation) kinds[count++] = kind;
+    qsort(kinds, count, sizeof *kinds, by_name);
+    return kinds;
+}
+
+static bool add_all(json_t *list, const json_t *one, const char *kernel)
+{
+    const json_t *comparison = json_object_get(one, "comparison");
+    json_t *inputs = json_object_get(json_object_get(comparison, "b"), "other_inputs");
+    const char *all = json_string_value(json_object_get(inputs, "reason"));
+    const char *whose = json_string_value(json_object_get(one, "kernel"));
+    rp_autofree const char **kinds = sorted_input_kinds(inputs);
+
+    for (size_t i = 0; kinds && kinds[i]; i++) {
+        const json_t *variation = json_object_get(inputs, kinds[i]);
+        const char *reason = json_string_value(json_object_get(variation, "reason"));
+
+        if (!json_is_false(json_object_get(variation, "tried")))
+            continue;
+        reason = reason ? reason : all ? all : "";
+        if (!add(list, whose ? whose : kernel, kinds[i], reason, json_object_get(one, "geometry")))
+            return false;
+    }
+    return kinds != NULL;
+}
+
+json_t *rp_session_untried_inputs(const json_t *comparisons, const char *kernel)
+{
+    json_t *list = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(comparisons, i, one)
+    {
+        if (!list || !add_all(list, one, kernel)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* What all that was accepted brings: the program of the source as it was and that of the result,
+ * in fresh interleaved runs. Times of the sessions by which candidates were chosen are not used:
+ * the best of many is chosen for its luck, too. */
+
+/* The least and the largest of six ratios have their median between them with
+ * 1 - 2 / 2^6 = 96.9 %, whatever the distribution. */
+enum { SESSION_WHOLE_PAIRS_ON_A_GPU = 6 };
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/** @return NULL when a run has no time */
+static json_t *whole_json(const struct rp_program_times *times)
+{
+    double ratios[SESSION_WHOLE_PAIRS_ON_A_GPU];
+    size_t count = json_array_size(times->runs);
+
+    for (size_t i = 0; i < count; i++) {
+        const json_t *run = json_array_get(times->runs, i);
+        const double after = json_number_value(json_object_get(run, "after_ms"));
+
+        if (i == SESSION_WHOLE_PAIRS_ON_A_GPU || !(after > 0))
+            return NULL;
+        ratios[i] = json_number_value(json_object_get(run, "before_ms")) / after;
+    }
+    if (!count)
+        return NULL;
+    qsort(ratios, count, sizeof *ratios, by_value);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:O, s:O}", "before_ms", times->before_ms,
+                     "after_ms", times->after_ms, "speedup",
+                     (ratios[(count - 1) / 2] + ratios[count / 2]) / 2, "low", ratios[0], "high",
+                     ratios[count - 1], "runs", times->runs, "slower_kernels", times->slower);
+}
+
+static int measure(struct rp_session *s, const char *before, const char *key, struct rp_err *err)
+{
+    struct rp_program_times times = {0};
+    rp_autofree char *why = NULL;
+    char hash[RP_SHA256_TEXT];
+    json_t *json;
+    int rc;
+
+    rp_session_message(s, "measuring the program as it was against the result");
+    rc = rp_program_times(&s->measure, before, s->rebuilt, "",
+                          s->modelled ? 1 : SESSION_WHOLE_PAIRS_ON_A_GPU,
+                          rp_max_allowed_slowdown(s->o->least_improvement), &times, &why, err);
+    if (rc == 0 && why)
+        rc = rp_fail(err, RP_PROGRAM, "with the changes: %s", why);
+    if (rc < 0)
+        return rc;
+    json = whole_json(&times);
+    rp_program_times_free(&times);
+    if (!json)
+        return rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
+    rc = rp_sha256_file(s->rebuilt, hash, err);
+    if (rc < 0) {
+        json_decref(json);
+        return rc;
+    }
+    return rp_journal_add(s->journal, "whole", key,
+                          json_pack("{s:s, s:o}", "program_sha256", hash, "program", json), err);
+}
+
+int rp_session_measure_all_changes(struct rp_session *s, struct rp_err *err)
+{
+    rp_autofree char *before = rp_path_join(s->o->folder, "program");
+    rp_autofree char *key = rp_format("%zu", json_array_size(s->accepted));
+    const json_t *data;
+    int rc = 0;
+
+    if (!before || !key)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    data = rp_journal_find(s->journal, "whole", key);
+    if (!data || !rp_session_is_file(s->rebuilt, data, "program_sha256"))
+        rc = measure(s, before, key, err);
+    if (rc < 0)
+        return rp_wrap(err, "the program before and after all changes");
+    data = rp_journal_find(s->journal, "whole", key);
+    s->whole = json_incref(json_object_get(data, "program"));
+    return 0;
 }

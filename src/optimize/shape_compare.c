@@ -1,10 +1,96 @@
 /* Two shapes beside each other. The first difference is what a reader hears of. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "optimize/kernel_shape.h"
-#include "optimize/shape_brackets.h"
-#include "optimize/shape_uses.h"
+#include "optimize/memory_effects.h"
+#include "optimize/points_to.h"
+#include "optimize/shape_values.h"
+
+/* Two texts of a kernel, interval by interval. */
+
+static const struct rp_access *find(const struct rp_accesses *in, size_t interval, const char *name,
+                                    enum rp_access_kind kind)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (in->list[i].interval == interval && in->list[i].kind == kind &&
+            strcmp(in->list[i].name, name) == 0)
+            return &in->list[i];
+    return NULL;
+}
+
+static bool is_unknown(const struct rp_access *access)
+{
+    return strcmp(access->name, rp_unknown_memory) == 0;
+}
+
+/** Whether nothing but plain reads of it is in the original; what cannot be told may be it. */
+static bool is_only_read(const struct rp_accesses *was, const struct rp_access *access)
+{
+    if (is_unknown(access))
+        return false;
+    for (size_t i = 0; i < was->count; i++)
+        if (was->list[i].kind != RP_ACCESS_READ &&
+            (is_unknown(&was->list[i]) || strcmp(was->list[i].name, access->name) == 0))
+            return false;
+    return true;
+}
+
+static const char *verb(enum rp_access_kind kind)
+{
+    static const char *const verbs[] = {
+        [RP_ACCESS_READ] = "read",
+        [RP_ACCESS_WRITE] = "written",
+        [RP_ACCESS_ATOMIC] = "changed by an atomic operation",
+        [RP_ACCESS_VOLATILE_READ] = "read as volatile",
+        [RP_ACCESS_VOLATILE_WRITE] = "written as volatile",
+    };
+
+    return verbs[kind];
+}
+
+/**
+ * The same accesses in the same intervals. Memory that the original only reads may be read
+ * anywhere; of what it writes in an interval, reads in there may be left out.
+ * @return 0, or RP_VERDICT with the first difference
+ */
+static int rp_accesses_compare(const struct rp_shape_text *original, const struct rp_accesses *was,
+                               const struct rp_shape_text *candidate, const struct rp_accesses *is,
+                               struct rp_err *err)
+{
+    static const char rule[] =
+        "what a kernel writes is read and written between the same barriers, "
+        "fences and atomics as in the original";
+
+    if (was->intervals != is->intervals)
+        return rp_fail(err, RP_VERDICT,
+                       "barriers, fences, atomics and volatile accesses divide the kernel into %zu "
+                       "parts, and the original into %zu: leave them as they are",
+                       is->intervals, was->intervals);
+    for (size_t i = 0; i < is->count; i++) {
+        const struct rp_access *new = &is->list[i];
+
+        if (find(was, new->interval, new->name, new->kind) ||
+            (new->kind == RP_ACCESS_READ &&is_only_read(was, new)))
+            continue;
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: %s is %s here, and not in this part of the original: %s",
+                       rp_shape_line(candidate, new->offset), new->name, verb(new->kind), rule);
+    }
+    for (size_t i = 0; i < was->count; i++) {
+        const struct rp_access *old = &was->list[i];
+
+        if (find(is, old->interval, old->name, old->kind) ||
+            (old->kind == RP_ACCESS_READ &&
+             (is_only_read(was, old) || find(was, old->interval, old->name, RP_ACCESS_WRITE))))
+            continue;
+        return rp_fail(err, RP_VERDICT,
+                       "line %u of the original: %s is %s there, and not in this part any more: %s",
+                       rp_shape_line(original, old->offset), old->name, verb(old->kind), rule);
+    }
+    return 0;
+}
 
 /** The item of a class behind `at`; NULL: there is none. */
 static const struct rp_shape_item *next_of(const struct rp_shape_function *function,
@@ -27,15 +113,6 @@ static size_t count_of(const struct rp_shape_function *function, const struct rp
         count += function->items[i].class == like->class &&
                  strcmp(function->items[i].text, like->text) == 0;
     return count;
-}
-
-unsigned rp_shape_line(const struct rp_shape_text *in, size_t offset)
-{
-    unsigned line = in->line;
-
-    for (size_t i = in->begin; i < offset; i++)
-        line += in->text[i] == '\n';
-    return line;
 }
 
 static unsigned line_of(const struct rp_shape_text *in, const struct rp_shape_item *item)
@@ -157,11 +234,11 @@ static int compare_steps(const struct rp_shape_text *original, const struct rp_s
                          struct rp_err *err)
 {
     for (size_t i = 0; i < is->count; i++)
-        if (is->items[i].class == RP_SHAPE_STEP &&
+        if (is->items[i].class == RP_SHAPE_LOOP_UPDATE &&
             count_of(is, &is->items[i]) > count_of(was, &is->items[i]))
             return refuse_same(original, NULL, candidate, &is->items[i], err);
     for (size_t i = 0; i < was->count; i++)
-        if (was->items[i].class == RP_SHAPE_STEP &&
+        if (was->items[i].class == RP_SHAPE_LOOP_UPDATE &&
             count_of(is, &was->items[i]) < count_of(was, &was->items[i]))
             return refuse_same(original, &was->items[i], candidate, NULL, err);
     return 0;
@@ -196,14 +273,14 @@ static int compare_function(const struct rp_shape_text *original,
     for (size_t i = 0; i < is->count; i++)
         if (is->items[i].class >= RP_SHAPE_CALL && count_of(was, &is->items[i]) == 0)
             return refuse_new(candidate, &is->items[i], err);
-    for (int class = RP_SHAPE_LOCAL; class < RP_SHAPE_HEAD; class ++) {
+    for (int class = RP_SHAPE_LOCAL; class < RP_SHAPE_LOOP_CONDITION; class ++) {
         int rc = compare_ordered(original, was, candidate, is, (enum rp_shape_class) class, err);
 
         if (rc < 0)
             return rc;
     }
     if (compare_ordered(original, was, candidate, is, RP_SHAPE_ORDERED, err) < 0 ||
-        compare_ordered(original, was, candidate, is, RP_SHAPE_HEAD, err) < 0 ||
+        compare_ordered(original, was, candidate, is, RP_SHAPE_LOOP_CONDITION, err) < 0 ||
         compare_steps(original, was, candidate, is, err) < 0)
         return -RP_VERDICT;
     if (rp_accesses_compare(original, &was->accesses, candidate, &is->accesses, err) < 0)

@@ -1,5 +1,4 @@
 #include "tune/autotune.h"
-#include "collect/whole_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,19 +11,15 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
+#include "collect/whole_input.h"
+#include "experiment/measured_run.h"
 #include "tune/enumerate.h"
-#include "tune/import.h"
-#include "tune/json_space.h"
-#include "tune/recorded.h"
-#include "tune/remembered.h"
-#include "tune/results_t4.h"
+#include "tune/recorded_space.h"
 #include "tune/search_journal.h"
-#include "tune/search_json.h"
-#include "tune/simulated.h"
+#include "tune/search_results.h"
 #include "tune/space.h"
 #include "tune/space_file.h"
 #include "tune/strategy.h"
-#include "tune/t1.h"
 
 struct autotune {
     const struct rp_autotune_options *o;
@@ -32,7 +27,7 @@ struct autotune {
     struct rp_recorded recorded; /**< of a simulation */
     struct rp_space *own;        /**< of a file */
     struct rp_rules rules;
-    struct rp_live_options live;
+    struct rp_program_runner_options live;
     char *build_folder;
     char *input; /* what programs read */
     struct rp_imported imported;
@@ -57,11 +52,11 @@ static void note(const struct autotune *a, const char *line)
 static void close_autotune(struct autotune *a)
 {
     rp_search_result_free(&a->result);
-    rp_remembered_close(&a->remembered);
+    rp_journal_runner_close(&a->remembered);
     if (a->o->simulate)
         rp_simulated_close(&a->inner);
     else
-        rp_live_close(&a->inner);
+        rp_program_runner_close(&a->inner);
     free(a->build_folder);
     free(a->input);
     rp_imported_free(&a->imported);
@@ -95,7 +90,7 @@ static int open_space(struct autotune *a, struct rp_err *err)
     a->live.space = a->own;
     if (rc == 0 && notes.len)
         note(a, rp_buf_text(&notes));
-    return rc == 0 ? rp_live_check(&a->live, err) : rc;
+    return rc == 0 ? rp_program_runner_check(&a->live, err) : rc;
 }
 
 static int read_import(struct autotune *a, struct rp_err *err)
@@ -162,7 +157,7 @@ static int open_live(struct autotune *a, struct rp_err *err)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", builds);
         a->live.build_folder = a->build_folder;
     }
-    return rp_live_open(&a->live, &a->inner, err);
+    return rp_program_runner_open(&a->live, &a->inner, err);
 }
 
 static int open_runner(struct autotune *a, struct rp_err *err)
@@ -223,7 +218,8 @@ static int open_journal(struct autotune *a, struct rp_err *err)
     rc = rp_search_journal_open(path, a->o->resume, &identity, a->o->note, a->o->context,
                                 &a->journal, err);
     return rc < 0 ? rc
-                  : rp_remembered_open(a->journal, a->search.space, &a->inner, &a->remembered, err);
+                  : rp_journal_runner_open(a->journal, a->search.space, &a->inner, &a->remembered,
+                                           err);
 }
 
 /* --- what it leaves --------------------------------------------------------------------------- */
@@ -234,12 +230,12 @@ static int write_t1(const struct autotune *a, struct rp_err *err)
 
     if (!a->own)
         return rp_fail(err, RP_USAGE, "--export-t1: a recorded space has no rules to export");
-    if (rp_t1_text(a->own, &a->rules, a->about.name, &text, err) < 0)
+    if (rp_fair_t1_text(a->own, &a->rules, a->about.name, &text, err) < 0)
         return rp_wrap(err, "--export-t1 %s", a->o->export_t1);
     return rp_write_output(a->o->export_t1, text, strlen(text), err);
 }
 
-static enum rp_t4_validity validity(enum rp_evaluation_outcome outcome)
+static enum rp_fair_t4_validity validity(enum rp_evaluation_outcome outcome)
 {
     switch (outcome) {
     case RP_EVALUATION_OK:
@@ -258,23 +254,24 @@ static enum rp_t4_validity validity(enum rp_evaluation_outcome outcome)
 static int write_t4(const struct autotune *a, struct rp_err *err)
 {
     const struct rp_search_result *result = &a->result;
-    const struct rp_t4_source source = {a->about.name, a->inner.device.name};
-    rp_autofree struct rp_t4_result *list = calloc(result->tuned_count + 1, sizeof *list);
+    const struct rp_fair_t4_source source = {a->about.name, a->inner.device.name};
+    rp_autofree struct rp_fair_t4_result *list = calloc(result->tuned_count + 1, sizeof *list);
 
     if (!list)
         return out_of_memory(err);
     for (size_t i = 0; i < result->tuned_count; i++) {
-        const struct rp_tuned *tuned = &result->tuned[i];
+        const struct rp_config_result *tuned = &result->tuned[i];
 
-        list[i] = (struct rp_t4_result){.config = tuned->config,
-                                        .validity = validity(tuned->outcome),
-                                        .runtime_ms = tuned->runtime_ms,
-                                        .samples_ms = tuned->samples_ms,
-                                        .sample_count = tuned->sample_count,
-                                        .compile_ms = tuned->build_ms,
-                                        .bench_ms = tuned->run_ms};
+        list[i] = (struct rp_fair_t4_result){.config = tuned->config,
+                                             .validity = validity(tuned->outcome),
+                                             .runtime_ms = tuned->runtime_ms,
+                                             .samples_ms = tuned->samples_ms,
+                                             .sample_count = tuned->sample_count,
+                                             .compile_ms = tuned->build_ms,
+                                             .bench_ms = tuned->run_ms};
     }
-    return rp_t4_write(a->o->export_t4, a->search.space, list, result->tuned_count, &source, err);
+    return rp_fair_t4_write(a->o->export_t4, a->search.space, list, result->tuned_count, &source,
+                            err);
 }
 
 static int write_plot(const struct autotune *a, struct rp_err *err)
@@ -324,7 +321,7 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
 /** The first failure tells most: those behind it are often due to the same. */
 static char *why_given_up(const struct autotune *a)
 {
-    const struct rp_tuned *first = &a->result.tuned[0];
+    const struct rp_config_result *first = &a->result.tuned[0];
     rp_autobuf values = {0};
 
     rp_search_put_parameters(a->search.space, first->config, &values);

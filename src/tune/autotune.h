@@ -8,20 +8,22 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "tune/live.h"
+#include "tune/program_runner.h"
 #include "tune/search.h"
 
 struct rp_err;
 
 struct rp_autotune_options {
-    struct rp_search_options search; /**< space and strategy are filled in */
-    const char *strategy;            /**< name; NULL: the default */
-    const char *space;               /**< file; NULL: that of simulate */
-    const char *simulate;            /**< recorded space; NULL: programs are run */
-    unsigned workers;                /**< of a simulation; 0: 1 */
-    struct rp_live_options live;     /**< otherwise; space and build_folder are filled in */
-    const char *folder;              /**< of journal.jsonl, autotune.json, builds; NULL: none */
+    struct rp_search_options search;       /**< space and strategy are filled in */
+    const char *strategy;                  /**< name; NULL: the default */
+    const char *space;                     /**< file; NULL: that of simulate */
+    const char *simulate;                  /**< recorded space; NULL: programs are run */
+    unsigned workers;                      /**< of a simulation; 0: 1 */
+    struct rp_program_runner_options live; /**< otherwise; space and build_folder are filled in */
+    const char *folder; /**< of journal.jsonl, autotune.json, builds; NULL: none */
     bool resume;
     const char *plot, *export_t4, *export_t1; /**< files; NULL: none */
     const char *import; /**< recorded space: its fastest configurations are run first; NULL: none */

@@ -22,7 +22,7 @@ enum {
 
 void rp_rules_free(struct rp_rules *rules)
 {
-    for (size_t i = 0; i < RP_MOST_PARAMETERS; i++)
+    for (size_t i = 0; i < RP_MAX_PARAMETERS; i++)
         rp_expression_free(rules->conditions[i].when);
     for (size_t i = 0; i < rules->constraint_count; i++)
         rp_expression_free(rules->constraints[i]);
@@ -65,11 +65,11 @@ struct search {
     const bool *without; /**< constraints that do not count; NULL: all do */
     uint64_t most, tried;
     const struct rp_enumerate_watch *watch; /**< NULL: nobody */
-    size_t order[RP_MOST_PARAMETERS];       /**< parameter at each level */
+    size_t order[RP_MAX_PARAMETERS];        /**< parameter at each level */
     size_t *due;                            /**< constraints, by the level that completes them */
-    size_t due_begin[RP_MOST_PARAMETERS + 1];
+    size_t due_begin[RP_MAX_PARAMETERS + 1];
     struct failures *of_constraint;
-    struct failures of_condition[RP_MOST_PARAMETERS];
+    struct failures of_condition[RP_MAX_PARAMETERS];
 };
 
 static bool counts(const struct search *s, size_t constraint)
@@ -92,7 +92,7 @@ static bool all_placed(const struct rp_expression *expression, const bool *place
  *  before one is complete. */
 static size_t still_open(const struct search *s, size_t parameter, const bool *placed)
 {
-    size_t least = RP_MOST_PARAMETERS + 1;
+    size_t least = RP_MAX_PARAMETERS + 1;
 
     for (size_t c = 0; c < s->rules->constraint_count; c++) {
         const uint16_t *list;
@@ -146,7 +146,7 @@ static int fail_in_circle(const struct search *s, const bool *placed, struct rp_
 static int plan(struct search *s, struct rp_err *err)
 {
     rp_autofree bool *done = calloc(s->rules->constraint_count + 1, sizeof *done);
-    bool placed[RP_MOST_PARAMETERS] = {0};
+    bool placed[RP_MAX_PARAMETERS] = {0};
     size_t due = 0;
 
     s->due = calloc(s->rules->constraint_count + 1, sizeof *s->due);
@@ -242,8 +242,8 @@ enum found { FOUND_ALL, FOUND_ONE, FOUND_TOO_MUCH /**< more than may be tried */
 static int try_all(struct search *s, struct rp_space *to, struct rp_err *err)
 {
     const size_t last = s->space->parameter_count - 1;
-    struct level levels[RP_MOST_PARAMETERS];
-    uint16_t row[RP_MOST_PARAMETERS] = {0};
+    struct level levels[RP_MAX_PARAMETERS];
+    uint16_t row[RP_MAX_PARAMETERS] = {0};
     size_t at = 0;
     int rc;
 
@@ -381,10 +381,10 @@ int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp
 
     if (space->parameter_count == 0)
         return rp_fail(err, RP_BAD_INPUT, "there is no parameter");
-    if (!is_bound(rules, space->parameter_count) && product > RP_MOST_CONFIGS)
+    if (!is_bound(rules, space->parameter_count) && product > RP_MAX_CONFIGS)
         return rp_fail(err, RP_BAD_INPUT,
                        "%.15g configurations, more than %d; add constraints, or give fewer values",
-                       product, RP_MOST_CONFIGS);
+                       product, RP_MAX_CONFIGS);
     if ((rc = plan(&s, err)) < 0)
         return rc;
     if ((rc = try_all(&s, space, err)) < 0)

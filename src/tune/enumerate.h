@@ -23,7 +23,7 @@ struct rp_space_condition {
 
 /** Zero-initialise; release with rp_rules_free. Parameters without a condition need none. */
 struct rp_rules {
-    struct rp_space_condition conditions[RP_MOST_PARAMETERS];
+    struct rp_space_condition conditions[RP_MAX_PARAMETERS];
     struct rp_expression **constraints;
     size_t constraint_count;
 };

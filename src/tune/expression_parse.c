@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "tune/expression.h"
-#include "tune/expression_code.h"
 
 enum {
     MOST_NESTED = 200, /**< two of a level of parentheses, one of a sign */
@@ -562,14 +561,14 @@ static int parse_or(struct parser *p)
 static int list_parameters(struct parser *p)
 {
     struct rp_expression *code = p->code;
-    bool used[RP_MOST_PARAMETERS] = {0};
+    bool used[RP_MAX_PARAMETERS] = {0};
 
     for (size_t i = 0; i < code->count; i++)
         if (code->steps[i].kind == RP_STEP_PARAMETER)
             used[code->steps[i].argument] = true;
-    if (!(code->parameters = malloc(RP_MOST_PARAMETERS * sizeof *code->parameters)))
+    if (!(code->parameters = malloc(RP_MAX_PARAMETERS * sizeof *code->parameters)))
         return out_of_memory(p);
-    for (size_t i = 0; i < RP_MOST_PARAMETERS; i++)
+    for (size_t i = 0; i < RP_MAX_PARAMETERS; i++)
         if (used[i])
             code->parameters[code->parameter_count++] = (uint16_t)i;
     return 0;
@@ -610,4 +609,18 @@ int rp_expression_parse(const char *text, const struct rp_space *space, struct r
     }
     *ret = p.code;
     return 0;
+}
+
+void rp_expression_free(struct rp_expression *expression)
+{
+    if (!expression)
+        return;
+    for (size_t i = 0; i < expression->constant_count; i++)
+        if (expression->constants[i].kind == RP_VALUE_TEXT)
+            free((char *)expression->constants[i].text);
+    free(expression->constants);
+    free(expression->parameters);
+    free(expression->steps);
+    free(expression->text);
+    free(expression);
 }

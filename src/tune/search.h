@@ -1,11 +1,4 @@
-/**
- * @file search.h
- * @brief A search: a strategy says what is run, a runner runs it, and the best ones are run again
- *        in turn until it is known which one is the best, or that nobody can tell.
- *
- * Given the same answers in the same order it does the same: that is what makes it go on from a
- * journal (tune/remembered.h).
- */
+/* What the files of a search share. */
 #ifndef RP_TUNE_SEARCH_H
 #define RP_TUNE_SEARCH_H
 
@@ -13,16 +6,90 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tune/confidence.h"
-#include "tune/race.h"
-#include "tune/runner.h"
+#include "base/sha256.h"
+#include "experiment/measured_run.h"
+#include "experiment/verdict.h"
+#include "tune/strategy.h"
+#include "tune/surrogate.h"
+#include "tune/worker_protocol.h"
 
 struct rp_err;
 struct rp_space;
 struct rp_strategy;
 
+/* Who runs configurations for the search: workers on GPUs, a recorded space, a journal of
+ *        what was run before. Several jobs may be out; answers come in any order.
+ */
+
+/** By the word that journals have. @return false: no outcome has it */
+bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret);
+
+/** An answer to one is none to another. */
+enum rp_run_purpose {
+    RP_RUN_EXPLORE, /**< how fast is this one? */
+    RP_RUN_DRIFT,   /**< is it as fast as it was? */
+    RP_RUN_CONFIRM, /**< which of the finalists is the fastest? */
+};
+
+struct rp_run_job {
+    uint64_t number; /**< from 1 on, in the order of submission */
+    size_t config;
+    enum rp_run_purpose purpose;
+    const char *contest; /**< CONFIRM: who the finalists are, for as long as it is out; NULL */
+    unsigned warmups, samples;
+    double cap_ms;        /**< how long one run that counts may take by the clock; 0: for ever */
+    double warmup_cap_ms; /**< the same of a warm-up: first runs may fill caches and compile */
+    double begun_ms; /**< when it was submitted, since the search began: its clock goes on there */
+};
+
+/** Release with rp_run_answer_free. */
+struct rp_run_answer {
+    uint64_t number;
+    enum rp_evaluation_outcome outcome;
+    double *samples_ms; /**< above 0; none unless the outcome is RP_EVALUATION_OK */
+    size_t count;
+    char *reason;     /**< why it did not end well; NULL: nothing is known */
+    double build_ms;  /**< below 0: not known */
+    double run_ms;    /**< all runs by the clock, warm-ups included; below 0: not known */
+    double warmup_ms; /**< warm-ups alone; 0: there were none, or nobody knows */
+    double at_ms;     /**< when it was there, since the search began */
+};
+
+/** Accepts zeros. */
+void rp_run_answer_free(struct rp_run_answer *answer);
+
+/** What is run on; texts belong to the runner. */
+struct rp_run_device {
+    const char *kind;        /**< "software", "hardware", "recorded" */
+    const char *name;        /**< of the GPU; "" when nobody knows */
+    const char *rocm;        /**< version; "" when nobody knows */
+    const char *timing;      /**< model of time of the software device; "" elsewhere */
+    uint32_t timing_version; /**< of that model; 0 elsewhere */
+};
+
+struct rp_runner {
+    unsigned workers; /**< how many jobs may be out at a time, at least 1 */
+    bool exact;       /**< a configuration takes the same time whenever it is run */
+    struct rp_run_device device;
+    /** @return 0; RP_ENVIRONMENT */
+    int (*submit)(void *state, const struct rp_run_job *job, struct rp_err *err);
+    /** Waits for one of those that are out. @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
+    int (*next)(void *state, struct rp_run_answer *ret, struct rp_err *err);
+    /** When the next one of those that are out is there, where that is known before: runners whose
+     *  time is made up. NULL elsewhere. @return whether one is out */
+    bool (*due_ms)(void *state, double *ret_ms, uint64_t *ret_number);
+    void *state;
+};
+
+/* A search: a strategy says what is run, a runner runs it, and the best ones are run again
+ *        in turn until it is known which one is the best, or that nobody can tell.
+ *
+ * Given the same answers in the same order it does the same: that is what makes it go on from a
+ * journal (tune/search_journal.h).
+ */
+
 /** What came of one configuration. */
-struct rp_tuned {
+struct rp_config_result {
     size_t config;
     enum rp_evaluation_outcome outcome;
     const char *phase;  /**< "seed" or "predict" */
@@ -49,10 +116,10 @@ struct rp_finalist {
 struct rp_search_progress {
     const struct rp_space *space;
     size_t evaluated, most;
-    const struct rp_tuned *last;
-    const struct rp_tuned *best; /**< NULL: none ran yet */
-    const char *phase;           /**< "seed", "predict", "confirm" */
-    size_t runs, most_runs;      /**< of "confirm": how many of the finalists' are done */
+    const struct rp_config_result *last;
+    const struct rp_config_result *best; /**< NULL: none ran yet */
+    const char *phase;                   /**< "seed", "predict", "confirm" */
+    size_t runs, most_runs;              /**< of "confirm": how many of the finalists' are done */
     double at_ms;
     double left_ms; /**< until the phase is done, that is the budget is used up, as far as can be
                        told; below 0: it cannot */
@@ -99,7 +166,7 @@ struct rp_phase_sum {
 /** Zero-initialise; release with rp_search_result_free. */
 struct rp_search_result {
     size_t most; /**< how many might be run */
-    struct rp_tuned *tuned;
+    struct rp_config_result *tuned;
     size_t tuned_count; /**< in the order in which they ended; each configuration once */
     struct rp_finalist *finalists;
     size_t finalist_count; /**< fastest first; the first one is the result; 0: none ran */
@@ -115,16 +182,39 @@ struct rp_search_result {
     enum rp_search_end end;
 };
 
-/**
- * How many configurations of a space may be run: floor(max_fraction * count), and never all of
- * them; 0 where that is less than 1.
- */
-size_t rp_search_most(size_t count, double max_fraction);
-
 /** @return 0, also when nothing ran; RP_ENVIRONMENT. ret is to be released in any case. */
 int rp_search(const struct rp_search_options *options, const struct rp_runner *runner,
               struct rp_search_result *ret, struct rp_err *err);
 /** Accepts zeros. */
 void rp_search_result_free(struct rp_search_result *result);
+
+struct rp_tune_task {
+    uint64_t job;     /**< 0: free */
+    bool drift;       /**< the best one once more, not a configuration to be judged */
+    size_t at;        /**< confirm: the finalist */
+    double warmup_ms; /**< one warm-up of it by the clock; 0: not known */
+    struct rp_config_result tuned;
+};
+
+struct rp_search {
+    const struct rp_search_options *o;
+    const struct rp_runner *runner;
+    struct rp_search_result *result;
+    void *strategy;
+    struct rp_tune_task *tasks; /**< one per worker */
+    size_t out;                 /**< tasks that are not free */
+    uint64_t jobs;              /**< submitted */
+    size_t begun;               /**< configurations that were submitted */
+    int64_t best;               /**< number in result->tuned, or -1 */
+    double best_run_ms;         /**< one run of it by the clock; below 0: not known */
+    double best_warmup_ms;      /**< one warm-up of it; 0: not known */
+    size_t best_at;             /**< evaluations when it was found */
+    size_t drift_at;            /**< evaluations when it was last run again */
+    size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
+    struct rp_noise noise;
+    char contest[RP_SHA256_TEXT]; /**< confirm: who runs in it; "" before */
+    double now_ms, confirm_began_ms;
+    bool stopped;
+};
 
 #endif

@@ -1,6 +1,7 @@
 #include "tune/search_journal.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/journal.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "experiment/measured_run.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
 
@@ -348,4 +350,347 @@ int rp_search_journal_open(const char *path, bool resume, const struct rp_search
     if (rp_path_exists(path))
         tell(&to, rp_format("%s has no answer yet: the search begins anew", path));
     return begin(path, identity, ret, err);
+}
+
+static const char remembered_kind[] = "answer";
+
+static const char *const purposes[] = {
+    [RP_RUN_EXPLORE] = "explore", [RP_RUN_DRIFT] = "drift", [RP_RUN_CONFIRM] = "confirm"};
+
+struct pending {
+    struct rp_run_job job; /**< number 0: free */
+    size_t answer; /**< 1 + which answer of the journal is its; 0: the inner runner has it */
+    double due_ms; /**< when that answer is there */
+};
+
+struct remembered {
+    struct rp_journal *journal;
+    const struct rp_space *space;
+    const struct rp_runner *inner;
+    size_t *answers; /**< numbers of the journal's records, in order */
+    bool *used;      /**< of each: this search has had it */
+    size_t answer_count;
+    json_t *known;           /**< by what was asked: numbers of answers, in order */
+    struct pending *pending; /**< one per worker */
+    double now_ms;           /**< when the last answer was there */
+};
+
+static struct pending *find_pending(const struct remembered *r, uint64_t number)
+{
+    for (unsigned i = 0; i < r->inner->workers; i++)
+        if (r->pending[i].job.number == number)
+            return &r->pending[i];
+    return NULL;
+}
+
+/* --- what stands in the journal --------------------------------------------------------------- */
+
+/** What makes two questions the same: a number of samples does not, nor does a budget. */
+static char *question(const char *purpose, const char *contest, const char *config)
+{
+    return rp_format("%s %s %s", purpose, contest ? contest : "", config);
+}
+
+static double number_or(const json_t *data, const char *key, double otherwise)
+{
+    const json_t *value = json_object_get(data, key);
+
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
+static const json_t *data_of(const struct remembered *r, size_t answer, const char **ret_config)
+{
+    return rp_journal_at(r->journal, r->answers[answer], NULL, ret_config);
+}
+
+static int read_samples(const json_t *samples, struct rp_run_answer *to, struct rp_err *err)
+{
+    const size_t count = json_array_size(samples);
+
+    to->samples_ms = calloc(count + 1, sizeof *to->samples_ms);
+    if (!to->samples_ms)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const double ms = json_number_value(json_array_get(samples, i));
+
+        if (!isfinite(ms) || ms <= 0)
+            return rp_fail(err, RP_BAD_INPUT, "a sample is not above 0");
+        to->samples_ms[to->count++] = ms;
+    }
+    return 0;
+}
+
+static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_err *err)
+{
+    const char *outcome = json_string_value(json_object_get(data, "outcome"));
+    const char *reason = json_string_value(json_object_get(data, "reason"));
+    struct rp_run_answer answer = {.build_ms = number_or(data, "build_ms", -1),
+                                   .run_ms = number_or(data, "run_ms", -1),
+                                   .warmup_ms = number_or(data, "warmup_ms", 0),
+                                   .reason = reason ? strdup(reason) : NULL};
+    int rc = !reason || answer.reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0 && !rp_run_outcome_find(outcome, &answer.outcome))
+        rc = rp_fail(err, RP_BAD_INPUT, "no outcome");
+    if (rc == 0)
+        rc = read_samples(json_object_get(data, "samples_ms"), &answer, err);
+    if (rc < 0)
+        rp_run_answer_free(&answer);
+    else
+        *ret = answer;
+    return rc;
+}
+
+/** 0: for ever */
+static bool is_longer(double cap_ms, double than_ms)
+{
+    return than_ms > 0 && (cap_ms == 0 || cap_ms > than_ms);
+}
+
+/** Who was stopped earlier than it would be now might come to its end. */
+static bool says_enough(const json_t *data, const struct rp_run_job *job)
+{
+    const char *outcome = json_string_value(json_object_get(data, "outcome"));
+    enum rp_evaluation_outcome its;
+
+    return !rp_run_outcome_find(outcome, &its) || its != RP_EVALUATION_TIMEOUT ||
+           !(is_longer(job->cap_ms, number_or(data, "cap_ms", 0)) ||
+             (job->warmups && is_longer(job->warmup_cap_ms, number_or(data, "warmup_cap_ms", 0))));
+}
+
+/**
+ * The first answer to the same question that this search has not had, and rather that to the very
+ * same job: with several workers equal ones may have overtaken each other.
+ * @return 1 + its number; 0: there is none
+ */
+static size_t find_answer(const struct remembered *r, const char *asked,
+                          const struct rp_run_job *job)
+{
+    const json_t *list = json_object_get(r->known, asked);
+    size_t found = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const size_t at = (size_t)json_integer_value(json_array_get(list, i));
+        const json_t *data = data_of(r, at, NULL);
+
+        if (r->used[at] || !says_enough(data, job))
+            continue;
+        if ((uint64_t)json_integer_value(json_object_get(data, "job")) == job->number)
+            return at + 1;
+        found = found ? found : at + 1;
+    }
+    return found;
+}
+
+/** It takes as long as it took then. */
+static double due_ms(const json_t *data, const struct rp_run_job *job)
+{
+    const double begun = number_or(data, "begun_ms", 0), at = number_or(data, "at_ms", begun);
+
+    return job->begun_ms == begun ? at : job->begun_ms + fmax(at - begun, 0);
+}
+
+static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
+{
+    struct remembered *r = state;
+    struct pending *to = find_pending(r, 0);
+    rp_autofree char *config = rp_space_key(r->space, job->config);
+    rp_autofree char *asked =
+        config ? question(purposes[job->purpose], job->contest, config) : NULL;
+
+    if (!to)
+        return rp_fail(err, RP_ENVIRONMENT, "more jobs than workers");
+    if (!asked)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *to = (struct pending){.job = *job, .answer = find_answer(r, asked, job)};
+    if (!to->answer)
+        return r->inner->submit(r->inner->state, job, err);
+    r->used[to->answer - 1] = true;
+    to->due_ms = due_ms(data_of(r, to->answer - 1, NULL), job);
+    return 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool is_before(const struct remembered *r, const struct pending *a, const struct pending *b)
+{
+    if (!r->inner->due_ms)
+        return a->answer < b->answer; /* the order of then */
+    return a->due_ms < b->due_ms || (a->due_ms == b->due_ms && a->job.number < b->job.number);
+}
+
+/** The one whose answer stands in the journal and is to come next. @return NULL: none */
+static struct pending *next_known(const struct remembered *r)
+{
+    struct pending *first = NULL, inner = {0};
+
+    for (unsigned i = 0; i < r->inner->workers; i++) {
+        struct pending *p = &r->pending[i];
+
+        if (p->job.number && p->answer && (!first || is_before(r, p, first)))
+            first = p;
+    }
+    /* where time is made up, what is run now may be there before */
+    if (first && r->inner->due_ms &&
+        r->inner->due_ms(r->inner->state, &inner.due_ms, &inner.job.number) &&
+        is_before(r, &inner, first))
+        return NULL;
+    return first;
+}
+
+static int remember(struct remembered *r, struct pending *of, struct rp_run_answer *ret,
+                    struct rp_err *err)
+{
+    int rc = read_answer(data_of(r, of->answer - 1, NULL), ret, err);
+
+    if (rc < 0)
+        return rp_wrap(err, "the journal's answer %zu", of->answer);
+    ret->number = of->job.number;
+    ret->at_ms = fmax(of->due_ms, r->now_ms); /* in the order of then, it may come late */
+    return 0;
+}
+
+static int set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value);
+}
+
+static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_answer *answer)
+{
+    json_t *samples = json_array(),
+           *data = json_pack("{s:I,s:s,s:i,s:i,s:f,s:f,s:s,s:f,s:f,s:f}", "job",
+                             (json_int_t)answer->number, "for", purposes[job->purpose], "warmups",
+                             (int)job->warmups, "samples", (int)job->samples, "cap_ms", job->cap_ms,
+                             "begun_ms", job->begun_ms, "outcome",
+                             rp_evaluation_outcome_word(answer->outcome), "build_ms",
+                             answer->build_ms, "run_ms", answer->run_ms, "at_ms", answer->at_ms);
+    bool whole = data && samples;
+
+    for (size_t i = 0; whole && i < answer->count; i++)
+        whole = json_array_append_new(samples, json_real(answer->samples_ms[i])) == 0;
+    if (whole && job->warmups)
+        whole = set(data, "warmup_cap_ms", json_real(job->warmup_cap_ms)) == 0;
+    if (whole && answer->warmup_ms > 0)
+        whole = set(data, "warmup_ms", json_real(answer->warmup_ms)) == 0;
+    if (whole && job->contest)
+        whole = set(data, "finalists", json_string(job->contest)) == 0;
+    if (whole && answer->reason)
+        whole = set(data, "reason", rp_journal_string(answer->reason, strlen(answer->reason))) == 0;
+    if (whole) {
+        whole = set(data, "samples_ms", samples) == 0;
+        samples = NULL;
+    }
+    json_decref(samples);
+    if (whole)
+        return data;
+    json_decref(data);
+    return NULL;
+}
+
+/** An answer of the inner runner: it is in the journal before anybody sees it. */
+static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_err *err)
+{
+    struct pending *of = find_pending(r, answer->number);
+    rp_autofree char *config = of ? rp_space_key(r->space, of->job.config) : NULL;
+
+    if (!config)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    answer->at_ms = fmax(answer->at_ms, r->now_ms); /* its clock knows nothing of what was before */
+    return rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
+}
+
+static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
+{
+    struct remembered *r = state;
+    struct pending *of = next_known(r);
+    int rc;
+
+    if (of)
+        rc = remember(r, of, ret, err);
+    else if ((rc = r->inner->next(r->inner->state, ret, err)) == 0)
+        if ((rc = keep(r, ret, err)) < 0)
+            rp_run_answer_free(ret);
+    if (rc < 0)
+        return rc;
+    r->now_ms = ret->at_ms;
+    find_pending(r, ret->number)->job.number = 0;
+    return 0;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool add_known(struct remembered *r, size_t answer)
+{
+    const char *config;
+    const json_t *data = data_of(r, answer, &config);
+    const char *purpose = json_string_value(json_object_get(data, "for"));
+    rp_autofree char *asked =
+        question(purpose ? purpose : purposes[RP_RUN_EXPLORE],
+                 json_string_value(json_object_get(data, "finalists")), config);
+    json_t *list = asked ? json_object_get(r->known, asked) : NULL;
+
+    if (asked && !list && json_object_set_new(r->known, asked, list = json_array()) < 0)
+        list = NULL;
+    return list && json_array_append_new(list, json_integer((json_int_t)answer)) == 0;
+}
+
+static bool find_answers(struct remembered *r)
+{
+    const size_t count = rp_journal_count(r->journal);
+
+    r->answers = calloc(count + 1, sizeof *r->answers);
+    r->used = calloc(count + 1, sizeof *r->used);
+    r->known = json_object();
+    if (!r->answers || !r->used || !r->known)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *its_kind;
+
+        rp_journal_at(r->journal, i, &its_kind, NULL);
+        if (strcmp(its_kind, remembered_kind) != 0)
+            continue;
+        r->answers[r->answer_count] = i;
+        if (!add_known(r, r->answer_count++))
+            return false;
+    }
+    return true;
+}
+
+int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
+                           const struct rp_runner *inner, struct rp_runner *ret, struct rp_err *err)
+{
+    struct remembered *r = calloc(1, sizeof *r);
+
+    *ret = *inner;
+    ret->submit = submit;
+    ret->next = next;
+    ret->due_ms = NULL;
+    ret->state = r;
+    if (r) {
+        *r = (struct remembered){.journal = journal, .space = space, .inner = inner};
+        r->pending = calloc(inner->workers, sizeof *r->pending);
+    }
+    if (r && r->pending && find_answers(r))
+        return 0;
+    rp_journal_runner_close(ret);
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+void rp_journal_runner_close(struct rp_runner *runner)
+{
+    struct remembered *r = runner->state;
+
+    if (r) {
+        json_decref(r->known);
+        free(r->answers);
+        free(r->used);
+        free(r->pending);
+    }
+    free(r);
+    *runner = (struct rp_runner){0};
+}
+
+size_t rp_journal_runner_count(const struct rp_runner *runner)
+{
+    return ((const struct remembered *)runner->state)->answer_count;
 }

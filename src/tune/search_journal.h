@@ -7,17 +7,19 @@
 #define RP_TUNE_SEARCH_JOURNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "tune/live.h"
+#include "tune/program_runner.h"
 #include "tune/search.h"
 
 struct rp_err;
 struct rp_journal;
+struct rp_space;
 
 /** All of a search that the journal says. */
 struct rp_search_identity {
     const struct rp_search_options *search;
-    const struct rp_live_options *live;
+    const struct rp_program_runner_options *live;
     const struct rp_runner *runner;
     const char *objective;
     const char *recording; /**< of a simulation: SHA-256 of what was recorded; NULL */
@@ -39,5 +41,27 @@ int rp_search_journal_check(const char *path, bool resume, struct rp_err *err);
 int rp_search_journal_open(const char *path, bool resume, const struct rp_search_identity *identity,
                            void (*note)(void *context, const char *line), void *context,
                            struct rp_journal **ret, struct rp_err *err);
+
+/* A runner that keeps every answer in a journal, and gives those that are there instead of
+ *        running anything: a search that was killed goes on where it was, and one with other
+ *        limits has what was run before. What is written: docs/format/autotune.md.
+ *
+ * Answers are found by configuration and purpose, not by their order, so the search may ask for
+ * other configurations in between. Of the same search they come in the order of then.
+ */
+
+/**
+ * @param journal  that of this search; answers are added to it
+ * @param inner    who runs what the journal does not know; all of them have to live as long
+ * @return 0; RP_ENVIRONMENT. Its next: RP_BAD_INPUT, too: an answer of the journal is none
+ */
+int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
+                           const struct rp_runner *inner, struct rp_runner *ret,
+                           struct rp_err *err);
+/** Accepts zeros. */
+void rp_journal_runner_close(struct rp_runner *runner);
+
+/** How many answers were there already. */
+size_t rp_journal_runner_count(const struct rp_runner *runner);
 
 #endif

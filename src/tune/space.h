@@ -9,12 +9,15 @@
 #ifndef RP_TUNE_SPACE_H
 #define RP_TUNE_SPACE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct rp_buf;
 struct rp_err;
+struct rp_space;
+struct rp_value;
 
 enum rp_value_kind { RP_VALUE_INTEGER, RP_VALUE_REAL, RP_VALUE_BOOLEAN, RP_VALUE_TEXT };
 
@@ -37,9 +40,9 @@ struct rp_parameter {
 /** In a configuration: a conditional parameter whose condition does not hold. */
 enum { RP_NO_VALUE = UINT16_MAX };
 enum {
-    RP_MOST_PARAMETERS = 256,
-    RP_MOST_VALUES = 10000,     /**< of one parameter */
-    RP_MOST_CONFIGS = 10000000, /**< of a space: the model looks at each of them */
+    RP_MAX_PARAMETERS = 256,
+    RP_MAX_PARAMETER_VALUES = 10000, /**< of one parameter */
+    RP_MAX_CONFIGS = 10000000,       /**< of a space: the model looks at each of them */
 };
 
 /** Owned; release with rp_space_free. */
@@ -54,9 +57,6 @@ struct rp_space {
 
 struct rp_space *rp_space_new(void);
 void rp_space_free(struct rp_space *space);
-
-/** The same kind and the same value: 1, 1.0 and true are three values. */
-bool rp_value_same(const struct rp_value *a, const struct rp_value *b);
 /** As a number: false 0, true 1. @return false: it is text */
 bool rp_value_number(const struct rp_value *value, double *ret);
 /** As users write it: 16, 0.5, true, text as it is. Reals read back as the same number. */
@@ -79,7 +79,7 @@ int rp_parameter_value(const struct rp_parameter *parameter, const struct rp_val
 /**
  * Adds a configuration.
  * @param row  a value's number for each parameter, or RP_NO_VALUE
- * @return 0; 1 it was there already, nothing was added; RP_BAD_INPUT: more than RP_MOST_CONFIGS;
+ * @return 0; 1 it was there already, nothing was added; RP_BAD_INPUT: more than RP_MAX_CONFIGS;
  *         RP_ENVIRONMENT
  */
 int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err);
@@ -96,5 +96,40 @@ const struct rp_value *rp_space_value(const struct rp_space *space, size_t confi
  * JSON object with sorted keys, without parameters that have no value. Owned; NULL: out of memory.
  */
 char *rp_space_key(const struct rp_space *space, size_t config);
+
+/* What all files of search spaces have in common: JSON, plain or compressed, and lists of
+ *        configurations in it.
+ */
+
+#define rp_autojson __attribute__((cleanup(rp_json_drop))) json_t *
+
+/** A whole file, decompressed if gzip compressed it. @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
+int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err);
+
+/** @return 0; RP_BAD_INPUT with line and column: no JSON, or the same key twice in an object */
+int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_err *err);
+
+/** The text is borrowed. @return false: neither a number, a text, true nor false */
+bool rp_json_value(const json_t *json, struct rp_value *ret);
+/** NULL: out of memory. */
+json_t *rp_json_of_value(const struct rp_value *value);
+
+/** Names are printed and stand in templates. @return 0, RP_BAD_INPUT */
+int rp_space_check_name(const char *name, struct rp_err *err);
+
+/**
+ * Adds a parameter with the values that configs, an array of objects, have of it. One that lacks
+ * it, or has null, is one in which it does not count.
+ */
+int rp_json_add_parameter(struct rp_space *space, const char *name, const json_t *configs,
+                          struct rp_err *err);
+
+/** @param config  its values have been added. @return as rp_space_add: 1 it was there already */
+int rp_json_add_config(struct rp_space *space, const json_t *config, struct rp_err *err);
+
+static inline void rp_json_drop(json_t **json)
+{
+    json_decref(*json);
+}
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef RP_TUNE_SPACE_FILE_H
 #define RP_TUNE_SPACE_FILE_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct rp_buf;
@@ -29,5 +31,18 @@ int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumer
 int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
                    const struct rp_enumerate_watch *watch, struct rp_space **ret,
                    struct rp_rules *ret_rules, struct rp_err *err);
+
+/* T1, the format in which the tuning community describes what is to be tuned; of it, the
+ *        search space: parameters with lists of values, and conditions.
+ */
+
+/**
+ * Writes a space with the rules it was enumerated by. What T1 asks for beside it (language, sizes)
+ * is filled in without a meaning: a command has nothing of that kind.
+ * @param ret  JSON, owned by the caller; read back, it gives the same configurations
+ * @return 0; RP_BAD_INPUT: T1 cannot say it; RP_ENVIRONMENT
+ */
+int rp_fair_t1_text(const struct rp_space *space, const struct rp_rules *rules, const char *name,
+                    char **ret, struct rp_err *err);
 
 #endif

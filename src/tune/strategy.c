@@ -1,6 +1,17 @@
 #include "tune/strategy.h"
 
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "experiment/verdict.h"
+#include "tune/config_features.h"
+#include "tune/random.h"
+#include "tune/space.h"
+#include "tune/surrogate.h"
 
 #define RP_STRATEGY(name) extern const struct rp_strategy name;
 #include "tune/strategies.def"
@@ -24,3 +35,536 @@ const struct rp_strategy *rp_strategy_find(const char *name)
             return strategies[i];
     return NULL;
 }
+
+/** Known configurations in a row after which an algorithm that turns in circles is helped out. */
+enum { MOST_KNOWN = 1000 };
+
+int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
+                       const struct rp_algorithm *algorithm, void **ret_state, struct rp_err *err)
+{
+    struct rp_sequential *s = calloc(1, sizeof *s);
+    bool good = s != NULL;
+
+    if (s) {
+        s->space = space;
+        s->algorithm = algorithm;
+        s->options = *options;
+        s->random = rp_random_new(options->seed);
+        s->out = -1;
+        s->state = calloc(1, algorithm->state_bytes + 1);
+        s->taken = calloc(space->count + 1, 1);
+        s->costs = malloc((space->count + 1) * sizeof *s->costs);
+        good = s->state && s->taken && s->costs;
+        for (size_t i = 0; good && i < space->count; i++)
+            s->costs[i] = -1;
+        good = good && (!algorithm->begin || algorithm->begin(s));
+    }
+    if (!good) {
+        rp_sequential_close(s);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
+    }
+    *ret_state = s;
+    return 0;
+}
+
+void rp_sequential_close(void *state)
+{
+    struct rp_sequential *s = state;
+
+    if (!s)
+        return;
+    if (s->state && s->algorithm->end)
+        s->algorithm->end(s);
+    free(s->state);
+    free(s->taken);
+    free(s->costs);
+    free(s);
+}
+
+static void learn(struct rp_sequential *s, size_t config)
+{
+    if (s->algorithm->learn)
+        s->algorithm->learn(s, config, s->costs[config]);
+}
+
+int64_t rp_sequential_ask(void *state)
+{
+    struct rp_sequential *s = state;
+    int64_t next = -1;
+
+    if (s->out >= 0)
+        return RP_ASK_WAIT;
+    if (s->taken_count == s->space->count)
+        return RP_ASK_NONE_LEFT;
+    for (int i = 0; i < MOST_KNOWN; i++) {
+        next = s->algorithm->next(s);
+        if (s->failed)
+            return RP_ASK_NO_MEMORY;
+        if (next < 0)
+            return RP_ASK_NONE_LEFT;
+        if (!s->taken[next])
+            break;
+        if (i == MOST_KNOWN - 1) /* it learns about another one than it asked for */
+            next = rp_fill_in_random(s->space, s->taken, &s->random);
+        else
+            learn(s, (size_t)next);
+    }
+    s->taken[next] = 1;
+    s->taken_count++;
+    s->out = next;
+    return next;
+}
+
+void rp_sequential_tell(void *state, size_t config, enum rp_reported told, double ms)
+{
+    struct rp_sequential *s = state;
+
+    s->costs[config] = told == RP_REPORTED_FAILED ? HUGE_VAL : ms;
+    if (s->out != (int64_t)config) { /* the algorithm learns it when it comes there itself */
+        s->taken[config] = 1;
+        s->taken_count++;
+        return;
+    }
+    s->out = -1;
+    learn(s, config);
+}
+
+const char *rp_sequential_phase(const void *state)
+{
+    return ((const struct rp_sequential *)state)->predicts ? "predict" : "seed";
+}
+
+uint32_t rp_sequential_any(struct rp_sequential *sequential)
+{
+    return rp_random_below(&sequential->random, (uint32_t)sequential->space->count);
+}
+
+/* Every configuration as likely as the other, without repetition: what any search has to beat. */
+
+static int64_t next(struct rp_sequential *s)
+{
+    return rp_fill_in_random(s->space, s->taken, &s->random);
+}
+
+static const struct rp_algorithm random_search_algorithm = {.next = next};
+
+RP_SEQUENTIAL_STRATEGY(random, "random", "configurations at random", random_search_algorithm);
+
+/* The search that is used unless another one is asked for. A model alone stays in the basin that
+ * it knows; a local search alone learns nothing from what it has seen. So three ways take turns:
+ * the configuration with the largest expected improvement, the most promising neighbour of the
+ * best one, and local searches from random starts that the model leads. */
+
+enum {
+    SEEDS = 10,
+    MOST_SCORED = 1 << 17, /**< configurations that one refit looks at */
+    CLIMB_PATIENCE = 8,    /**< neighbours in a row that are no better: the climb ends */
+    NEIGHBOUR_TURN = 3,    /**< every third is a neighbour of the best */
+    CLIMB_TURN = 4,        /**< every fourth is a step of a climb */
+    STALE = 25, /**< evaluations without progress after which climbs come twice as often */
+};
+
+/** Progress: faster by half a per cent. */
+static const double progress = 0.005;
+
+enum origin { FREE, SEED, MODEL, NEIGHBOUR, CLIMB };
+
+/** In origins: a climb was there, or it was the best. */
+enum { VISITED = 0x80 };
+
+struct climb {
+    bool started;
+    bool waits; /**< for what was asked last */
+    uint32_t at;
+    double log_ms;
+    unsigned failures;
+};
+
+struct candidate {
+    double score;
+    uint32_t config;
+};
+
+struct portfolio {
+    const struct rp_space *space;
+    struct rp_strategy_options options;
+    struct rp_random random;
+    struct rp_space_features features;
+    struct rp_fill_in filling;
+    struct rp_model model;
+    bool has_model;
+    uint8_t *origins;  /**< enum origin per configuration, and VISITED */
+    uint32_t *told_as; /**< per configuration: its number in told + 1 */
+    uint32_t *asked;   /**< in the order of asking */
+    size_t asked_count;
+    struct rp_observation *told;
+    size_t told_count, capacity, fitted_at;
+    int64_t best;
+    double best_log, stale_log;
+    size_t stale_since;
+    struct climb climb;
+    struct candidate *ranked; /**< of the last refit, best first */
+    size_t ranked_count, ranked_capacity, ranked_at;
+    struct rp_neighbours neighbours;
+    uint16_t *codes;
+    size_t turn;
+    bool failed; /**< out of memory */
+};
+
+static void close_portfolio(void *state)
+{
+    struct portfolio *p = state;
+
+    if (!p)
+        return;
+    rp_features_free(&p->features);
+    rp_fill_in_free(&p->filling);
+    rp_model_free(&p->model);
+    rp_neighbours_free(&p->neighbours);
+    free(p->origins);
+    free(p->told_as);
+    free(p->asked);
+    free(p->told);
+    free(p->ranked);
+    free(p->codes);
+    free(p);
+}
+
+static int open_portfolio(const struct rp_space *space, const struct rp_strategy_options *options,
+                          void **ret_state, struct rp_err *err)
+{
+    struct portfolio *p = calloc(1, sizeof *p);
+    int rc = 0;
+
+    if (p) {
+        p->space = space;
+        p->options = *options;
+        p->random = rp_random_new(options->seed);
+        p->best = -1;
+        p->best_log = p->stale_log = HUGE_VAL;
+        p->origins = calloc(space->count + 1, 1);
+        p->told_as = calloc(space->count + 1, sizeof *p->told_as);
+        p->asked = malloc((space->count + 1) * sizeof *p->asked);
+        if ((rc = rp_features_new(space, &p->features, err)) == 0)
+            rc = rp_fill_in_new(space, &p->filling, err);
+        p->codes = malloc(RP_MODEL_BLOCK * (p->features.count + 1) * sizeof *p->codes);
+    }
+    if (rc == 0 && (!p || !p->origins || !p->told_as || !p->asked || !p->codes))
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
+    if (rc < 0)
+        close_portfolio(p);
+    else
+        *ret_state = p;
+    return rc;
+}
+
+/* --- what the model thinks ---------------------------------------------------------------------
+ */
+
+static size_t refit_every(const struct portfolio *p)
+{
+    return p->told_count / 10 + 1;
+}
+
+/** Keeps the best ones, sorted; equal scores in the order in which they come. */
+static void rank(struct portfolio *p, double score, uint32_t config)
+{
+    size_t at = p->ranked_count;
+
+    if (at == p->ranked_capacity) {
+        if (score <= p->ranked[at - 1].score)
+            return;
+        at--;
+    } else {
+        p->ranked_count++;
+    }
+    for (; at > 0 && p->ranked[at - 1].score < score; at--)
+        p->ranked[at] = p->ranked[at - 1];
+    p->ranked[at] = (struct candidate){score, config};
+}
+
+static void score_block(struct portfolio *p, const uint32_t *configs, size_t count)
+{
+    struct rp_prediction predictions[RP_MODEL_BLOCK];
+
+    rp_model_predict(&p->model, configs, count, p->codes, predictions);
+    for (size_t i = 0; i < count; i++)
+        rank(p, rp_model_improvement(&p->model, &predictions[i]), configs[i]);
+}
+
+/** All that are free, from a random one on; of a space that is too large, as many at random. */
+static void score_free(struct portfolio *p)
+{
+    const uint32_t count = (uint32_t)p->space->count;
+    const bool all = count <= MOST_SCORED;
+    const uint32_t start = rp_random_below(&p->random, count);
+    uint32_t block[RP_MODEL_BLOCK];
+    size_t filled = 0;
+
+    p->ranked_count = p->ranked_at = 0;
+    for (uint32_t i = 0; i < (all ? count : MOST_SCORED); i++) {
+        const uint32_t config = all ? (start + i) % count : rp_random_below(&p->random, count);
+
+        if (p->origins[config] == FREE)
+            block[filled++] = config;
+        if (filled == RP_MODEL_BLOCK) {
+            score_block(p, block, filled);
+            filled = 0;
+        }
+    }
+    score_block(p, block, filled);
+}
+
+static void refit(struct portfolio *p)
+{
+    const size_t capacity = 2 * refit_every(p) + 2 * p->options.workers + 8;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_model model;
+
+    if (capacity > p->ranked_capacity) {
+        struct candidate *grown = realloc(p->ranked, capacity * sizeof *grown);
+
+        if (!grown) {
+            p->failed = true;
+            return;
+        }
+        p->ranked = grown;
+        p->ranked_capacity = capacity;
+    }
+    if (rp_model_fit(&p->features, p->told, p->told_count, rp_random_next(&p->random), &model,
+                     &err) < 0) {
+        p->failed = true;
+        return;
+    }
+    rp_model_free(&p->model);
+    p->model = model;
+    p->has_model = true;
+    p->fitted_at = p->told_count;
+    score_free(p);
+}
+
+/** The free neighbour that may be the fastest: mean less one standard deviation. */
+static int64_t best_neighbour(struct portfolio *p, size_t of)
+{
+    struct rp_prediction predictions[RP_MODEL_BLOCK];
+    double lowest = HUGE_VAL;
+    int64_t best = -1;
+    size_t free_ones = 0;
+
+    rp_neighbours_of(p->space, of, &p->neighbours);
+    p->failed |= p->neighbours.failed;
+    for (size_t i = 0; i < p->neighbours.count; i++)
+        if (p->origins[p->neighbours.configs[i]] == FREE)
+            p->neighbours.configs[free_ones++] = p->neighbours.configs[i];
+    for (size_t from = 0; from < free_ones; from += RP_MODEL_BLOCK) {
+        const size_t left = free_ones - from, n = left < RP_MODEL_BLOCK ? left : RP_MODEL_BLOCK;
+
+        rp_model_predict(&p->model, p->neighbours.configs + from, n, p->codes, predictions);
+        for (size_t i = 0; i < n; i++) {
+            /* what fails half of the time had better be twice as fast */
+            const double success = predictions[i].success;
+            const double bound = predictions[i].mean - predictions[i].sd -
+                                 rp_exact_log(success > 0.02 ? success : 0.02);
+
+            if (bound < lowest) {
+                lowest = bound;
+                best = p->neighbours.configs[from + i];
+            }
+        }
+    }
+    return best;
+}
+
+/* --- who is next -------------------------------------------------------------------------------
+ */
+
+static int64_t by_model(struct portfolio *p)
+{
+    while (p->ranked_at < p->ranked_count) {
+        const uint32_t config = p->ranked[p->ranked_at++].config;
+
+        if (p->origins[config] == FREE)
+            return config;
+    }
+    return -1;
+}
+
+/** Of the neighbours that were told, the fastest one if it is faster. @return -1: none is */
+static int64_t known_way_up(struct portfolio *p)
+{
+    double lowest = p->climb.log_ms;
+    int64_t best = -1;
+
+    rp_neighbours_of(p->space, p->climb.at, &p->neighbours);
+    p->failed |= p->neighbours.failed;
+    for (size_t i = 0; i < p->neighbours.count; i++) {
+        const uint32_t as = p->told_as[p->neighbours.configs[i]];
+
+        if (as && p->told[as - 1].told == RP_REPORTED_OK && p->told[as - 1].log_ms < lowest) {
+            lowest = p->told[as - 1].log_ms;
+            best = p->neighbours.configs[i];
+        }
+    }
+    return best;
+}
+
+/** Places where a climb was are not climbed from again: it would end where that one did. */
+static void move_climb(struct portfolio *p, size_t to)
+{
+    const bool seen = p->origins[to] & VISITED;
+
+    p->climb = (struct climb){
+        .started = !seen, .at = (uint32_t)to, .log_ms = p->told[p->told_as[to] - 1].log_ms};
+    p->origins[to] |= VISITED;
+}
+
+static int64_t by_climb(struct portfolio *p)
+{
+    struct climb *climb = &p->climb;
+    int64_t next = -1, up;
+
+    if (climb->waits)
+        return -1;
+    while (climb->started && (up = known_way_up(p)) >= 0)
+        move_climb(p, (size_t)up);
+    if (climb->started && climb->failures < CLIMB_PATIENCE)
+        next = best_neighbour(p, climb->at);
+    if (next < 0) {
+        *climb = (struct climb){0};
+        next = rp_fill_in_random(p->space, p->origins, &p->random);
+    }
+    climb->waits = next >= 0;
+    return next;
+}
+
+static bool is_turn(const struct portfolio *p, size_t every)
+{
+    return p->turn % every == every - 1;
+}
+
+static int64_t choose(struct portfolio *p, enum origin *ret_origin)
+{
+    const bool stale = p->told_count - p->stale_since > STALE;
+    int64_t next = -1;
+
+    p->turn++;
+    if (is_turn(p, stale ? CLIMB_TURN / 2 : CLIMB_TURN)) {
+        *ret_origin = CLIMB;
+        next = by_climb(p);
+    } else if (is_turn(p, NEIGHBOUR_TURN) && p->best >= 0) {
+        *ret_origin = NEIGHBOUR;
+        next = best_neighbour(p, (size_t)p->best);
+    }
+    if (next < 0) {
+        *ret_origin = MODEL;
+        next = by_model(p);
+    }
+    return next;
+}
+
+static size_t seeds(const struct portfolio *p)
+{
+    const size_t half = p->options.most_evaluations / 2;
+
+    return half < SEEDS ? half + 1 : SEEDS;
+}
+
+static int64_t ask(void *state)
+{
+    struct portfolio *p = state;
+    enum origin origin = SEED;
+    int64_t next = -1;
+
+    if (p->asked_count >= seeds(p) && p->best >= 0) {
+        if (!p->has_model || p->told_count >= p->fitted_at + refit_every(p))
+            refit(p);
+        if (!p->failed)
+            next = choose(p, &origin);
+    }
+    if (next < 0) {
+        origin = p->has_model ? MODEL : SEED;
+        next = p->has_model ? rp_fill_in_random(p->space, p->origins, &p->random)
+                            : rp_fill_in_farthest(&p->filling, p->origins, p->asked, p->asked_count,
+                                                  &p->random);
+    }
+    if (p->failed)
+        return RP_ASK_NO_MEMORY;
+    if (next < 0)
+        return RP_ASK_NONE_LEFT;
+    p->origins[next] = (uint8_t)origin;
+    p->asked[p->asked_count++] = (uint32_t)next;
+    return next;
+}
+
+/* --- what came of it ---------------------------------------------------------------------------
+ */
+
+static void tell_climb(struct portfolio *p, size_t config, enum rp_reported told, double log_ms)
+{
+    p->climb.waits = false;
+    if (told == RP_REPORTED_OK && (!p->climb.started || log_ms < p->climb.log_ms))
+        move_climb(p, config);
+    else
+        p->climb.failures++;
+}
+
+static bool keep(struct portfolio *p, struct rp_observation observation)
+{
+    if (p->told_count == p->capacity) {
+        const size_t capacity = p->capacity ? 2 * p->capacity : 64;
+        struct rp_observation *grown = realloc(p->told, capacity * sizeof *grown);
+
+        if (!grown)
+            return false;
+        p->told = grown;
+        p->capacity = capacity;
+    }
+    p->told[p->told_count++] = observation;
+    p->told_as[observation.config] = (uint32_t)p->told_count;
+    return true;
+}
+
+static void tell(void *state, size_t config, enum rp_reported told, double ms)
+{
+    struct portfolio *p = state;
+    const double log_ms = told == RP_REPORTED_FAILED ? 0 : rp_exact_log(ms);
+
+    if (p->origins[config] == FREE) {
+        p->origins[config] = SEED;
+        p->asked[p->asked_count++] = (uint32_t)config;
+    }
+    if (!keep(p, (struct rp_observation){(uint32_t)config, told, log_ms})) {
+        p->failed = true;
+        return;
+    }
+    if ((p->origins[config] & ~VISITED) == CLIMB)
+        tell_climb(p, config, told, log_ms);
+    if (told != RP_REPORTED_OK || log_ms >= p->best_log)
+        return;
+    p->best = (int64_t)config;
+    p->best_log = log_ms;
+    p->origins[config] |= VISITED;
+    if (log_ms < p->stale_log - progress) {
+        p->stale_log = log_ms;
+        p->stale_since = p->told_count;
+    }
+}
+
+static const char *phase(const void *state)
+{
+    const struct portfolio *p = state;
+
+    return p->asked_count && (p->origins[p->asked[p->asked_count - 1]] & ~VISITED) != SEED
+               ? "predict"
+               : "seed";
+}
+
+const struct rp_strategy rp_strategy_portfolio = {
+    .name = "portfolio",
+    .summary = "trees that learn, neighbours of the best, and climbs from random starts in turn",
+    .open = open_portfolio,
+    .ask = ask,
+    .tell = tell,
+    .phase = phase,
+    .close = close_portfolio,
+};

@@ -1,12 +1,20 @@
 #include "tune/worker.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,14 +22,141 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/process.h"
 #include "collect/device_identity.h"
 #include "collect/tracer.h"
-#include "tune/evaluate.h"
-#include "tune/evaluation.h"
-#include "tune/json_text.h"
-#include "tune/orphan_watch.h"
-#include "tune/worker_folder.h"
+#include "experiment/measured_run.h"
+#include "tune/worker_protocol.h"
+
+struct rp_worker_folder {
+    char *path; /**< NULL: there is none */
+    int lock;   /**< held while the worker lives */
+};
+
+#define PREFIX "rocm-perf-worker-"
+
+static int open_locked(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/** Nobody holds its lock: its worker has ended without its clean-up. */
+static void remove_stale(const char *base)
+{
+    DIR *dir = opendir(base);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        rp_autofree char *path = NULL;
+        rp_autoclose int fd = -1;
+        struct stat st;
+
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        path = rp_path_join(base, entry->d_name);
+        fd = path ? open_locked(path) : -1;
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+            rp_remove_tree(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/** Another worker may have removed it before it was locked. */
+static bool is_there(const char *path, int fd)
+{
+    struct stat by_name, by_fd;
+
+    return stat(path, &by_name) == 0 && fstat(fd, &by_fd) == 0 && by_name.st_ino == by_fd.st_ino &&
+           by_name.st_dev == by_fd.st_dev;
+}
+
+/**
+ * A new folder in $TMPDIR, or /tmp. Those of workers that were killed are removed.
+ * @return 0, RP_ENVIRONMENT
+ */
+static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    const char *base = tmp && *tmp ? tmp : "/tmp";
+
+    remove_stale(base);
+    for (;;) {
+        rp_autofree char *path = rp_path_join(base, PREFIX "XXXXXX");
+        int fd;
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (!mkdtemp(path))
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", base);
+        fd = open_locked(path);
+        if (fd >= 0 && is_there(path, fd)) {
+            *ret = (struct rp_worker_folder){.path = rp_steal(path), .lock = fd};
+            return 0;
+        }
+        if (fd >= 0)
+            close(fd);
+        else if (errno != EWOULDBLOCK && errno != ENOENT)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path);
+    }
+}
+
+/** Removes it. Accepts one that has no path. */
+static void rp_worker_folder_close(struct rp_worker_folder *folder)
+{
+    if (!folder->path)
+        return;
+    rp_remove_tree(folder->path);
+    close(folder->lock);
+    free(folder->path);
+    *folder = (struct rp_worker_folder){0};
+}
+
+/* Nobody asks for this process any more: it ends, and what it runs with it. */
+
+/** Time for a program to end by itself. */
+enum { GRACE_MS = 3000 };
+
+static void *watch(void *arg)
+{
+    struct pollfd parent = {.fd = (int)(intptr_t)arg, .events = POLLIN};
+
+    while (poll(&parent, 1, -1) < 1)
+        ;
+    kill(getpid(), SIGTERM);
+    poll(NULL, 0, GRACE_MS);
+    kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+/**
+ * From here on the end of the parent is SIGTERM for this process, and a while later SIGTERM again:
+ * what rp_proc_run runs is killed by the second one. Without pidfds (Linux before 5.3) there is
+ * none.
+ */
+static void rp_orphan_watch_begin(void)
+{
+    const int parent = pidfd_open(getppid(), 0);
+    sigset_t all, before;
+    pthread_t thread;
+
+    if (parent < 0)
+        return;
+    sigfillset(&all); /* signals are for the thread that runs programs */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, watch, (void *)(intptr_t)parent) == 0)
+        pthread_detach(thread);
+    else
+        close(parent);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 struct worker {
     const struct rp_worker_options *options;
@@ -70,7 +205,7 @@ static int say(const struct worker *w, const struct rp_buf *text, struct rp_err 
     return 0;
 }
 
-static int say_hello(const struct worker *w, struct rp_err *err)
+static int send_hello(const struct worker *w, struct rp_err *err)
 {
     rp_cleanup(rp_worker_hello_free) struct rp_worker_hello hello = {0};
     rp_autobuf line = {0};
@@ -82,7 +217,7 @@ static int say_hello(const struct worker *w, struct rp_err *err)
 }
 
 /** The last words: it ends for a reason that no configuration has. */
-static void say_fatal(const struct worker *w, const struct rp_err *why)
+static void send_fatal(const struct worker *w, const struct rp_err *why)
 {
     rp_autobuf line = {0};
     struct rp_err ignored = RP_ERR_INIT;
@@ -94,18 +229,18 @@ static void say_fatal(const struct worker *w, const struct rp_err *why)
 
 static int answer(const struct worker *w, const char *line, size_t bytes, struct rp_err *err)
 {
-    const struct rp_evaluator evaluator = {.env = &w->env,
-                                           .device = w->device,
-                                           .tracer = w->tracer,
-                                           .folder = w->folder.path,
-                                           .adopted = &w->adopted};
+    const struct rp_measure_context evaluator = {.env = &w->env,
+                                                 .device = w->device,
+                                                 .tracer = w->tracer,
+                                                 .folder = w->folder.path,
+                                                 .adopted = &w->adopted};
     rp_cleanup(rp_evaluation_request_free) struct rp_evaluation_request request = {0};
     rp_cleanup(rp_evaluation_free) struct rp_evaluation evaluation = {0};
     rp_autobuf text = {0};
     int rc = rp_evaluation_request_parse(line, bytes, &request, err);
 
     if (rc == 0)
-        rc = rp_evaluate(&evaluator, &request, &evaluation, err);
+        rc = rp_measure_config(&evaluator, &request, &evaluation, err);
     if (rc == 0)
         rc = rp_evaluation_write(&evaluation, &text, err);
     return rc < 0 ? rc : say(w, &text, err);
@@ -195,11 +330,11 @@ int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
     if (rc == 0)
         rc = prepare(&w, err);
     if (rc == 0)
-        rc = say_hello(&w, err);
+        rc = send_hello(&w, err);
     if (rc == 0)
         rc = answer_all(&w, err);
     if (rc < 0 && rc != -RP_INTERRUPTED && w.out >= 0)
-        say_fatal(&w, err);
+        send_fatal(&w, err);
     close_worker(&w);
     return rc;
 }

@@ -8,11 +8,10 @@
 
 #include "base/err.h"
 #include "optimize/ast.h"
-#include "optimize/kernel_find.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/kernel_source.h"
-#include "optimize/source_loops.h"
-#include "optimize/unroll_plan.h"
+#include "optimize/memory_effects.h"
+#include "optimize/propose.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,9 +9,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "experiment/measured_run.h"
 #include "fuzz/must.h"
-#include "tune/evaluation.h"
 #include "tune/worker.h"
+#include "tune/worker_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

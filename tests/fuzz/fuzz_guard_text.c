@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "optimize/guard_text.h"
+#include "optimize/candidate_check.h"
 #include "optimize/kernel_source.h"
-#include "optimize/tokens.h"
+#include "optimize/source_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

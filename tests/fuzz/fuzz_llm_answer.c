@@ -6,9 +6,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "optimize/llm/answer.h"
-#include "optimize/llm/completion.h"
-#include "optimize/llm/sse.h"
+#include "optimize/model_exchange.h"
+#include "optimize/model_proposer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

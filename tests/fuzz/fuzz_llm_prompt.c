@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "optimize/kernel_source.h"
-#include "optimize/llm/prompt.h"
-#include "optimize/proposer.h"
+#include "optimize/prompt.h"
+#include "optimize/propose.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "tune/recorded.h"
+#include "tune/recorded_space.h"
 #include "tune/space.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,7 +12,6 @@
 #include "tune/enumerate.h"
 #include "tune/space.h"
 #include "tune/space_file.h"
-#include "tune/t1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,14 +40,14 @@ static void check(const struct rp_space *space)
     }
 }
 
-/** Where T1 can say it, it says the same: rp_t1_text looks itself. */
+/** Where T1 can say it, it says the same: rp_fair_t1_text looks itself. */
 static void check_export(const struct rp_space *space, const struct rp_rules *rules)
 {
     struct rp_err err = RP_ERR_INIT;
     struct rp_space *again;
     char *text;
 
-    if (rp_t1_text(space, rules, "fuzzed", &text, &err) < 0) {
+    if (rp_fair_t1_text(space, rules, "fuzzed", &text, &err) < 0) {
         must(err.code == RP_BAD_INPUT);
         return;
     }

@@ -194,7 +194,7 @@ struct rp_dispatch {
     unsigned idle_rounds;  /**< in a row in which every slice ended idle */
     bool outside;          /**< nobody can go on before something outside has changed */
 
-    /* Threads (pool.h). */
+    /* Threads (worker_pool.h). */
     RP_OWN_LINE struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;

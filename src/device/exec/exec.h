@@ -46,7 +46,7 @@ struct rp_exec_host {
     enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
     /**
      * NULL or: whether range() may answer with memory of the program that can vanish without
-     * notice, so that accesses have to be guarded (guard.h). translate() never does.
+     * notice, so that accesses have to be guarded (candidate_check.h). translate() never does.
      */
     const bool *borrows;
     const uint64_t *generation; /**< bumped by the driver on every map and unmap */

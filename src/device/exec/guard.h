@@ -1,5 +1,5 @@
 /**
- * @file guard.h
+ * @file candidate_check.h
  * @brief Accesses to memory that the program may take away at any time.
  *
  * With XNACK kernels work in the program's own pages (malloc, stack, files). free() and mprotect()

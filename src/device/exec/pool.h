@@ -1,5 +1,5 @@
 /**
- * @file pool.h
+ * @file worker_pool.h
  * @brief Threads that help with large dispatches. Started when first needed, then kept.
  *
  * There is one pool in a process. A thread looks for work for some microseconds, then sleeps. A

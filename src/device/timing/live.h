@@ -1,5 +1,5 @@
 /**
- * @file live.h
+ * @file program_runner.h
  * @brief Replay of one workgroup while it is executed, alone in a machine that was idle: for the
  * clock that its waves read.
  *

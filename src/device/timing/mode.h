@@ -10,7 +10,7 @@
 struct rp_arch;
 
 enum rp_timing_mode {
-    RP_TIMING_FAST = 0, /**< from counts alone (model.h) */
+    RP_TIMING_FAST = 0, /**< from counts alone (surrogate.h) */
     RP_TIMING_DETAILED, /**< a replay of sampled workgroups (engine.h) */
     RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
 };

@@ -1,5 +1,5 @@
 /**
- * @file model.h
+ * @file surrogate.h
  * @brief How long a dispatch takes on the modelled GPU.
  */
 #ifndef RP_DEVICE_TIMING_MODEL_H

@@ -7,13 +7,14 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "optimize/llm/answer.h"
-#include "optimize/llm/client.h"
-#include "optimize/llm/settings.h"
+#include "optimize/model_proposer.h"
+#include "optimize/model_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "optimize/model_proposer.c"
 
 enum { NO_BUDGET = 6 };
 

@@ -3,14 +3,14 @@
  * is the kernel. Each answer that cannot be used, and each proposal, is an attempt that the next
  * question tells of. Prints a line for each round; exit status: that of the error which ended it.
  */
-#include "optimize/llm/propose.h"
+#include "optimize/propose.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "optimize/compile_command.h"
-#include "optimize/guard.h"
+#include "experiment/build_command.h"
+#include "optimize/candidate_check.h"
 #include "optimize/kernel_source.h"
-#include "optimize/proposer.h"
+#include "optimize/model_proposer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,9 +14,11 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "tune/evaluation.h"
-#include "tune/pool.h"
+#include "experiment/measured_run.h"
+#include "tune/launchers.h"
 #include "tune/worker.h"
+#include "tune/worker_pool.h"
+#include "tune/worker_protocol.h"
 
 enum { MOST_REQUESTS = 1000, MOST_FILE = 64 << 20 };
 

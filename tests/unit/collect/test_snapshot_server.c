@@ -95,7 +95,7 @@ static void hear_selection(int fd)
     assert_memory_equal(got, numbers, sizeof got);
 }
 
-static void say_hello(int fd)
+static void send_hello(int fd)
 {
     static const struct rp_snapshot_hello hello = {.version = RP_SNAPSHOT_VERSION, .pid = 5};
 
@@ -133,12 +133,12 @@ static void who_is_stopped_holds_up_nobody(void **state)
 
     (void)state;
     put(in_header, &m, 7);
-    say_hello(in_bytes);
+    send_hello(in_bytes);
     put(in_bytes, &m, sizeof m);
     put(in_bytes, "half", 4);
-    say_hello(idle);
+    send_hello(idle);
     other = connect_to();
-    say_hello(other);
+    send_hello(other);
     assert_int_equal(ask(other, "_Z3addPf.kd"), 1);
     assert_int_equal(ask(other, "_Z3mulPf.kd"), 0);
     close(other);
@@ -197,7 +197,7 @@ static void nonsense_ends_the_link(void **state)
     char byte;
 
     (void)state;
-    say_hello(fd);
+    send_hello(fd);
     put(fd, &m, sizeof m);
     assert_int_equal(recv(fd, &byte, 1, 0), 0);
     close(fd);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "optimize/compile_command.h"
+#include "experiment/build_command.h"
 #include "optimize/kernel_source.h"
 
 #include "unit/cmocka_all.h"

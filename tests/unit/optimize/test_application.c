@@ -1,5 +1,5 @@
 /* Runs of the user's program, by a script in place of rocm-perf: time, verdicts, what is said. */
-#include "optimize/application.h"
+#include "optimize/program_test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,16 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "collect/traced_run.h"
-#include "optimize/child.h"
-#include "optimize/first_difference.h"
+#include "experiment/child_run.h"
 
 #include "unit/cmocka_all.h"
+
+#include "optimize/program_test.c"
 
 static char dir[] = "/tmp/rp-application-XXXXXX";
 static const int64_t SECOND = 1000000000;
 
-static struct rp_patience patience;
+static struct rp_run_deadline test_patience;
 
 /** A script in place of rocm-perf. @return its path */
 static char *write_self(const char *script)
@@ -30,66 +31,67 @@ static char *write_self(const char *script)
     return self;
 }
 
-/** `rocm-perf run` is this script. @return of rp_application_run */
-static int run_by(const char *script, enum rp_runs what, const char *check, struct rp_output *ret,
-                  struct rp_err *err)
+/** `rocm-perf run` is this script. @return of rp_program_test_run */
+static int run_by(const char *script, enum rp_run_kind what, const char *check,
+                  struct rp_output *ret, struct rp_err *err)
 {
     rp_autofree char *self = write_self(script);
     char app[] = "app";
     char *program[] = {app, NULL};
-    const struct rp_measure measure = {
-        .self = self, .folder = dir, .program = program, .patience = &patience};
+    const struct rp_child_context measure = {
+        .self = self, .folder = dir, .program = program, .patience = &test_patience};
 
-    return rp_application_run(&measure, "app", what, check, ret, err);
+    return rp_program_test_run(&measure, "app", what, check, ret, err);
 }
 
 static char *difference(const struct rp_output *before, const struct rp_output *after)
 {
-    const struct rp_measure measure = {.folder = dir, .patience = &patience};
+    const struct rp_child_context measure = {.folder = dir, .patience = &test_patience};
 
     return rp_output_differs(&measure, before, after);
 }
 
 static void time_is_by_the_original(void **state)
 {
-    struct rp_patience p = {0};
+    struct rp_run_deadline p = {0};
     struct rp_proc_end end = {.wall_ns = 20 * SECOND};
     struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *unknown = rp_patience_text(&p, RP_RUNS_CANDIDATE);
+    rp_autofree char *unknown = rp_run_deadline_sentence(&p, RP_RUN_KIND_CANDIDATE);
     rp_autofree char *known = NULL;
     rp_autofree char *said = NULL;
 
     (void)state;
     assert_string_equal(unknown, "within 4 h (--timeout gives it another time)");
-    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 4 * 3600 * SECOND);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_CANDIDATE) == 4 * 3600 * SECOND);
     /* Only what ran as the candidate will is what it is judged by. */
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_LONGER, &end, &err), 0);
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_CANDIDATE, &end, &err), 0);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_TRACED, &end, &err), 0);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_CANDIDATE, &end, &err), 0);
     assert_true(p.longest_ns == 0);
     end.wall_ns = SECOND;
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
-    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 60 * SECOND);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_ORIGINAL, &end, &err), 0);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_CANDIDATE) == 60 * SECOND);
     p.modelled = true;
-    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 600 * SECOND);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_CANDIDATE) == 600 * SECOND);
     p.modelled = false;
     end.wall_ns = 20 * SECOND;
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_ORIGINAL, &end, &err), 0);
-    assert_true(rp_patience_for(&p, RP_RUNS_CANDIDATE) == 200 * SECOND);
-    known = rp_patience_text(&p, RP_RUNS_CANDIDATE);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_ORIGINAL, &end, &err), 0);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_CANDIDATE) == 200 * SECOND);
+    known = rp_run_deadline_sentence(&p, RP_RUN_KIND_CANDIDATE);
     assert_non_null(strstr(known, "10 times the time of the program as it is"));
-    assert_true(rp_patience_for(&p, RP_RUNS_ORIGINAL) == 4 * 3600 * SECOND);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_ORIGINAL) == 4 * 3600 * SECOND);
     p.timeout_ns = 7 * SECOND;
-    for (enum rp_runs what = RP_RUNS_ORIGINAL; what <= RP_RUNS_CANDIDATE; what++)
-        assert_true(rp_patience_for(&p, what) == 7 * SECOND);
-    said = rp_patience_text(&p, RP_RUNS_ORIGINAL);
+    for (enum rp_run_kind what = RP_RUN_KIND_ORIGINAL; what <= RP_RUN_KIND_CANDIDATE; what++)
+        assert_true(rp_run_deadline_left_ns(&p, what) == 7 * SECOND);
+    said = rp_run_deadline_sentence(&p, RP_RUN_KIND_ORIGINAL);
     assert_string_equal(said, "within the 7 s of --timeout");
     /* A comparison that this machine cannot make in time decides nothing. */
-    assert_true(rp_patience_for(&p, RP_RUNS_REPLAY) == 3600 * SECOND);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_REPLAY) == 3600 * SECOND);
     p.timeout_ns = 7200 * SECOND;
-    assert_true(rp_patience_for(&p, RP_RUNS_REPLAY) == 7200 * SECOND);
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_REPLAY, &end, &err), 0);
+    assert_true(rp_run_deadline_left_ns(&p, RP_RUN_KIND_REPLAY) == 7200 * SECOND);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_REPLAY, &end, &err), 0);
     end.timed_out = true;
-    assert_int_equal(rp_patience_note(&p, RP_RUNS_REPLAY, &end, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_run_deadline_judge_end(&p, RP_RUN_KIND_REPLAY, &end, &err),
+                     -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "did not end within 7200 s"));
 }
 
@@ -99,23 +101,24 @@ static void the_budget_ends_what_runs(void **state)
     struct rp_output output;
 
     (void)state;
-    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + SECOND / 100};
-    assert_int_equal(run_by("exec sleep 100000", RP_RUNS_CANDIDATE, NULL, &output, &err),
+    test_patience = (struct rp_run_deadline){.end_ns = rp_monotonic_ns() + SECOND / 100};
+    assert_int_equal(run_by("exec sleep 100000", RP_RUN_KIND_CANDIDATE, NULL, &output, &err),
                      -RP_VERDICT);
-    assert_true(patience.over);
+    assert_true(test_patience.over);
     assert_non_null(strstr(err.text, "--budget"));
     /* --check as well. */
-    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + SECOND};
-    assert_int_equal(run_by("echo", RP_RUNS_ORIGINAL, "sleep 100000", &output, &err), -RP_VERDICT);
-    assert_true(patience.over);
+    test_patience = (struct rp_run_deadline){.end_ns = rp_monotonic_ns() + SECOND};
+    assert_int_equal(run_by("echo", RP_RUN_KIND_ORIGINAL, "sleep 100000", &output, &err),
+                     -RP_VERDICT);
+    assert_true(test_patience.over);
     /* One that ends by its own time is no matter of the budget. */
-    patience = (struct rp_patience){.end_ns = rp_patience_now_ns() + 10000 * SECOND,
-                                    .timeout_ns = SECOND / 100};
-    assert_int_equal(run_by("exec sleep 100000", RP_RUNS_CANDIDATE, NULL, &output, &err), 0);
-    assert_false(patience.over);
+    test_patience = (struct rp_run_deadline){.end_ns = rp_monotonic_ns() + 10000 * SECOND,
+                                             .timeout_ns = SECOND / 100};
+    assert_int_equal(run_by("exec sleep 100000", RP_RUN_KIND_CANDIDATE, NULL, &output, &err), 0);
+    assert_false(test_patience.over);
     assert_string_equal(output.why, "it did not end within the 0.01 s of --timeout");
     rp_output_free(&output);
-    patience = (struct rp_patience){0};
+    test_patience = (struct rp_run_deadline){0};
 }
 
 static void nothing_is_read(void **state)
@@ -124,8 +127,8 @@ static void nothing_is_read(void **state)
     struct rp_output output;
 
     (void)state;
-    assert_int_equal(run_by("readlink /proc/self/fd/0 >&2; cat >&2; exit 3", RP_RUNS_ORIGINAL, NULL,
-                            &output, &err),
+    assert_int_equal(run_by("readlink /proc/self/fd/0 >&2; cat >&2; exit 3", RP_RUN_KIND_ORIGINAL,
+                            NULL, &output, &err),
                      0);
     assert_string_equal(output.said, "/dev/null");
     assert_int_equal(output.status, 3);
@@ -143,17 +146,17 @@ static void what_differs_is_said(void **state)
     rp_autofree char *status = NULL;
 
     (void)state;
-    assert_int_equal(run_by("seq 3", RP_RUNS_ORIGINAL, NULL, &before, &err), 0);
+    assert_int_equal(run_by("seq 3", RP_RUN_KIND_ORIGINAL, NULL, &before, &err), 0);
     assert_true(before.bytes == 6);
-    assert_int_equal(run_by("seq 3", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    assert_int_equal(run_by("seq 3", RP_RUN_KIND_CANDIDATE, NULL, &after, &err), 0);
     same = difference(&before, &after);
     assert_null(same);
     rp_output_free(&after);
-    assert_int_equal(run_by("seq 2", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    assert_int_equal(run_by("seq 2", RP_RUN_KIND_CANDIDATE, NULL, &after, &err), 0);
     other = difference(&before, &after);
     assert_string_equal(other, "it prints something else: line 3 is missing instead of \"3\"");
     rp_output_free(&after);
-    assert_int_equal(run_by("seq 3; exit 2", RP_RUNS_CANDIDATE, NULL, &after, &err), 0);
+    assert_int_equal(run_by("seq 3; exit 2", RP_RUN_KIND_CANDIDATE, NULL, &after, &err), 0);
     status = difference(&before, &after);
     assert_string_equal(status, "its exit status is 2 instead of 0");
     rp_output_free(&after);
@@ -166,18 +169,19 @@ static void a_check_says_why(void **state)
     struct rp_output output;
 
     (void)state;
-    assert_int_equal(run_by("echo 7 apples; exit 7", RP_RUNS_ORIGINAL,
+    assert_int_equal(run_by("echo 7 apples; exit 7", RP_RUN_KIND_ORIGINAL,
                             "read line; [ \"$line\" = '7 apples' ] && [ $ROCM_PERF_STATUS = 7 ]",
                             &output, &err),
                      0);
     assert_true(output.checked && output.right && !output.check_why);
     rp_output_free(&output);
-    assert_int_equal(run_by("echo x", RP_RUNS_ORIGINAL, "/nowhere/judge", &output, &err), 0);
+    assert_int_equal(run_by("echo x", RP_RUN_KIND_ORIGINAL, "/nowhere/judge", &output, &err), 0);
     assert_true(output.checked && !output.right);
     assert_non_null(strstr(output.check_why, "was not found: it ended with exit status 127"));
     assert_non_null(strstr(output.said, "/nowhere/judge"));
     rp_output_free(&output);
-    assert_int_equal(run_by("echo x", RP_RUNS_ORIGINAL, "echo bad >&2; false", &output, &err), 0);
+    assert_int_equal(run_by("echo x", RP_RUN_KIND_ORIGINAL, "echo bad >&2; false", &output, &err),
+                     0);
     assert_string_equal(output.check_why,
                         "the command of --check says no: it ended with exit status 1");
     assert_string_equal(output.said, "bad");
@@ -185,7 +189,7 @@ static void a_check_says_why(void **state)
 }
 
 /** `rocm-perf profile --runs 1 -o DIR --expect-status 0 -- before` (or after) is this script, with
- * the program in $program. @return of rp_application_times */
+ * the program in $program. @return of rp_program_times */
 static int times_by(const char *script, char **ret_why, struct rp_err *err)
 {
     rp_autofree char *whole =
@@ -195,12 +199,12 @@ static int times_by(const char *script, char **ret_why, struct rp_err *err)
     rp_autofree char *self = write_self(whole);
     char app[] = "app";
     char *program[] = {app, NULL};
-    const struct rp_measure measure = {
-        .self = self, .folder = dir, .program = program, .patience = &patience};
-    struct rp_application_times times = {0};
-    int rc = rp_application_times(&measure, "before", "after", "", 2, 0.02, &times, ret_why, err);
+    const struct rp_child_context measure = {
+        .self = self, .folder = dir, .program = program, .patience = &test_patience};
+    struct rp_program_times times = {0};
+    int rc = rp_program_times(&measure, "before", "after", "", 2, 0.02, &times, ret_why, err);
 
-    rp_application_times_free(&times);
+    rp_program_times_free(&times);
     return rc;
 }
 

@@ -1,6 +1,6 @@
-/* What ninja and make print, and the way from a source to the program that is found in it. The
+/* What test_ninja and make print, and the way from a source to the program that is found in it. The
  * texts are those of CMake 3.25's generators and of GNU make 4.3. */
-#include "optimize/build_steps.h"
+#include "experiment/build_tool_emulation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,9 @@
 
 #include "unit/cmocka_all.h"
 
-static const char ninja[] =
+#include "experiment/build_tool_emulation.c"
+
+static const char test_ninja[] =
     "/r/hipcc -DS=2 -MD -MT lib/k.o -MF lib/k.o.d -o lib/k.o -c /p/k.cpp\n"
     ": && /usr/bin/cmake -E rm -f libk.a && /usr/bin/llvm-ar-14 qc libk.a  lib/k.o && "
     "/usr/bin/llvm-ranlib libk.a && :\n"
@@ -50,7 +52,7 @@ static void the_way_to_one_of_two_programs(void **state)
     rp_autosteps steps = {0};
 
     (void)state;
-    assert_int_equal(rp_build_steps_read(ninja, "/b", &steps, NULL), 0);
+    assert_int_equal(rp_build_steps_read(test_ninja, "/b", &steps, NULL), 0);
     assert_int_equal(steps.count, 7);
     assert_true(rp_build_steps_keep(&steps, "/p/k.cpp", "/b/app/prog"));
     assert_int_equal(steps.count, 4);
@@ -68,10 +70,10 @@ static void a_program_that_is_not_made_there(void **state)
     rp_autosteps other = {0};
 
     (void)state;
-    assert_int_equal(rp_build_steps_read(ninja, "/b", &steps, NULL), 0);
+    assert_int_equal(rp_build_steps_read(test_ninja, "/b", &steps, NULL), 0);
     assert_true(rp_build_steps_keep(&steps, "/p/k.cpp", "/elsewhere/prog"));
     assert_int_equal(steps.count, 1);
-    assert_int_equal(rp_build_steps_read(ninja, "/b", &other, NULL), 0);
+    assert_int_equal(rp_build_steps_read(test_ninja, "/b", &other, NULL), 0);
     assert_true(rp_build_steps_keep(&other, "/p/main.cpp", NULL));
     assert_int_equal(other.count, 2);
     assert_false(rp_build_steps_keep(&other, "/p/absent.cpp", NULL));

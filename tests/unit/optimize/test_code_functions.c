@@ -1,9 +1,9 @@
 /* Which kernels of a file change when it does: builds by the real compiler. */
-#include "optimize/code_functions.h"
+#include "optimize/kernel_code.h"
 
 #include <elf.h>
 
-#include "optimize/compile.h"
+#include "experiment/compile.h"
 
 #include "unit/optimize/sources.h"
 
@@ -54,13 +54,13 @@ static void build(const char *defines, const char *name, struct rp_code_object *
     rp_autofree char *line = rp_format("hipcc -nogpuinc -O3 %s {source}", defines);
     struct rp_compile_command *command = sources_command(line, source);
     struct rp_err err = RP_ERR_INIT;
-    struct rp_built result;
+    struct rp_build_result result;
 
     if (rp_compile(command, source, "gfx942", hsaco, &result, &err) < 0)
         fail_msg("%s", err.text);
     if (!result.ok)
         fail_msg("%s: %s", defines, result.output);
-    rp_built_free(&result);
+    rp_build_result_free(&result);
     if (rp_code_object_read(hsaco, WORK0, ret, &err) < 0)
         fail_msg("%s", err.text);
     rp_compile_command_free(command);

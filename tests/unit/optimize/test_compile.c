@@ -1,5 +1,5 @@
 /* Builds with the real compiler of the ROCm in use; skipped only where there is none. */
-#include "optimize/compile.h"
+#include "experiment/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "optimize/child.h"
-#include "optimize/code_object.h"
-#include "optimize/compile_command.h"
+#include "experiment/build_command.h"
+#include "experiment/child_run.h"
+#include "optimize/kernel_code.h"
 
 #include "unit/cmocka_all.h"
 
@@ -42,11 +42,12 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(rp_write_file(path, text, strlen(text), &err), 0);
 }
 
-static struct rp_built built(const char *source, const char *text, const char *output, bool twice)
+static struct rp_build_result built(const char *source, const char *text, const char *output,
+                                    bool twice)
 {
     struct rp_compile_command *command = NULL;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_built result;
+    struct rp_build_result result;
     bool same = true;
     int rc;
 
@@ -69,13 +70,13 @@ static struct rp_code_object object_of(const char *folder, const char *text, boo
     rp_autofree char *output = rp_path_join(sub, "k.hsaco");
     struct rp_code_object object;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_built result;
+    struct rp_build_result result;
 
     assert_int_equal(rp_mkdirs(sub, &err), 0);
     result = built(source, text, output, twice);
     if (!result.ok)
         fail_msg("%s: %s", result.why, result.output);
-    rp_built_free(&result);
+    rp_build_result_free(&result);
     if (rp_code_object_read(output, "sum", &object, &err) < 0)
         fail_msg("%s", err.text);
     return object;
@@ -118,22 +119,22 @@ static void what_the_compiler_says_is_kept(void **state)
 {
     rp_autofree char *source = in_dir("bad.hip");
     rp_autofree char *output = in_dir("bad.hsaco");
-    struct rp_built result = built(source, KERNEL("    undeclared++;\n", ""), output, true);
+    struct rp_build_result result = built(source, KERNEL("    undeclared++;\n", ""), output, true);
 
     (void)state;
     assert_false(result.ok);
     assert_non_null(strstr(result.output, "undeclared"));
     assert_string_equal(result.why, "it ended with exit status 1");
     assert_false(rp_path_exists(output));
-    rp_built_free(&result);
+    rp_build_result_free(&result);
 }
 
 static void check_reason(const char *output, const char *expected)
 {
     rp_autofree char *said = strdup(output);
     char why[] = "it failed";
-    const struct rp_built built = {.output = said, .why = why};
-    rp_autofree char *reason = rp_built_reason(&built);
+    const struct rp_build_result built = {.output = said, .why = why};
+    rp_autofree char *reason = rp_build_result_reason(&built);
 
     assert_string_equal(reason, expected);
 }
@@ -189,7 +190,7 @@ static void compilers_have_a_temporary_folder(void **state)
     rp_autofree char *text = NULL;
     struct rp_compile_command *command = NULL;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_built result;
+    struct rp_build_result result;
 
     (void)state;
     write_text(source, KERNEL("", ""));
@@ -203,7 +204,7 @@ static void compilers_have_a_temporary_folder(void **state)
     assert_true(result.ok);
     text = rp_read_line(output);
     assert_string_equal(text, temporary);
-    rp_built_free(&result);
+    rp_build_result_free(&result);
     rp_compile_command_free(command);
 }
 
@@ -254,7 +255,7 @@ static void long_output_is_cut_in_the_middle(void **state)
     text = rp_child_text(path, 40);
     /* Twenty bytes of each end. */
     assert_string_equal(text, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n...\n1998\n1999\n2000\noops\n");
-    how = rp_child_end_text(&end);
+    how = rp_child_end_sentence(&end);
     assert_string_equal(how, "it ended with exit status 3");
 }
 

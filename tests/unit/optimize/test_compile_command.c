@@ -1,5 +1,5 @@
 /* What becomes of users' build commands, and that the real compiler takes what comes out. */
-#include "optimize/compile_command.h"
+#include "experiment/build_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "optimize/words.h"
+#include "experiment/compiler_options.h"
 
 #include "unit/cmocka_all.h"
 
@@ -228,7 +228,7 @@ static void flags_are_used_or_refused(void **state)
 
     (void)state;
     assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
-    assert_non_null(strstr(rp_compile_command_doubt(command), "other options than those"));
+    assert_non_null(strstr(rp_compile_command_hint(command), "other options than those"));
     assert_int_equal(
         rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
     assert_true(has(argv, "inc"));
@@ -239,7 +239,7 @@ static void flags_are_used_or_refused(void **state)
     rp_compile_command_free(command);
     both.flags = NULL;
     assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
-    assert_non_null(strstr(rp_compile_command_doubt(command), "--flags"));
+    assert_non_null(strstr(rp_compile_command_hint(command), "--flags"));
     rp_compile_command_free(command);
     choice_refused((struct rp_build_choice){.flags = "-O1", .compile_commands = "x.json"},
                    "give one of them");

@@ -1,5 +1,5 @@
 /* Verdicts on tables of comparisons, by hand; false acceptances by simulation of sessions. */
-#include "optimize/decide.h"
+#include "experiment/verdict.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
         .margin = 0.02, .alpha = 0.01, .before_us = 100, .after_us = 100 / (e)                     \
     }
 
-static struct rp_decision decided(const struct rp_weighed *list, size_t count)
+static struct rp_decision decided(const struct rp_weighted_comparison *list, size_t count)
 {
     struct rp_decision decision;
 
@@ -40,7 +40,7 @@ static void one_geometry(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct rp_weighed one = {rows[i].comparison, 1, "g"};
+        const struct rp_weighted_comparison one = {rows[i].comparison, 1, "g"};
         const struct rp_decision d = decided(&one, 1);
 
         assert_int_equal(d.outcome, rows[i].outcome);
@@ -52,15 +52,15 @@ static void one_geometry(void **state)
 static void all_geometries_count(void **state)
 {
     /* Three quarters of the time twice as fast: 1 / (0.75 / 2 + 0.25) = 1.6. */
-    const struct rp_weighed faster[] = {{SIDE(FASTER, 2, 2, 2), 3, "a"},
-                                        {SIDE(EQUAL, 1, 1, 1), 1, "b"}};
-    const struct rp_weighed slower[] = {{SIDE(FASTER, 2, 2, 2), 99, "a"},
-                                        {SIDE(SLOWER, 0.9, 0.89, 0.91), 1, "b"}};
-    const struct rp_weighed wrong[] = {{SIDE(SLOWER, 0.5, 0.5, 0.5), 99, "a"},
-                                       {SIDE(DIFFERENT, 1, 1, 1), 1, "b"}};
+    const struct rp_weighted_comparison faster[] = {{SIDE(FASTER, 2, 2, 2), 3, "a"},
+                                                    {SIDE(EQUAL, 1, 1, 1), 1, "b"}};
+    const struct rp_weighted_comparison slower[] = {{SIDE(FASTER, 2, 2, 2), 99, "a"},
+                                                    {SIDE(SLOWER, 0.9, 0.89, 0.91), 1, "b"}};
+    const struct rp_weighted_comparison wrong[] = {{SIDE(SLOWER, 0.5, 0.5, 0.5), 99, "a"},
+                                                   {SIDE(DIFFERENT, 1, 1, 1), 1, "b"}};
     /* A hundredth of the time twice as fast is worth half a per cent. */
-    const struct rp_weighed little[] = {{SIDE(FASTER, 2, 2, 2), 1, "a"},
-                                        {SIDE(EQUAL, 1, 1, 1), 99, "b"}};
+    const struct rp_weighted_comparison little[] = {{SIDE(FASTER, 2, 2, 2), 1, "a"},
+                                                    {SIDE(EQUAL, 1, 1, 1), 99, "b"}};
     struct rp_decision d = decided(faster, 2);
 
     (void)state;
@@ -78,7 +78,7 @@ static void all_geometries_count(void **state)
 
 static void nothing_is_not_faster(void **state)
 {
-    struct rp_weighed unknown = {{.verdict = RP_COMPARED_FASTER}, 1, "g"};
+    struct rp_weighted_comparison unknown = {{.verdict = RP_COMPARED_FASTER}, 1, "g"};
 
     (void)state;
     assert_int_equal(decided(NULL, 0).outcome, RP_OUTCOME_UNDECIDED);
@@ -91,7 +91,7 @@ static void nothing_is_not_faster(void **state)
 
 static void a_wider_margin_of_the_machine_holds(void **state)
 {
-    struct rp_weighed one = {SIDE(EQUAL, 1.06, 1.05, 1.07), 1, "g"};
+    struct rp_weighted_comparison one = {SIDE(EQUAL, 1.06, 1.05, 1.07), 1, "g"};
 
     (void)state;
     assert_int_equal(decided(&one, 1).outcome, RP_OUTCOME_FASTER);
@@ -108,7 +108,7 @@ static void why_it_is_undecided(void **state)
         {SIDE(UNDECIDED, 1.0, 0.9, 1.2), "g: noise: it may be slower"},
         {SIDE(UNDECIDED, 1.03, 1.01, 1.05), "noise: 1.03 times"},
     };
-    struct rp_weighed one = {SIDE(UNDECIDED, 1.2, 1.1, 1.3), 1, "g"};
+    struct rp_weighted_comparison one = {SIDE(UNDECIDED, 1.2, 1.1, 1.3), 1, "g"};
     struct rp_decision d;
 
     (void)state;
@@ -144,7 +144,7 @@ static void why_it_is_undecided(void **state)
 
 static void what_the_kernel_differs_from_itself_by_is_no_gain(void **state)
 {
-    struct rp_weighed one = {SIDE(UNDECIDED, 1.05, 1.04, 1.06), 1, "g"};
+    struct rp_weighted_comparison one = {SIDE(UNDECIDED, 1.05, 1.04, 1.06), 1, "g"};
     struct rp_decision d;
 
     (void)state;
@@ -196,8 +196,8 @@ static void a_repeated_session_counts_twice(void **state)
 {
     const struct rp_comparison first = {
         .verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_UNSTEADY, .alpha = 0.01};
-    struct rp_weighed list[] = {{SIDE(FASTER, 1.2, 1.1, 1.3), 1, "a"},
-                                {SIDE(FASTER, 1.2, 1.1, 1.3), 1, "b"}};
+    struct rp_weighted_comparison list[] = {{SIDE(FASTER, 1.2, 1.1, 1.3), 1, "a"},
+                                            {SIDE(FASTER, 1.2, 1.1, 1.3), 1, "b"}};
 
     (void)state;
     rp_comparison_repeats(&list[1].comparison, &first);
@@ -241,8 +241,8 @@ static void hardly_ever_accepts_one_of_many_that_gain_nothing(void **state)
 
 static void below_the_floor(void **state)
 {
-    struct rp_weighed one = {SIDE(FASTER, 10, 9, 11), 1, "g"}; /* 10 us after */
-    struct rp_floor floor = {.write_gbps = {true, 1000}};
+    struct rp_weighted_comparison one = {SIDE(FASTER, 10, 9, 11), 1, "g"}; /* 10 us after */
+    struct rp_time_floor floor = {.write_gbps = {true, 1000}};
     char reason[400];
 
     (void)state;
@@ -272,8 +272,8 @@ static void words_are_unique(void **state)
 
 static void what_is_right_for_the_captured_inputs_only(void **state)
 {
-    struct rp_weighed two[] = {{SIDE(FASTER, 2, 1.9, 2.1), 1, "a"},
-                               {SIDE(FASTER, 2, 1.9, 2.1), 1, "b"}};
+    struct rp_weighted_comparison two[] = {{SIDE(FASTER, 2, 1.9, 2.1), 1, "a"},
+                                           {SIDE(FASTER, 2, 1.9, 2.1), 1, "b"}};
     struct rp_decision d;
 
     (void)state;
@@ -314,12 +314,12 @@ static void another_kernel_pays_for_nothing(void **state)
         {SIDE(SLOWER, 0.8, 0.7, 0.9), RP_OUTCOME_SLOWER},
         {SIDE(DIFFERENT, 2, 1.9, 2.1), RP_OUTCOME_WRONG},
     };
-    struct rp_weighed one = {SIDE(EQUAL, 1.0, 0.99, 1.01), 1, "g"};
+    struct rp_weighted_comparison one = {SIDE(EQUAL, 1.0, 0.99, 1.01), 1, "g"};
     struct rp_decision d;
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct rp_weighed other = {rows[i].comparison, 1, "g"};
+        const struct rp_weighted_comparison other = {rows[i].comparison, 1, "g"};
 
         d = (struct rp_decision){.outcome = RP_OUTCOME_FASTER, .reason = "fast"};
         rp_decide_by_another(&other, 1, "k<1>", &d);
@@ -339,10 +339,10 @@ static void another_kernel_pays_for_nothing(void **state)
 static void more_gain_is_no_more_harm(void **state)
 {
     (void)state;
-    assert_true(rp_most_harm(0.5) == 0.02);
-    assert_true(rp_most_harm(0.02) == 0.02);
-    assert_true(rp_most_harm(0.005) == 0.005);
-    assert_true(rp_most_harm(0) == 0);
+    assert_true(rp_max_allowed_slowdown(0.5) == 0.02);
+    assert_true(rp_max_allowed_slowdown(0.02) == 0.02);
+    assert_true(rp_max_allowed_slowdown(0.005) == 0.005);
+    assert_true(rp_max_allowed_slowdown(0) == 0);
 }
 
 int main(void)

@@ -15,8 +15,10 @@
 #include "base/err.h"
 #include "unit/cmocka_all.h"
 
-#include "optimize/decide.h"
+#include "experiment/verdict.h"
 #include "replay/ab_test.h"
+
+#include "optimize/session_accept.c"
 
 enum {
     RUNS = RP_COMPARE_RUNS,
@@ -26,7 +28,7 @@ enum {
 };
 static const size_t look_at[LOOKS] = {RP_COMPARE_FIRST_BLOCKS, 2 * RP_COMPARE_FIRST_BLOCKS,
                                       4 * RP_COMPARE_FIRST_BLOCKS};
-static const double ALPHA = RP_COMPARE_ALPHA, LEAST_IMPROVEMENT = 0.02;
+static const double TEST_ALPHA = RP_COMPARE_ALPHA, LEAST_IMPROVEMENT = 0.02;
 
 /* --- random numbers, the same each time (xorshift64*) -------------------------------------- */
 
@@ -76,7 +78,7 @@ struct gpu {
     bool slow;
 };
 
-static double run(struct gpu *g, double factor)
+static double test_run(struct gpu *g, double factor)
 {
     const struct world *w = g->world;
     double us;
@@ -100,7 +102,7 @@ static double block(struct gpu *g, double ratio)
         for (unsigned i = 0; i < RUNS / 2; i++) {
             const unsigned which = (letter == 1 || letter == 2) != turned;
 
-            us[which][have[which]++] = run(g, which ? 1 : ratio);
+            us[which][have[which]++] = test_run(g, which ? 1 : ratio);
         }
     assert_int_equal(rp_decide_block(us[0], us[1], RUNS, &log_ratio, &err), 0);
     return log_ratio;
@@ -179,13 +181,14 @@ static struct rp_comparison compare(const struct world *w, const struct gain *ga
                                                           [RP_EQUAL] = RP_COMPARED_EQUAL};
     const double margin =
         w->tick_us / w->us > LEAST_IMPROVEMENT ? w->tick_us / w->us : LEAST_IMPROVEMENT;
-    const struct rp_decide_rule first = {.margin = LEAST_IMPROVEMENT, .alpha = ALPHA, .looks = 1};
-    struct rp_decide_rule rule = {.margin = margin, .alpha = ALPHA, .looks = LOOKS};
+    const struct rp_decide_rule first = {
+        .margin = LEAST_IMPROVEMENT, .alpha = TEST_ALPHA, .looks = 1};
+    struct rp_decide_rule rule = {.margin = margin, .alpha = TEST_ALPHA, .looks = LOOKS};
     struct gpu g = {.world = w, .seed = *seed, .level = 1};
     struct rp_comparison c = {.verdict = RP_COMPARED_UNDECIDED,
                               .undecided_by = RP_BY_UNSTEADY,
                               .margin = margin,
-                              .alpha = ALPHA,
+                              .alpha = TEST_ALPHA,
                               .before_us = w->us};
     struct rp_decided d = {0};
     double x[RP_DECIDE_MOST_BLOCKS];
@@ -214,7 +217,7 @@ static struct rp_comparison compare(const struct world *w, const struct gain *ga
     return c;
 }
 
-/** As session_compare.c: one that was not steady is made once more. */
+/** As session_candidates.c: one that was not steady is made once more. */
 static struct rp_comparison compare_steadily(const struct world *w, const struct gain *gain,
                                              uint64_t *seed)
 {
@@ -231,11 +234,12 @@ static struct rp_comparison compare_steadily(const struct world *w, const struct
 static bool is_faster(const struct world *w, const struct gain *gain, size_t geometries,
                       uint64_t *seed, double *ret_error)
 {
-    struct rp_weighed list[MOST_GEOMETRIES];
+    struct rp_weighted_comparison list[MOST_GEOMETRIES];
     struct rp_decision d;
 
     for (size_t i = 0; i < geometries; i++)
-        list[i] = (struct rp_weighed){compare_steadily(w, gain, seed), (double)(i + 1), "g"};
+        list[i] =
+            (struct rp_weighted_comparison){compare_steadily(w, gain, seed), (double)(i + 1), "g"};
     rp_decide(list, geometries, LEAST_IMPROVEMENT, &d);
     *ret_error = d.error;
     return d.outcome == RP_OUTCOME_FASTER;
@@ -258,9 +262,8 @@ static struct counted search(const struct world *w, struct gain gain, size_t geo
         unsigned made = 0;
 
         c.faster += faster;
-        while (faster && !rp_is_confirmed(n, made, product, ALPHA, false)) {
-            faster =
-                made++ < RP_MOST_CONFIRMATIONS && is_faster(w, &gain, geometries, seed, &error);
+        while (faster && !rp_is_confirmed(n, made, product, TEST_ALPHA, false)) {
+            faster = made++ < RP_MAX_CONFIRMATIONS && is_faster(w, &gain, geometries, seed, &error);
             product *= error;
         }
         c.accepted += faster;

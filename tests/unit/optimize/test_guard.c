@@ -1,6 +1,6 @@
 /* Candidates, honest and not, against the guards with the real compiler. The last test has HIP's
  * own header. */
-#include "optimize/guard.h"
+#include "optimize/candidate_check.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

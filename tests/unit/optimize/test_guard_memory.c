@@ -1,6 +1,6 @@
 /* Candidates that leave barriers, atomics and their order as they are, and move or change what lies
  * between them: against the guards with the real compiler. */
-#include "optimize/guard.h"
+#include "optimize/candidate_check.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -4,13 +4,10 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "optimize/llm/answer.h"
-#include "optimize/llm/completion.h"
-#include "optimize/llm/redact.h"
-#include "optimize/llm/settings.h"
-#include "optimize/llm/sse.h"
-#include "optimize/llm/url.h"
-#include "optimize/llm/utf8.h"
+#include "optimize/model_exchange.h"
+#include "optimize/model_proposer.h"
+#include "optimize/model_settings.h"
+#include "optimize/source_text.h"
 #include "unit/cmocka_all.h"
 
 #include <stdbool.h>
@@ -19,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "optimize/model_settings.c"
 
 static const char key[] = "sk-secret-0123456789";
 
@@ -137,8 +136,8 @@ static void files(void **state)
     assert_int_equal(rp_llm_settings_read("/no/such", &s, &err), -RP_USAGE);
 }
 
-/* All members arrive where they belong. */
-static void members(void **state)
+/* All test_members arrive where they belong. */
+static void test_members(void **state)
 {
     rp_cleanup(rp_llm_settings_free) struct rp_llm_settings s = {0};
     struct rp_err err = RP_ERR_INIT;
@@ -174,7 +173,7 @@ static void members(void **state)
     assert_int_equal(s.budget_tokens, 18);
 }
 
-static void variables(void **state)
+static void test_variables(void **state)
 {
     rp_cleanup(rp_llm_settings_free) struct rp_llm_settings s = {0};
     struct rp_err err = RP_ERR_INIT;
@@ -307,15 +306,15 @@ static void characters(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(rp_utf8_length(rows[i].text, strlen(rows[i].text)), rows[i].length);
     /* CSI of one byte, and the direction of writing. */
-    rp_utf8_add(&out,
-                "\xC2\x9B"
-                "1m\xC2\xA0\xE2\x80\xAEz",
-                10);
+    rp_buf_add_model_text(&out,
+                          "\xC2\x9B"
+                          "1m\xC2\xA0\xE2\x80\xAEz",
+                          10);
     assert_string_equal(rp_buf_text(&out), "\xEF\xBF\xBD"
                                            "1m\xC2\xA0\xEF\xBF\xBD"
                                            "z");
     out.len = 0;
-    rp_utf8_add(&out, "a\r\nb\tc\x1B[1m\xFF\xC3\xA9\r\x7F", 15);
+    rp_buf_add_model_text(&out, "a\r\nb\tc\x1B[1m\xFF\xC3\xA9\r\x7F", 15);
     assert_string_equal(rp_buf_text(&out), "a\nb\tc\xEF\xBF\xBD[1m\xEF\xBF\xBD\xC3\xA9"
                                            "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
@@ -339,9 +338,10 @@ static void redaction(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),  cmocka_unit_test(files),      cmocka_unit_test(members),
-        cmocka_unit_test(variables),  cmocka_unit_test(event_cuts), cmocka_unit_test(kernels),
-        cmocka_unit_test(characters), cmocka_unit_test(redaction),
+        cmocka_unit_test(addresses),    cmocka_unit_test(files),
+        cmocka_unit_test(test_members), cmocka_unit_test(test_variables),
+        cmocka_unit_test(event_cuts),   cmocka_unit_test(kernels),
+        cmocka_unit_test(characters),   cmocka_unit_test(redaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

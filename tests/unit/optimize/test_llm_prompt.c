@@ -2,16 +2,17 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "optimize/facts.h"
+#include "optimize/declarations.h"
+#include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
-#include "optimize/llm/declarations.h"
-#include "optimize/llm/diagnostics.h"
-#include "optimize/llm/prompt.h"
-#include "optimize/proposer.h"
+#include "optimize/prompt.h"
+#include "optimize/propose.h"
 #include "unit/cmocka_all.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "optimize/prompt.c"
 
 /* The kernel is what stands from `@` to `@@` in the text; both are taken out. */
 struct made {

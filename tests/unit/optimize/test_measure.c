@@ -1,5 +1,5 @@
 /* What replay compare prints, read; children that fail instead of it, by scripts in its place. */
-#include "optimize/measure.h"
+#include "experiment/judge.h"
 
 #include <math.h>
 #include <regex.h>
@@ -10,9 +10,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "optimize/self.h"
+#include "experiment/child_run.h"
 
 #include "unit/cmocka_all.h"
+
+#include "experiment/judge.c"
 
 static char dir[] = "/tmp/rp-measure-XXXXXX";
 
@@ -134,12 +136,12 @@ static int compared_by(const char *script, struct rp_compared *ret, struct rp_er
     rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
     char folder[] = "cap", program[] = "app";
     char *argv[] = {program, NULL};
-    struct rp_patience patience = {0};
-    const struct rp_measure measure = {.self = self,
-                                       .folder = dir,
-                                       .program = argv,
-                                       .patience = &patience,
-                                       .least_improvement = 0.02};
+    struct rp_run_deadline patience = {0};
+    const struct rp_child_context measure = {.self = self,
+                                             .folder = dir,
+                                             .program = argv,
+                                             .patience = &patience,
+                                             .least_improvement = 0.02};
     const struct rp_captured captured = {.folder = folder};
 
     assert_int_equal(rp_write_file(self, text, strlen(text), err), 0);
@@ -204,10 +206,10 @@ static void failures_are_whose_they_are(void **state)
     rp_compared_free(&c);
 }
 
-static void check_argv(const struct rp_measure *m, const char *const *words, const char *program,
-                       const char *const *expected)
+static void check_argv(const struct rp_child_context *m, const char *const *words,
+                       const char *program, const char *const *expected)
 {
-    rp_autofree const char **argv = rp_self_argv(m, words, program);
+    rp_autofree const char **argv = rp_own_command_argv(m, words, program);
     size_t i = 0;
 
     assert_non_null(argv);
@@ -223,7 +225,7 @@ static void commands_get_the_device_of_the_session(void **state)
     static const char *const run[] = {"run", NULL};
     char app[] = "app", device[] = "--device", other[] = "x";
     char *program[] = {app, device, other, NULL};
-    struct rp_measure m = {.self = "rocm-perf", .program = program};
+    struct rp_child_context m = {.self = "rocm-perf", .program = program};
 
     (void)state;
     check_argv(&m, replay, NULL,
@@ -247,7 +249,7 @@ static void names_of_kernels_are_found_literally(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rp_autofree char *quoted = rp_regex_quoted(names[i]);
+        rp_autofree char *quoted = rp_regex_escape(names[i]);
         rp_autofree char *whole = rp_format("^%s$", quoted);
         rp_autofree char *longer = rp_format("%sx", names[i]);
         regex_t regex;

@@ -1,5 +1,5 @@
 /* Kernels of one name in several code objects are found in the traces of a profile. */
-#include "optimize/one_code.h"
+#include "experiment/judge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int checked(const struct trace *first, const struct trace *second, struct
     write_trace("trace_results.db", 1, first);
     if (second)
         write_trace("trace_2_results.db", 2, second);
-    return rp_one_code_check(dir, "_ZL4workPf", err);
+    return rp_check_single_code_object(dir, "_ZL4workPf", err);
 }
 
 static void one_name_of_two_files_is_refused(void **state)
@@ -115,7 +115,7 @@ static void what_is_one_kernel_is_let_pass(void **state)
     assert_int_equal(checked(&again, NULL, &err), 0);
     assert_int_equal(checked(&memory, NULL, &err), -RP_VERDICT);
     rp_remove_tree(dir);
-    assert_int_equal(rp_one_code_check(dir, "_ZL4workPf", &err), 0);
+    assert_int_equal(rp_check_single_code_object(dir, "_ZL4workPf", &err), 0);
 }
 
 static void names_are_those_of_the_symbol(void **state)

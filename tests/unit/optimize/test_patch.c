@@ -1,5 +1,5 @@
 /* Diffs of many pairs of texts, applied by git. */
-#include "optimize/patch.h"
+#include "optimize/session_files.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,6 +10,8 @@
 #include "base/path.h"
 
 #include "unit/cmocka_all.h"
+
+#include "optimize/session_files.c"
 
 static char dir[] = "/tmp/rp-patch-XXXXXX";
 

@@ -1,11 +1,10 @@
 /* Kernels with parts of the time and headrooms; order, bounds and reasons by hand. */
-#include "optimize/rank.h"
+#include "optimize/kernel_facts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "optimize/facts.h"
 
 #include "unit/cmocka_all.h"
 

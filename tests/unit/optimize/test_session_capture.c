@@ -1,4 +1,4 @@
-/* What becomes of a kernel whose dispatches are not captured; a script stands for isolate. */
+/* What becomes of a kernel whose dispatches are not test_captured; a script stands for isolate. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,23 +8,27 @@
 #include "base/path.h"
 #include "optimize/session_parts.h"
 
+#include "experiment/child_run.h"
+#include "optimize/session_files.h"
 #include "unit/cmocka_all.h"
+
+#include "optimize/session_rounds.c"
 
 static char dir[] = "/tmp/rp-capture-XXXXXX";
 
-struct captured {
+struct test_captured {
     json_t *json;
     bool budget_over;
     int rc, after; /**< after: what the session makes of it */
 };
 
-static void free_captured(struct captured *c)
+static void free_captured(struct test_captured *c)
 {
     json_decref(c->json);
 }
 
 /** A budget whose end_ns is long ago ends what runs at once. */
-static struct captured capture(const char *script, int64_t end_ns)
+static struct test_captured capture(const char *script, int64_t end_ns)
 {
     rp_autofree char *self = rp_path_join(dir, "rocm-perf");
     rp_autofree char *profile = rp_path_join(dir, "profile");
@@ -35,27 +39,27 @@ static struct captured capture(const char *script, int64_t end_ns)
     const struct rp_kernel_facts facts = {.name = name, .symbol = name};
     struct rp_session s = {.o = &options, .patience = {.end_ns = end_ns}, .program = program};
     struct rp_kernel_run run = {.s = &s, .facts = &facts, .json = json_object()};
-    struct captured c = {.json = run.json};
+    struct test_captured c = {.json = run.json};
     struct rp_err err = RP_ERR_INIT;
 
-    s.measure =
-        (struct rp_measure){.self = self, .folder = dir, .program = argv, .patience = &s.patience};
+    s.measure = (struct rp_child_context){
+        .self = self, .folder = dir, .program = argv, .patience = &s.patience};
     assert_int_equal(rp_write_file(self, script, strlen(script), &err), 0);
     assert_int_equal(chmod(self, 0700), 0);
     c.rc = rp_session_capture(&run, profile, folder, &err);
-    c.after = rp_session_is_over(&s, c.rc, &err);
+    c.after = rp_session_excuse_budget_end(&s, c.rc, &err);
     c.budget_over = s.budget_over;
     return c;
 }
 
-static const char *stop_of(const struct captured *c)
+static const char *stop_of(const struct test_captured *c)
 {
     return json_string_value(json_object_get(c->json, "stop"));
 }
 
 static void end_of_budget_is_no_verdict(void **state)
 {
-    rp_cleanup(free_captured) struct captured c = capture("#!/bin/sh\nexec sleep 1000\n", 1);
+    rp_cleanup(free_captured) struct test_captured c = capture("#!/bin/sh\nexec sleep 1000\n", 1);
 
     (void)state;
     assert_int_equal(c.rc, -RP_VERDICT);
@@ -66,7 +70,8 @@ static void end_of_budget_is_no_verdict(void **state)
 
 static void what_cannot_be_captured_is_said(void **state)
 {
-    rp_cleanup(free_captured) struct captured c = capture("#!/bin/sh\necho too large\nexit 1\n", 0);
+    rp_cleanup(free_captured) struct test_captured c =
+        capture("#!/bin/sh\necho too large\nexit 1\n", 0);
 
     (void)state;
     assert_int_equal(c.rc, 0);

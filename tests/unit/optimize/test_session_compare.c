@@ -12,6 +12,8 @@
 
 #include "unit/cmocka_all.h"
 
+#include "optimize/session.c"
+
 static char dir[] = "/tmp/rp-compare-XXXXXX";
 
 #define RESULT(verdict, by, ratio)                                                                 \
@@ -38,7 +40,7 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
     struct rp_captured geometries[] = {{.folder = a, .name = a, .weight = 1},
                                        {.folder = b, .name = b, .weight = 1}};
     const struct rp_session_options options = {.least_improvement = 0.02};
-    struct rp_patience patience = {0};
+    struct rp_run_deadline patience = {0};
     struct rp_session s = {.o = &options,
                            .measure = {.self = self,
                                        .folder = dir,
@@ -133,10 +135,10 @@ static void what_was_not_tried_is_named(void **state)
 
     (void)state;
     assert_non_null(comparisons);
-    list = rp_session_not_tried(comparisons, "k");
+    list = rp_session_untried_inputs(comparisons, "k");
     assert_true(json_equal(list, expected));
     json_decref(list);
-    list = rp_session_not_tried(NULL, "k");
+    list = rp_session_untried_inputs(NULL, "k");
     assert_int_equal(json_array_size(list), 0);
     json_decref(list);
     json_decref(comparisons);
@@ -151,8 +153,8 @@ static void what_was_not_tried_has_one_order(void **state)
     "[{\"geometry\": \"a\", \"comparison\": {\"b\": {\"other_inputs\": {" kinds "}}}}]"
     json_t *live = json_loads(IN(KIND("signs") "," KIND("bytes") "," KIND("order")), 0, NULL);
     json_t *kept = json_loads(IN(KIND("bytes") "," KIND("order") "," KIND("signs")), 0, NULL);
-    json_t *from_live = rp_session_not_tried(live, "k");
-    json_t *from_kept = rp_session_not_tried(kept, "k");
+    json_t *from_live = rp_session_untried_inputs(live, "k");
+    json_t *from_kept = rp_session_untried_inputs(kept, "k");
 
     (void)state;
     assert_int_equal(json_array_size(from_live), 3);
@@ -170,9 +172,9 @@ static void patience_is_by_the_device(void **state)
     struct rp_session_options options = {.on = &software};
 
     (void)state;
-    assert_true(rp_session_patience(&options, 0).modelled);
+    assert_true(rp_session_deadline(&options, 0).modelled);
     options.on = &gpu;
-    assert_false(rp_session_patience(&options, 0).modelled);
+    assert_false(rp_session_deadline(&options, 0).modelled);
 }
 
 static int set_up(void **state)

@@ -1,7 +1,7 @@
 /* Which loops may be unrolled, by what they call and by the pragmas they have: the styles in which
  * people write kernels, with HIP's own headers; and each reason for which one is refused. */
 #include "base/buf.h"
-#include "optimize/proposer.h"
+#include "optimize/propose.h"
 
 #include "unit/optimize/sources.h"
 

@@ -1,10 +1,9 @@
 /* What the unroll proposer proposes, in which order, and that the guards accept all of it. */
-#include "optimize/unroll_plan.h"
+#include "optimize/propose.h"
 
 #include <stdio.h>
 
-#include "optimize/facts.h"
-#include "optimize/proposer.h"
+#include "optimize/kernel_facts.h"
 
 #include "unit/optimize/sources.h"
 

@@ -30,7 +30,7 @@ static inline void made_row(struct rp_space *space, const uint16_t *row)
 /** All combinations of the values. */
 static inline void made_product(struct rp_space *space)
 {
-    uint16_t row[RP_MOST_PARAMETERS] = {0};
+    uint16_t row[RP_MAX_PARAMETERS] = {0};
     size_t at = 0;
 
     while (at < space->parameter_count) {

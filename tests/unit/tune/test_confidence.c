@@ -1,5 +1,5 @@
 /* What the check of the model says where the truth is known: of a rule, of noise, of too little. */
-#include "tune/confidence.h"
+#include "tune/surrogate.h"
 
 #include <math.h>
 
@@ -33,9 +33,9 @@ static struct rp_confidence check(double (*log_ms)(size_t), size_t runs)
     struct rp_err err = RP_ERR_INIT;
 
     for (uint32_t i = 0; i < runs; i++)
-        observations[i] = (struct rp_observation){2 * i, RP_TOLD_OK, log_ms(2 * i)};
+        observations[i] = (struct rp_observation){2 * i, RP_REPORTED_OK, log_ms(2 * i)};
     if (runs > 3)
-        observations[3].told = RP_TOLD_FAILED;
+        observations[3].told = RP_REPORTED_FAILED;
     assert_int_equal(rp_features_new(space, &features, &err), 0);
     assert_int_equal(rp_confidence_of(&features, observations, runs, 7, &confidence, &err), 0);
     assert_int_equal(rp_confidence_of(&features, observations, runs, 7, &again, &err), 0);

@@ -1,6 +1,6 @@
 /* Requests, answers and greetings as lines of JSON: they come back as they were, whatever is in
  * their texts, and what is no such line is refused. */
-#include "tune/evaluation.h"
+#include "tune/worker_protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "experiment/measured_run.h"
 #include "tune/worker.h"
 #include "unit/cmocka_all.h"
 

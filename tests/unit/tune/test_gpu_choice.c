@@ -1,5 +1,5 @@
-/* What --gpus all means, of GPUs that are made up. */
-#include "tune/gpu_choice.h"
+/* What --test_gpus all means, of GPUs that are made up. */
+#include "tune/program_runner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,9 @@
 #include "collect/gpus.h"
 #include "unit/cmocka_all.h"
 
-static const struct rp_gpu gpus[] = {
+#include "tune/program_runner.c"
+
+static const struct rp_gpu test_gpus[] = {
     {.gfx = "gfx942", .compute_units = 304, .product = "AMD Instinct MI300X"},
     {.gfx = "gfx942", .compute_units = 304, .product = "AMD Instinct MI300X", .unique_id = 10},
     {.gfx = "gfx90a", .compute_units = 104, .product = "", .unique_id = 11},
@@ -20,7 +22,7 @@ static void means(size_t count, const char *visible, const char *wanted)
     rp_autofree char *list = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_gpu_choice_of(gpus, count, visible, &list, &err) < 0)
+    if (rp_gpu_choice_of(test_gpus, count, visible, &list, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(list, wanted);
 }
@@ -30,7 +32,7 @@ static void is_refused(size_t count, const char *visible, const char *first, con
     char *list = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_gpu_choice_of(gpus, count, visible, &list, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_gpu_choice_of(test_gpus, count, visible, &list, &err), -RP_ENVIRONMENT);
     assert_null(list);
     assert_non_null(strstr(err.text, first));
     assert_non_null(strstr(err.text, second));

@@ -1,5 +1,5 @@
 /* Earlier results as a start: which configurations of a space they are, and in which order. */
-#include "tune/import.h"
+#include "tune/recorded_space.h"
 
 #include <stdlib.h>
 #include <string.h>

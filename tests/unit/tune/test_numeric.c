@@ -1,11 +1,13 @@
 /* Logarithm, exponential and the normal distribution against the C library's, and far out in the
  * tail against numbers from numerical integration. */
-#include "tune/numeric.h"
+#include "experiment/verdict.h"
 
 #include <math.h>
 
 #include "tune/random.h"
 #include "unit/cmocka_all.h"
+
+#include "experiment/verdict.c"
 
 static void near(double got, double wanted, double relative)
 {

@@ -1,5 +1,5 @@
 /* Numbers in what a program printed, what it said about its end, and where builds go. */
-#include "tune/objective.h"
+#include "experiment/measured_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,32 +10,33 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "collect/traced_run.h"
+#include "experiment/child_run.h"
 #include "trace/rocpd.h"
-#include "tune/build_cache.h"
-#include "tune/say.h"
-#include "tune/template.h"
+#include "tune/command_template.h"
 #include "unit/cmocka_all.h"
 
-static char folder[] = "/tmp/rp-objective-XXXXXX";
-static char *path;
+#include "experiment/measured_run.c"
 
-static int make_folder(void **state)
+static char test_folder[] = "/tmp/rp-objective-XXXXXX";
+static char *test_path;
+
+static int test_make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) && (path = rp_path_join(folder, "output")) ? 0 : -1;
+    return mkdtemp(test_folder) && (test_path = rp_path_join(test_folder, "output")) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    free(path);
-    rp_remove_tree(folder);
+    free(test_path);
+    rp_remove_tree(test_folder);
     return 0;
 }
 
 static void put(const char *text, size_t bytes)
 {
-    assert_int_equal(rp_write_file(path, text, bytes, NULL), 0);
+    assert_int_equal(rp_write_file(test_path, text, bytes, NULL), 0);
 }
 
 static void numbers(void **state)
@@ -67,7 +68,8 @@ static void numbers(void **state)
         double ns = 0;
 
         put(cases[i].text, strlen(cases[i].text));
-        assert_int_equal(rp_objective_output(path, cases[i].pattern, 1e6, &ns, &why, &err), 0);
+        assert_int_equal(rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why, &err),
+                         0);
         if (!cases[i].why && (why || ns != cases[i].ns))
             fail_msg("%zu: %s %g", i, why, ns);
         if (cases[i].why && (!why || !strstr(why, cases[i].why)))
@@ -96,7 +98,7 @@ static void searches_are_bounded(void **state)
         assert_non_null(strstr(err.text, "too large"));
     }
     put(line, LINE);
-    assert_int_equal(rp_objective_output(path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
+    assert_int_equal(rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
     assert_non_null(why);
     assert_non_null(strstr(why, "make the expression simpler"));
     free(line);
@@ -118,7 +120,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     const struct rp_row_process process = {.pid = 100, .command = "app"};
     struct rp_err err = RP_ERR_INIT;
     struct rp_store_writer *writer;
-    char *db = rp_path_join(folder, "trace.db"), *why = NULL;
+    char *db = rp_path_join(test_folder, "trace.db"), *why = NULL;
     const struct rp_run run = {.db_paths = &db, .db_count = 1};
     bool failed = false;
     double ns = 0;
@@ -128,7 +130,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     if (tag)
         assert_int_equal(rp_store_put_metadata(writer, tag, value, &err), 0);
     assert_int_equal(rp_store_writer_commit(writer, &err), 0);
-    if (rp_objective_dispatch(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
+    if (rp_objective_of_dispatches(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(failed, tag && strcmp(tag, RP_STORE_LAUNCHES_TAG) == 0);
     free(db);
@@ -183,42 +185,42 @@ static void last_lines(void **state)
 
     (void)state;
     put(noise, sizeof noise); /* with its zero */
-    said = rp_say_log(path);
+    said = rp_child_error_line(test_path);
     assert_string_equal(said, " [31mtwo\xef\xbf\xbd");
     free(said);
     for (size_t i = 0; i < 4; i++) {
-        said = rp_say_end(&ends[i], path);
+        said = rp_child_end_reason(&ends[i], test_path);
         assert_memory_equal(said, wanted[i], strlen(wanted[i]));
         free(said);
     }
     put("a.c:1:2: error: that\n1 error\nlast\n", 34);
-    said = rp_say_log(path);
+    said = rp_child_error_line(test_path);
     assert_string_equal(said, "a.c:1:2: error: that");
     free(said);
     put(fault, strlen(fault));
     said = strdup("no times");
-    rp_say_with_log(&said, path);
+    rp_child_add_error_line(&said, test_path);
     assert_string_equal(said, "no times: rocm-perf-device: kernel k: memory access fault: 0x8");
     free(said);
     put(leak, strlen(leak));
     said = strdup("no kernel");
-    rp_say_with_log(&said, path);
+    rp_child_add_error_line(&said, test_path);
     assert_string_equal(said, "no kernel");
     free(said);
     memset(much, 'x', 200000);
     put(much, 200000);
-    said = rp_say_log(path);
+    said = rp_child_error_line(test_path);
     assert_int_equal(strlen(said), 203);
     free(said);
     free(much);
     put("", 0);
-    assert_null(rp_say_log(path));
-    assert_null(rp_say_log("/nonexistent"));
+    assert_null(rp_child_error_line(test_path));
+    assert_null(rp_child_error_line("/nonexistent"));
 }
 
 static char *output_of(char **argv, struct rp_env_change *env)
 {
-    return rp_build_output("/cache", &(struct rp_command){.argv = argv, .env = env});
+    return rp_build_output_path("/cache", &(struct rp_command){.argv = argv, .env = env});
 }
 
 /* Words and variables that differ in any way are another program. */
@@ -259,5 +261,5 @@ int main(void)
         cmocka_unit_test(where_builds_go),
     };
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_make_folder, remove_folder);
 }

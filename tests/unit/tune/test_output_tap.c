@@ -1,6 +1,6 @@
 /* What is printed is in the files when the tap is closed, up to the limit; who keeps the pipe open
  * is not waited for. */
-#include "tune/output_tap.h"
+#include "experiment/child_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,14 +66,14 @@ static void up_to_the_limit(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t count = counts[i];
-        struct rp_output_tap tap;
+        struct rp_output_limiter tap;
         int kept;
 
-        assert_int_equal(rp_output_tap_open((const char *const *)paths, MOST, &tap, &err), 0);
+        assert_int_equal(rp_output_limiter_open((const char *const *)paths, MOST, &tap, &err), 0);
         kept = dup(tap.fds[0]); /* as by a process that nobody could end */
         print(tap.fds[0], 'o', count);
         print(tap.fds[1], 'e', 10);
-        rp_output_tap_close(&tap);
+        rp_output_limiter_close(&tap);
         close(kept);
         assert_int_equal(tap.over[0], count > MOST);
         assert_false(tap.over[1]);
@@ -85,11 +85,11 @@ static void up_to_the_limit(void **state)
 static void where_it_cannot_write(void **state)
 {
     const char *const nowhere[] = {"/nonexistent/out", "/nonexistent/err"};
-    struct rp_output_tap tap;
+    struct rp_output_limiter tap;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    assert_int_equal(rp_output_tap_open(nowhere, 1, &tap, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_output_limiter_open(nowhere, 1, &tap, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "/nonexistent/out"));
 }
 

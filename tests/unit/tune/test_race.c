@@ -1,5 +1,5 @@
 /* What a few noisy samples can tell, and what they cannot. */
-#include "tune/race.h"
+#include "experiment/verdict.h"
 
 #include <math.h>
 

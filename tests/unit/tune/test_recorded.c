@@ -1,5 +1,5 @@
 /* Recorded spaces: what is in a file, plain and compressed, and what is wrong with others. */
-#include "tune/recorded.h"
+#include "tune/recorded_space.h"
 
 #include <stdio.h>
 #include <stdlib.h>

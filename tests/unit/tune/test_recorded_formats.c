@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "tune/recorded.h"
+#include "tune/recorded_space.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 

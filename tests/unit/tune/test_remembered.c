@@ -1,6 +1,6 @@
 /* Answers of a journal: which question they answer, in which order and when they come, and which
  * searches may have them. */
-#include "tune/remembered.h"
+#include "tune/search_journal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
-#include "tune/search_journal.h"
 #include "tune/strategy.h"
 
+#include "experiment/measured_run.h"
 #include "unit/tune/made_space.h"
 
 enum { WORKERS = 3 };
@@ -108,12 +108,12 @@ static void begin(struct session *s, bool resume)
     assert_int_equal(resume ? rp_journal_resume(path, &s->journal, &cut, &err)
                             : rp_journal_create(path, &s->journal, &err),
                      0);
-    assert_int_equal(rp_remembered_open(s->journal, space, &s->under, &s->runner, &err), 0);
+    assert_int_equal(rp_journal_runner_open(s->journal, space, &s->under, &s->runner, &err), 0);
 }
 
 static void end(struct session *s)
 {
-    rp_remembered_close(&s->runner);
+    rp_journal_runner_close(&s->runner);
     rp_journal_close(s->journal);
 }
 
@@ -159,7 +159,7 @@ static void by_configuration(void **state)
     end(&s);
     /* other numbers, another order, other numbers of samples, one that is new */
     begin(&s, true);
-    assert_int_equal(rp_remembered_count(&s.runner), 3);
+    assert_int_equal(rp_journal_runner_count(&s.runner), 3);
     ask(&s, (struct rp_run_job){.number = 1, .config = 5, .samples = 1});
     ask(&s, (struct rp_run_job){.number = 2, .config = 2, .samples = 9});
     ask(&s, (struct rp_run_job){.number = 3, .config = 0, .samples = 1});
@@ -173,7 +173,7 @@ static void by_configuration(void **state)
     assert_int_equal(s.inner.submitted, 2);
     end(&s);
     begin(&s, true);
-    assert_int_equal(rp_remembered_count(&s.runner), 5);
+    assert_int_equal(rp_journal_runner_count(&s.runner), 5);
     ask(&s, (struct rp_run_job){.number = 1, .config = 2, .samples = 9});
     ask(&s, (struct rp_run_job){.number = 2, .config = 2, .samples = 7});
     answered(&s, 1, RP_EVALUATION_OK, 2);
@@ -341,7 +341,7 @@ static void limits_may_differ(void **state)
     struct inner inner = {0};
     const struct rp_runner runner = runner_of(&inner);
     struct rp_search_options search = {.space = space, .strategy = rp_strategy_number(0)};
-    struct rp_live_options live = {.command = "run {A}", .unit_ns = 1e6};
+    struct rp_program_runner_options live = {.command = "run {A}", .unit_ns = 1e6};
     const struct rp_search_identity identity = {
         .search = &search, .live = &live, .runner = &runner, .objective = "output"};
     struct rp_search_identity simulation = identity, elsewhere = identity;

@@ -1,5 +1,5 @@
 /* Results in the format T4: what is written is read back as a recorded space. */
-#include "tune/results_t4.h"
+#include "tune/search_results.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tune/recorded.h"
+#include "tune/recorded_space.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
+
+#include "tune/search_results.c"
 
 static struct rp_space *space_of_six(void)
 {
@@ -29,12 +31,12 @@ static struct rp_space *space_of_six(void)
     return space;
 }
 
-static const double samples[] = {3, 1, 2};
-static const struct rp_t4_result results[] = {
+static const double test_samples[] = {3, 1, 2};
+static const struct rp_fair_t4_result test_results[] = {
     {.config = 4,
      .validity = RP_T4_CORRECT,
      .runtime_ms = 2.25,
-     .samples_ms = samples,
+     .samples_ms = test_samples,
      .sample_count = 3,
      .compile_ms = 100,
      .bench_ms = 7,
@@ -48,8 +50,8 @@ static const struct rp_t4_result results[] = {
     {.config = 3, .validity = RP_T4_CORRECTNESS},
     {.config = 5, .validity = RP_T4_CORRECT, .runtime_ms = 0.1},
 };
-enum { COUNT = sizeof results / sizeof *results };
-static const struct rp_t4_source source = {.name = "./gemm", .device = "MI300X"};
+enum { COUNT = sizeof test_results / sizeof *test_results };
+static const struct rp_fair_t4_source test_source = {.name = "./gemm", .device = "MI300X"};
 
 static void read_back(void **state)
 {
@@ -59,17 +61,17 @@ static void read_back(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(rp_t4_text(space, results, COUNT, &source, &text, &err), 0);
+    assert_int_equal(rp_fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
     assert_int_equal(rp_recorded_parse(text, strlen(text), &recorded, &err), 0);
     assert_int_equal(recorded.space->count, COUNT);
     assert_string_equal(recorded.name, "./gemm");
     assert_string_equal(recorded.device, "MI300X");
     for (size_t i = 0; i < COUNT; i++) {
-        char *before = rp_space_key(space, results[i].config);
+        char *before = rp_space_key(space, test_results[i].config);
         char *after = rp_space_key(recorded.space, i);
 
         assert_string_equal(before, after);
-        assert_int_equal(recorded.runs[i].ok, results[i].validity == RP_T4_CORRECT);
+        assert_int_equal(recorded.runs[i].ok, test_results[i].validity == RP_T4_CORRECT);
         free(before);
         free(after);
     }
@@ -99,7 +101,7 @@ static void each_result_is_whole(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(rp_t4_text(space, results, COUNT, &source, &text, &err), 0);
+    assert_int_equal(rp_fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
     assert_non_null(root = json_loads(text, 0, NULL));
     assert_string_equal(json_string_value(json_object_get(root, "schema_version")), "1.0.0");
     list = json_object_get(root, "results");
@@ -135,12 +137,13 @@ static void to_a_file(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(rp_t4_write(path, space, results, COUNT, &source, &err), 0);
+    assert_int_equal(rp_fair_t4_write(path, space, test_results, COUNT, &test_source, &err), 0);
     assert_int_equal(rp_recorded_read(path, &recorded, &err), 0);
     rp_recorded_free(&recorded);
     unlink(path);
-    assert_int_equal(rp_t4_write("/nowhere/x.json", space, results, COUNT, &source, &err),
-                     -RP_ENVIRONMENT);
+    assert_int_equal(
+        rp_fair_t4_write("/nowhere/x.json", space, test_results, COUNT, &test_source, &err),
+        -RP_ENVIRONMENT);
     rp_space_free(space);
 }
 

@@ -1,5 +1,5 @@
-/* Searches over runners that are made up: noise, drift, failures, time-outs, several workers,
- * limits, and journals that end anywhere. */
+/* Searches over runners that are made up: test_noise, test_drift, failures, time-outs, several
+ * workers, limits, and journals that end anywhere. */
 #include "tune/search.h"
 
 #include <math.h>
@@ -10,14 +10,16 @@
 #include "base/journal.h"
 #include "base/path.h"
 #include "tune/random.h"
-#include "tune/remembered.h"
+#include "tune/search_journal.h"
 #include "tune/strategy.h"
 
 #include "unit/tune/made_space.h"
 
+#include "tune/search.c"
+
 enum { MOST_OUT = 8 };
 
-/** Runs nothing: times come from a formula, with noise. */
+/** Runs nothing: times come from a formula, with test_noise. */
 struct made_runner {
     const struct rp_space *space;
     double sd;           /**< of the logarithm */
@@ -61,7 +63,7 @@ static double sample(struct made_runner *r, const struct rp_run_job *job, unsign
            (r->drift > 0 && r->answers >= 200 ? r->drift : 1);
 }
 
-static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
+static int test_submit(void *state, const struct rp_run_job *job, struct rp_err *err)
 {
     struct made_runner *r = state;
 
@@ -102,7 +104,7 @@ static void run_job(struct made_runner *r, const struct rp_run_job *job, struct 
 }
 
 /** The one that was submitted last is answered first: nothing may rely on an order. */
-static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
+static int test_next(void *state, struct rp_run_answer *ret, struct rp_err *err)
 {
     struct made_runner *r = state;
 
@@ -119,8 +121,8 @@ static struct rp_runner runner_of(struct made_runner *made, unsigned workers)
     return (struct rp_runner){.workers = workers,
                               .exact = made->sd == 0,
                               .device = {"hardware", "made", "", ""},
-                              .submit = submit,
-                              .next = next,
+                              .submit = test_submit,
+                              .next = test_next,
                               .state = made};
 }
 
@@ -148,8 +150,8 @@ static struct rp_search_options options_for(const struct rp_space *space)
                                       .finalists = 5};
 }
 
-static struct rp_search_result search(const struct rp_search_options *options,
-                                      struct made_runner *made, unsigned workers)
+static struct rp_search_result test_search(const struct rp_search_options *options,
+                                           struct made_runner *made, unsigned workers)
 {
     const struct rp_runner runner = runner_of(made, workers);
     struct rp_search_result result;
@@ -190,7 +192,7 @@ static void small_spaces(void **state)
             made_parameter(space, "A", numbers, n);
             made_product(space);
             options.max_fraction = whole ? 1 : 0.2;
-            result = search(&options, &made, 1);
+            result = test_search(&options, &made, 1);
             assert_int_equal(result.tuned_count, whole ? n - 1 : n / 5);
             assert_int_equal(result.finalist_count > 0, result.tuned_count > 0);
             assert_int_equal(result.end, result.most ? RP_END_FRACTION : RP_END_SMALL);
@@ -218,7 +220,7 @@ static void hear(void *context, const struct rp_search_progress *p)
 }
 
 /* Whoever looks at it hears of each configuration, and of each run that confirms. */
-static void progress(void **state)
+static void test_progress(void **state)
 {
     struct rp_space *space = space_of(3);
     struct rp_search_options options = options_for(space);
@@ -229,7 +231,7 @@ static void progress(void **state)
     (void)state;
     options.progress = hear;
     options.context = &heard;
-    result = search(&options, &made, 2);
+    result = test_search(&options, &made, 2);
     assert_int_equal(heard.evaluations, 25);
     assert_int_equal(heard.runs, 45);
     rp_search_result_free(&result);
@@ -237,12 +239,12 @@ static void progress(void **state)
 }
 
 /* Bad ones get few samples, and the best one is found although single samples lie. */
-static void noise(void **state)
+static void test_noise(void **state)
 {
     struct rp_space *space = space_of(4);
     struct rp_search_options options = options_for(space);
     struct made_runner made = {.space = space, .sd = 0.05};
-    struct rp_search_result result = search(&options, &made, 1);
+    struct rp_search_result result = test_search(&options, &made, 1);
     size_t samples = 0;
 
     (void)state;
@@ -276,14 +278,14 @@ static void what_fails_again(void **state)
     struct rp_space *space = space_of(4);
     struct rp_search_options options = options_for(space);
     struct made_runner made = {.space = space, .sd = 0.05}, spoilt = made;
-    struct rp_search_result result = search(&options, &made, 1);
+    struct rp_search_result result = test_search(&options, &made, 1);
     const size_t best = result.finalists[0].config, confirm = made.answers - 45;
 
     (void)state;
     rp_search_result_free(&result);
     spoilt.spoilt_after = confirm;
     spoilt.spoilt = best;
-    result = search(&options, &spoilt, 1);
+    result = test_search(&options, &spoilt, 1);
     assert_int_equal(result.finalist_count, 4);
     assert_int_equal(result.lost_count, 1);
     assert_int_equal(result.finalists[4].config, best);
@@ -293,7 +295,7 @@ static void what_fails_again(void **state)
 
     spoilt = (struct made_runner){
         .space = space, .sd = 0.05, .spoilt_after = confirm, .spoilt = SIZE_MAX};
-    result = search(&options, &spoilt, 1);
+    result = test_search(&options, &spoilt, 1);
     assert_int_equal(result.finalist_count, 0);
     assert_int_equal(result.lost_count, 15); /* three times five, and none of them twice */
     assert_int_equal(result.confirm.configs, 15);
@@ -303,10 +305,10 @@ static void what_fails_again(void **state)
             assert_int_not_equal(result.finalists[i].config, result.finalists[j].config);
     rp_search_result_free(&result);
 
-    /* the five fail, and then it works again: the next five are the finalists */
+    /* the five fail, and then it works again: the test_next five are the finalists */
     spoilt.answers = spoilt.out_count = 0;
     spoilt.spoilt_until = confirm + 5;
-    result = search(&options, &spoilt, 1);
+    result = test_search(&options, &spoilt, 1);
     assert_int_equal(result.finalist_count, 5);
     assert_int_equal(result.lost_count, 5);
     assert_true(result.confirmed);
@@ -323,7 +325,7 @@ static void what_fails_again(void **state)
     spoilt.answers = spoilt.out_count = 0;
     spoilt.spoilt_until = 0;
     spoilt.ends_after = (unsigned)confirm + 5;
-    result = search(&options, &spoilt, 1);
+    result = test_search(&options, &spoilt, 1);
     assert_int_equal(result.end, RP_END_INTERRUPT);
     assert_int_equal(result.finalist_count, 5);
     for (size_t i = 0; i < 5; i++)
@@ -341,7 +343,7 @@ static void slow_warmups(void **state)
     struct rp_space *space = space_of(3);
     struct rp_search_options options = options_for(space);
     struct made_runner made = {.space = space, .sd = 0.05, .run_ms = 10000, .warmup_ms = 100000};
-    struct rp_search_result result = search(&options, &made, 1);
+    struct rp_search_result result = test_search(&options, &made, 1);
 
     (void)state;
     for (size_t i = 0; i < result.tuned_count; i++)
@@ -366,7 +368,7 @@ static void slow_runs(void **state)
     made_product(space);
     options = options_for(space);
     options.max_fraction = 0.9;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_true(result.finalist_count > 1);
     for (size_t i = 1; i < result.finalist_count; i++)
         assert_true(!result.finalists[i].tied ||
@@ -392,12 +394,12 @@ static void ties(void **state)
     made_product(space);
     options = options_for(space);
     options.max_fraction = 0.9;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.finalist_count, 5);
     for (size_t i = 0; i < 5; i++) {
         const bool twin = true_ms(space, result.finalists[i].config) == 1;
 
-        /* 10 % apart with a noise of 2 % and nine samples each: no doubt about either */
+        /* 10 % apart with a test_noise of 2 % and nine samples each: no doubt about either */
         assert_int_equal(result.finalists[i].tied, i > 0 && twin);
     }
     assert_true(result.finalists[1].tied);
@@ -405,7 +407,7 @@ static void ties(void **state)
     rp_space_free(space);
 }
 
-static void drift(void **state)
+static void test_drift(void **state)
 {
     struct rp_space *space = space_of(4);
     struct rp_search_options options = options_for(space);
@@ -414,7 +416,7 @@ static void drift(void **state)
 
     (void)state;
     options.max_fraction = 0.5;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_true(result.drifted);
     assert_true(result.drift > 0.3 && result.drift < 0.7);
     assert_int_equal(result.drift_failures, 0);
@@ -422,7 +424,7 @@ static void drift(void **state)
 
     /* the best one works no more: nobody would know that it was run again */
     made = (struct made_runner){.space = space, .sd = 0.01, .drift_fails = true};
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_true(result.drift_failures > 0);
     assert_int_equal(result.drift_checks, 0);
     assert_string_equal(result.drift_reason, "made up");
@@ -440,9 +442,9 @@ static void failures(void **state)
 
     (void)state;
     options.timeout_ms = 60000;
-    result = search(&options, &made, 3);
+    result = test_search(&options, &made, 3);
     for (size_t i = 0; i < result.tuned_count; i++) {
-        const struct rp_tuned *tuned = &result.tuned[i];
+        const struct rp_config_result *tuned = &result.tuned[i];
 
         failed += tuned->outcome == RP_EVALUATION_FAILED;
         timeouts += tuned->outcome == RP_EVALUATION_TIMEOUT;
@@ -470,13 +472,13 @@ static void all_fail(void **state)
     made_product(space);
     options = options_for(space);
     options.max_fraction = 0.5;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.tuned_count, 5);
     assert_int_equal(result.finalist_count, 0);
     assert_true(result.model.low);
     rp_search_result_free(&result);
     options.most_failures = 3;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.tuned_count, 3);
     assert_int_equal(result.end, RP_END_FAILURES);
     rp_search_result_free(&result);
@@ -484,7 +486,7 @@ static void all_fail(void **state)
 }
 
 /* Failures behind one that works do not count, also when that was out as the limit was reached. */
-static void most_failures(void **state)
+static void test_most_failures(void **state)
 {
     struct rp_space *space = space_of(4);
     struct rp_search_options options = options_for(space);
@@ -494,12 +496,12 @@ static void most_failures(void **state)
 
     (void)state;
     options.most_failures = 5;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.tuned[0].outcome, RP_EVALUATION_OK);
     assert_int_equal(result.end, RP_END_FRACTION);
     rp_search_result_free(&result);
     made = (struct made_runner){.space = space, .fails_first = 5};
-    result = search(&options, &made, 4); /* three are out then, and work */
+    result = test_search(&options, &made, 4); /* three are out then, and work */
     assert_int_equal(result.tuned[4].outcome, RP_EVALUATION_FAILED);
     assert_int_equal(result.end, RP_END_FRACTION);
     assert_int_equal(result.tuned_count, 125);
@@ -517,29 +519,29 @@ static void ends(void **state)
 
     (void)state;
     options.budget_evals = 7;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.tuned_count, 7);
     assert_int_equal(result.end, RP_END_EVALS);
     rp_search_result_free(&result);
     options = plain;
     options.budget_ms = 20;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.tuned_count, 20);
     assert_int_equal(result.end, RP_END_TIME);
     rp_search_result_free(&result);
     options = plain;
     options.target_ms = 2;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.end, RP_END_TARGET);
     assert_true(result.finalists[0].runtime_ms <= 2);
     rp_search_result_free(&result);
     options = plain;
     options.patience = 10;
-    result = search(&options, &made, 1);
+    result = test_search(&options, &made, 1);
     assert_int_equal(result.end, RP_END_PATIENCE);
     rp_search_result_free(&result);
     made = (struct made_runner){.space = space, .sd = 0.01, .ends_after = 30};
-    result = search(&plain, &made, 2);
+    result = test_search(&plain, &made, 2);
     assert_int_equal(result.end, RP_END_INTERRUPT);
     assert_true(result.finalist_count > 0 && !result.confirmed);
     rp_search_result_free(&result);
@@ -559,7 +561,7 @@ static void begins_with(void **state)
     for (size_t i = 0; (options.strategy = rp_strategy_number(i)) != NULL; i++)
         for (unsigned workers = 1; workers < 4; workers++) {
             struct made_runner made = {.space = space};
-            struct rp_search_result result = search(&options, &made, workers);
+            struct rp_search_result result = test_search(&options, &made, workers);
             bool found[3] = {0};
 
             assert_int_equal(result.tuned_count, 25);
@@ -605,10 +607,10 @@ static struct rp_search_result search_journaled(const struct rp_search_options *
                     : rp_journal_create(path, &journal, &err);
 
     assert_int_equal(rc, 0);
-    assert_int_equal(rp_remembered_open(journal, options->space, &inner, &runner, &err), 0);
+    assert_int_equal(rp_journal_runner_open(journal, options->space, &inner, &runner, &err), 0);
     if (rp_search(options, &runner, &result, &err) < 0)
         fail_msg("%s", err.text);
-    rp_remembered_close(&runner);
+    rp_journal_runner_close(&runner);
     rp_journal_close(journal);
     return result;
 }
@@ -619,7 +621,7 @@ static void goes_on(void **state)
     struct rp_space *space = space_of(3);
     const struct rp_search_options options = options_for(space);
     struct made_runner made = {.space = space, .sd = 0.03, .fails = true};
-    struct rp_search_result whole = search(&options, &made, 2), result;
+    struct rp_search_result whole = test_search(&options, &made, 2), result;
     const size_t answers = made.answers;
     char *path;
 
@@ -650,14 +652,15 @@ static void goes_on(void **state)
     rp_space_free(space);
 }
 
-/** A search with a smaller limit ends; with a larger one it is what it would have been at once. */
+/** A test_search with a smaller limit ends; with a larger one it is what it would have been at
+ * once. */
 static void goes_on_further(void **state)
 {
     char dir[] = "/tmp/rp-search-XXXXXX";
     struct rp_space *space = space_of(3);
     struct rp_search_options options = options_for(space);
     struct made_runner made = {.space = space, .fails = true};
-    struct rp_search_result whole = search(&options, &made, 1), first, result;
+    struct rp_search_result whole = test_search(&options, &made, 1), first, result;
     size_t both = 0;
     char *path;
 
@@ -678,7 +681,7 @@ static void goes_on_further(void **state)
     assert_int_equal(made.answers, result.tuned_count - both);
     rp_search_result_free(&first);
     rp_search_result_free(&result);
-    /* with noise, the finalists may be others, and run in turn anew; all is kept */
+    /* with test_noise, the finalists may be others, and run in turn anew; all is kept */
     made = (struct made_runner){.space = space, .sd = 0.03, .fails = true};
     remove(path);
     options.budget_evals = 12;
@@ -707,16 +710,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_the_whole_space),
         cmocka_unit_test(small_spaces),
-        cmocka_unit_test(progress),
-        cmocka_unit_test(noise),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_noise),
         cmocka_unit_test(what_fails_again),
         cmocka_unit_test(slow_warmups),
         cmocka_unit_test(ties),
         cmocka_unit_test(slow_runs),
-        cmocka_unit_test(drift),
+        cmocka_unit_test(test_drift),
         cmocka_unit_test(failures),
         cmocka_unit_test(all_fail),
-        cmocka_unit_test(most_failures),
+        cmocka_unit_test(test_most_failures),
         cmocka_unit_test(ends),
         cmocka_unit_test(begins_with),
         cmocka_unit_test(goes_on),

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tune/search_json.h"
+#include "tune/search_results.h"
 #include "unit/cmocka_all.h"
 
 enum { MOST = 1000 };
 
-static struct rp_tuned tuned[MOST];
+static struct rp_config_result tuned[MOST];
 
 /** Runtimes from low to high in turn; each n-th fails. */
 static char *draw(size_t count, double low, double high, size_t fails, const char *name)
@@ -21,10 +21,10 @@ static char *draw(size_t count, double low, double high, size_t fails, const cha
     rp_autobuf svg = {0};
 
     for (size_t i = 0; i < count; i++)
-        tuned[i] = (struct rp_tuned){.outcome = fails && i % fails == 0 ? RP_EVALUATION_FAILED
-                                                                        : RP_EVALUATION_OK,
-                                     .phase = i < 10 ? "seed" : "predict",
-                                     .runtime_ms = low + (high - low) * (double)(i % 7) / 6};
+        tuned[i] = (struct rp_config_result){
+            .outcome = fails && i % fails == 0 ? RP_EVALUATION_FAILED : RP_EVALUATION_OK,
+            .phase = i < 10 ? "seed" : "predict",
+            .runtime_ms = low + (high - low) * (double)(i % 7) / 6};
     rp_search_svg(NULL, &result, &about, &svg);
     assert_false(svg.failed);
     return rp_buf_steal(&svg);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "tune/space.h"
+#include "tune/surrogate.h"
 #include "unit/tune/made_space.h"
 
 /** What a configuration takes; below 0 it fails. */
@@ -131,11 +132,11 @@ static void tell(const struct rp_strategy *strategy, void *state, const struct r
     const double took = ms(space, config);
 
     if (took < 0)
-        strategy->tell(state, config, RP_TOLD_FAILED, 0);
+        strategy->tell(state, config, RP_REPORTED_FAILED, 0);
     else if (took > 100)
-        strategy->tell(state, config, RP_TOLD_CENSORED, 100);
+        strategy->tell(state, config, RP_REPORTED_CENSORED, 100);
     else
-        strategy->tell(state, config, RP_TOLD_OK, took);
+        strategy->tell(state, config, RP_REPORTED_OK, took);
 }
 
 /** Until nothing is left, with that many out at a time. @return a hash of the order */

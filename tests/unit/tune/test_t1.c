@@ -1,5 +1,5 @@
 /* T1: lists of values as Python writes them, spaces that are read, and spaces that are written. */
-#include "tune/t1.h"
+#include "tune/space_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "tune/enumerate.h"
+#include "tune/expression.h"
 #include "tune/space.h"
-#include "tune/space_file.h"
-#include "tune/values_text.h"
 #include "unit/cmocka_all.h"
 
 /* --- lists ----------------------------------------------------------------------------------- */
@@ -165,7 +164,7 @@ static int export(const char *text, char **ret, struct rp_err *err)
 
     if (rp_space_parse(text, strlen(text), NULL, NULL, &space, &rules, err) < 0)
         fail_msg("%s: %s", text, err->text);
-    rc = rp_t1_text(space, &rules, "gemm", ret, err);
+    rc = rp_fair_t1_text(space, &rules, "gemm", ret, err);
     rp_space_free(space);
     return rc;
 }

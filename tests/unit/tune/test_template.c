@@ -1,5 +1,5 @@
 /* Commands from templates: which words they have, and that no value is more than a part of one. */
-#include "tune/template.h"
+#include "tune/command_template.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "experiment/measured_run.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 

@@ -1,12 +1,14 @@
 /* Extra trees: what is known is given back, what is not lies between; and samples that cannot be
  * told apart. */
-#include "tune/trees.h"
+#include "tune/surrogate.h"
 
 #include <math.h>
 
 #include "base/err.h"
 #include "tune/random.h"
 #include "unit/cmocka_all.h"
+
+#include "tune/surrogate.c"
 
 static struct rp_trees grow(const uint16_t *codes, const double *values, size_t count,
                             size_t features, uint64_t seed)

@@ -1,0 +1,559 @@
+/* What is known of the user's command: where it comes from, what it cannot make. */
+#include "experiment/build_command.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/environment.h"
+#include "experiment/build_tool_emulation.h"
+#include "experiment/compiler_options.h"
+
+/** The file that the compiler is called with. */
+static inline const char *rp_compile_unit(const struct rp_compile_command *command)
+{
+    return command->unit ? command->unit : command->source;
+}
+
+bool rp_compile_names_source(const struct rp_compile_command *command, const char *word)
+{
+    rp_autofree char *file = NULL;
+
+    if (strcmp(word, RP_SOURCE_PLACE) == 0)
+        return true;
+    file = rp_word_is_input(word) ? rp_word_absolute_path(command->directory, word) : NULL;
+    return file && strcmp(file, rp_compile_unit(command)) == 0;
+}
+
+void rp_compile_command_free(struct rp_compile_command *command)
+{
+    if (!command)
+        return;
+    rp_environment_free(&command->env);
+    free(command->origin);
+    free(command->source);
+    free(command->unit);
+    free(command->folder);
+    free(command->directory);
+    rp_words_free(&command->program);
+    rp_words_free(&command->compiler);
+    rp_build_steps_free(&command->steps);
+    free(command->temporary);
+    free(command);
+}
+
+int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
+                                     struct rp_err *err)
+{
+    free(command->temporary);
+    command->temporary = strdup(folder);
+    return command->temporary ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command)
+{
+    return (struct rp_env_change){.name = command->temporary ? "TMPDIR" : NULL,
+                                  .value = command->temporary};
+}
+
+const struct rp_environment *
+rp_compile_command_environment(const struct rp_compile_command *command)
+{
+    return &command->env;
+}
+
+const char *rp_compile_command_origin(const struct rp_compile_command *command)
+{
+    return command->program.count ? "--build" : command->origin;
+}
+
+const char *rp_compile_command_hint(const struct rp_compile_command *command)
+{
+    if (!command->guessed)
+        return command->program.count ? "; --build may compile with other options than those of "
+                                        "--flags or --compile-commands"
+                                      : "";
+    return command->program.count ? "; which flags --build compiles with is not known (hipcc -O3 "
+                                    "was tried): give them "
+                                    "with --flags '-I inc -DX', or --compile-commands FILE"
+                                  : "; hipcc -O3 was tried: say with --build how the program is "
+                                    "built, or with --flags "
+                                    "'-I inc -DX' which options it needs";
+}
+
+/** Whether a library that is loaded is between the source and the program. */
+static bool makes_shared(const struct rp_compile_command *command)
+{
+    for (size_t i = 0; i < command->steps.count; i++)
+        if (rp_words_have(&command->steps.list[i].words, "-shared"))
+            return true;
+    return rp_words_have(&command->compiler, "-shared");
+}
+
+/** An object file is all that is known. */
+static int refuse_object(const struct rp_compile_command *command, struct rp_err *err)
+{
+    const char *origin = command->origin;
+
+    if (command->steps.count)
+        return rp_fail(err, RP_USAGE,
+                       "--build compiles %s, but none of its commands, or more than one, links the "
+                       "program from that: give the program as it is built, or name its target",
+                       command->source);
+    if (strcmp(origin, "--build") != 0)
+        return rp_fail(err, RP_USAGE,
+                       "%s says how %s is compiled to an object file, not how the program is made "
+                       "of it: give that with --build 'cmake --build %.*s' (or make, or ninja)",
+                       origin, command->source, (int)(rp_base_name(origin) - origin), origin);
+    return rp_fail(err, RP_USAGE,
+                   "--build makes an object file of %s and no program: give the command that makes "
+                   "the program, or one with %s where the source's path stands and %s where the "
+                   "program's does",
+                   command->source, RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
+}
+
+int rp_compile_command_check_program(const struct rp_compile_command *command, struct rp_err *err)
+{
+    if (rp_words_have(&command->compiler, "-fgpu-rdc"))
+        return rp_fail(err, RP_USAGE,
+                       "%s compiles with -fgpu-rdc: device code of several files is linked then, "
+                       "and what is made of one file is not what runs; build the program without "
+                       "it to have it optimized",
+                       command->origin);
+    if (command->program.count)
+        return 0;
+    if (makes_shared(command))
+        return rp_fail(
+            err, RP_USAGE,
+            "%s makes a shared library of %s: kernels of libraries cannot be tried where "
+            "they are. Give a --build that makes the program with %s in it instead of "
+            "in the library",
+            command->origin, command->source, command->source);
+    if (command->steps.count < 2 && rp_words_stop_before_link(&command->compiler))
+        return refuse_object(command, err);
+    return 0;
+}
+
+const char *rp_compile_command_unit(const struct rp_compile_command *command)
+{
+    return command->unit;
+}
+
+bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
+                                 const char **ret_directory)
+{
+    if (!command->unit)
+        return false;
+    *ret_path = command->source;
+    *ret_directory = command->directory;
+    return true;
+}
+
+/** Strings owned by the caller. */
+struct rp_database_entry {
+    char *path;      /**< of the compile_commands.json */
+    char *directory; /**< in which the command runs */
+};
+
+RP_DEFINE_CLEANUP(json_t, json_decref)
+
+static const char *text_of(const json_t *entry, const char *key)
+{
+    return json_string_value(json_object_get(entry, key));
+}
+
+/** Whether a name, relative to a folder, is a file. */
+static bool is_file(const char *directory, const char *name, const char *file)
+{
+    rp_autofree char *joined = name[0] == '/' ? strdup(name) : rp_path_join(directory, name);
+    rp_autofree char *real = joined ? realpath(joined, NULL) : NULL;
+
+    return real && strcmp(real, file) == 0;
+}
+
+static int words_of(const json_t *entry, struct rp_words *ret, struct rp_err *err)
+{
+    const json_t *arguments = json_object_get(entry, "arguments"), *word;
+    const char *command = text_of(entry, "command");
+    rp_autowords words = {0};
+    size_t i;
+
+    if (!json_is_array(arguments)) {
+        if (!command)
+            return rp_fail(err, RP_BAD_INPUT, "an entry has neither arguments nor command");
+        if (rp_words_split(command, RP_WORDS_QUOTES, ret, err) < 0)
+            return rp_fail(err, RP_BAD_INPUT, "the command %.200s: quotes are not closed", command);
+        return 0;
+    }
+    json_array_foreach(arguments, i, word)
+    {
+        if (!json_is_string(word))
+            return rp_fail(err, RP_BAD_INPUT, "arguments that are no texts");
+        rp_words_add(&words, json_string_value(word));
+    }
+    if (words.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = words;
+    words = (struct rp_words){0};
+    return 0;
+}
+
+/** @return 1 when the file lists the source, 0 when not */
+static int find_in(const char *path, const char *source, struct rp_database_entry *ret,
+                   struct rp_words *ret_words, struct rp_err *err)
+{
+    json_error_t why;
+    FILE *stream = fopen(path, "rb");
+    rp_cleanup(rp_cleanup_json_decref) json_t *list = stream ? json_loadf(stream, 0, &why) : NULL;
+    const json_t *entry;
+    size_t i;
+
+    if (!stream)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
+    fclose(stream);
+    if (!list)
+        return rp_fail(err, RP_BAD_INPUT, "%s: no JSON: line %d: %s", path, why.line, why.text);
+    if (!json_is_array(list))
+        return rp_fail(err, RP_BAD_INPUT, "%s is no compile_commands.json: it has no list", path);
+    json_array_foreach(list, i, entry)
+    {
+        const char *directory = text_of(entry, "directory"), *file = text_of(entry, "file");
+
+        if (!directory || !file || !is_file(directory, file, source))
+            continue;
+        if (words_of(entry, ret_words, err) < 0)
+            return rp_wrap(err, "%s", path);
+        ret->path = strdup(path);
+        ret->directory = strdup(directory);
+        if (!ret->path || !ret->directory)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return 1;
+    }
+    return 0;
+}
+
+/**
+ * @param path    of a compile_commands.json, or NULL: the nearest one in the folders above the
+ *                source, or in their build/, that lists it
+ * @param source  absolute
+ * @return 1 when found, 0 when none lists it (with `path` that is RP_BAD_INPUT), negative
+ */
+static int rp_compile_database_find(const char *path, const char *source,
+                                    struct rp_database_entry *ret, struct rp_words *ret_words,
+                                    struct rp_err *err)
+{
+    static const char *const places[] = {"compile_commands.json", "build/compile_commands.json"};
+    rp_autofree char *folder = strdup(source);
+    int rc;
+
+    if (!folder)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (path) {
+        rc = find_in(path, source, ret, ret_words, err);
+        return rc ? rc : rp_fail(err, RP_BAD_INPUT, "%s has no entry for %s", path, source);
+    }
+    for (char *slash; (slash = strrchr(folder, '/'));) {
+        *slash = '\0';
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            rp_autofree char *file = rp_format("%s/%s", folder, places[i]);
+
+            if (!file)
+                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_path_exists(file) ? find_in(file, source, ret, ret_words, err) : 0;
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+/* The user's command as words, whoever has written it down. */
+
+RP_DEFINE_CLEANUP(struct rp_compile_command, rp_compile_command_free)
+
+static bool has_extension(const char *path, const char *const *list, size_t count)
+{
+    const char *dot = strrchr(rp_base_name(path), '.');
+
+    for (size_t i = 0; i < count; i++)
+        if (dot && strcmp(dot + 1, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_header(const char *path)
+{
+    static const char *const list[] = {"h",   "hh",  "hpp", "hxx", "h++",
+                                       "cuh", "inc", "inl", "ipp", "tpp"};
+
+    return has_extension(path, list, sizeof list / sizeof *list);
+}
+
+static bool is_hip(const char *path)
+{
+    static const char *const list[] = {"hip", "cu"};
+
+    return has_extension(path, list, sizeof list / sizeof *list);
+}
+
+static bool contains(const struct rp_words *words, const char *part)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (strstr(words->list[i], part))
+            return true;
+    return false;
+}
+
+static bool has_source(const struct rp_compile_command *command)
+{
+    for (size_t i = 0; i < command->compiler.count; i++)
+        if (rp_compile_names_source(command, command->compiler.list[i]))
+            return true;
+    return false;
+}
+
+/** What people type for a single file. */
+static int read_flags(struct rp_compile_command *command, const char *flags, struct rp_err *err)
+{
+    rp_autowords words = {0};
+
+    if (flags && rp_words_split(flags, RP_WORDS_PLAIN, &words, err) < 0)
+        return rp_wrap(err, "--flags");
+    for (size_t i = 0; i < words.count; i++) {
+        bool value = rp_compile_option_of(words.list[i])->value;
+
+        if (rp_word_is_input(words.list[i]) &&
+            (i == 0 || !rp_compile_option_of(words.list[i - 1])->value))
+            return rp_fail(err, RP_USAGE,
+                           "--flags: %s is no option: only options of the compiler stand there, "
+                           "a whole command with --build",
+                           words.list[i]);
+        if (value && i + 1 == words.count)
+            return rp_fail(err, RP_USAGE, "--flags: the value of %s is missing", words.list[i]);
+    }
+    rp_words_add(&command->compiler, "hipcc");
+    for (size_t i = 0; i < words.count; i++)
+        rp_words_add(&command->compiler, words.list[i]);
+    if (!flags)
+        rp_words_add(&command->compiler, "-O3");
+    rp_words_add(&command->compiler, rp_compile_unit(command));
+    command->guessed = !flags;
+    command->origin = strdup(flags ? "hipcc with --flags"
+                                   : "hipcc -O3 (neither --build nor a compile_commands.json)");
+    return command->origin && !command->compiler.failed ? 0 : rp_out_of_memory(err);
+}
+
+/** @return 1 when an entry is there, 0 when not */
+static int read_database(struct rp_compile_command *command, const char *database,
+                         struct rp_err *err)
+{
+    struct rp_database_entry entry = {0};
+    int rc = rp_compile_database_find(database, rp_compile_unit(command), &entry,
+                                      &command->compiler, err);
+
+    if (rc > 0) {
+        command->origin = rp_steal(entry.path);
+        command->directory = rp_steal(entry.directory);
+        rp_words_drop_compiler_cache(&command->compiler);
+    }
+    free(entry.path);
+    free(entry.directory);
+    if (rc > 0 && (!rp_compiler_words(&command->compiler) || !has_source(command)))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s: the command for %s is none of hipcc, clang++ or amdclang++ with this "
+                       "file: give --build",
+                       command->origin, command->source);
+    return rc;
+}
+
+static int read_compiler(struct rp_compile_command *command, const struct rp_build_choice *choice,
+                         struct rp_err *err)
+{
+    int rc = choice->flags ? 0 : read_database(command, choice->compile_commands, err);
+
+    return rc < 0 ? rc : rc > 0 ? 0 : read_flags(command, choice->flags, err);
+}
+
+/** Of the files that --build names, the one that includes the source, which is a header. */
+static int choose_unit(struct rp_compile_command *command, struct rp_err *err)
+{
+    const struct rp_words *words = &command->compiler;
+    const char *found = NULL;
+    size_t count = 0;
+
+    if (command->unit)
+        return rp_fail(err, RP_USAGE, "--build does not name %s of --unit", command->unit);
+    for (size_t i = rp_compiler_words(words); i < words->count; i++) {
+        const char *word = words->list[i];
+
+        if (rp_word_is_input(word) && is_hip(word)) {
+            found = word;
+            count++;
+        }
+        i += rp_compile_option_of(word)->value;
+    }
+    if (!is_header(command->source))
+        return rp_fail(
+            err, RP_USAGE,
+            "--build does not name %s: write %s where it stands, or say with --unit which "
+            "file includes it",
+            command->source, RP_SOURCE_PLACE);
+    if (count != 1)
+        return rp_fail(
+            err, RP_USAGE,
+            "--build does not name %s: say with --unit which of its files includes it and "
+            "launches the kernels",
+            command->source);
+    command->unit = realpath(found, NULL);
+    return command->unit ? 0 : rp_fail_errno(err, RP_USAGE, errno, "--build: %s", found);
+}
+
+static int refuse_header(const struct rp_compile_command *command, struct rp_err *err)
+{
+    return rp_fail(err, RP_USAGE,
+                   "%s is a header: say with --unit which file that is compiled includes it and "
+                   "launches the kernels",
+                   command->source);
+}
+
+/** What a build tool would run, first for a change of the source only. */
+static int read_tool(struct rp_compile_command *command, const struct rp_words *words,
+                     const char *program, struct rp_err *err)
+{
+    rp_autofree char *made = program ? rp_word_absolute_path(NULL, program) : NULL;
+    struct rp_build_steps *steps = &command->steps;
+
+    if (!command->unit && is_header(command->source))
+        return refuse_header(command, err);
+    for (int all = 0; all <= 1 && steps->count < 2; all++) {
+        rp_build_steps_free(steps);
+        if (rp_build_steps_list(words, rp_compile_unit(command), all, steps, err) < 0)
+            return -(int)err->code;
+        rp_build_steps_keep(steps, rp_compile_unit(command), made);
+    }
+    if (!steps->count || !rp_compiler_words(&steps->list[0].words))
+        return rp_fail(
+            err, RP_USAGE,
+            "--build: none of the commands that %s lists compiles %s with hipcc, clang++ "
+            "or amdclang++: name the target that does, or give a command with %s where "
+            "the source's path stands and %s where the program's does",
+            words->list[0], rp_compile_unit(command), RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
+    for (size_t i = 0; i < steps->list[0].words.count; i++)
+        rp_words_add(&command->compiler, steps->list[0].words.list[i]);
+    command->directory = strdup(steps->list[0].directory);
+    command->origin = strdup("--build");
+    return command->directory && command->origin && !command->compiler.failed
+               ? 0
+               : rp_out_of_memory(err);
+}
+
+/** The words of --build are a compiler's, a build tool's, or those of anything with the two
+ *  placeholders. */
+static int read_build(struct rp_compile_command *command, const struct rp_build_choice *choice,
+                      struct rp_err *err)
+{
+    rp_autowords words = {0};
+
+    if (rp_words_split(choice->build, RP_WORDS_PLAIN, &words, err) < 0)
+        return rp_wrap(err, "--build");
+    rp_words_drop_compiler_cache(&words);
+    if (words.count == 0)
+        return rp_fail(err, RP_USAGE, "--build is empty");
+    if (rp_build_is_tool(&words) && !contains(&words, RP_SOURCE_PLACE) &&
+        !contains(&words, RP_OUTPUT_PLACE))
+        return read_tool(command, &words, choice->program, err);
+    if (!rp_compiler_words(&words)) {
+        if (!contains(&words, RP_SOURCE_PLACE) || !contains(&words, RP_OUTPUT_PLACE))
+            return rp_fail(err, RP_USAGE,
+                           "--build: %s is none of hipcc, clang++, amdclang++, make, ninja and "
+                           "cmake --build: write %s where the "
+                           "source's path stands and %s where the program's does",
+                           words.list[0], RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
+        if (command->unit)
+            return rp_fail(err, RP_USAGE,
+                           "--unit: another text of a header cannot be given to a script: give a "
+                           "--build that is a call of the compiler, make, ninja or cmake --build");
+        command->program = words;
+        words = (struct rp_words){0};
+        return 0;
+    }
+    command->compiler = words;
+    words = (struct rp_words){0};
+    if (!has_source(command) && choose_unit(command, err) < 0)
+        return -RP_USAGE;
+    command->origin = strdup("--build");
+    return command->origin ? 0 : rp_out_of_memory(err);
+}
+
+/** Nothing that was said is left aside without a word. */
+static int check_choice(const struct rp_compile_command *command,
+                        const struct rp_build_choice *choice, struct rp_err *err)
+{
+    const char *other = choice->flags              ? "--flags"
+                        : choice->compile_commands ? "--compile-commands"
+                                                   : NULL;
+
+    if (choice->flags && choice->compile_commands)
+        return rp_fail(err, RP_USAGE,
+                       "--flags and --compile-commands both say how the source is compiled: give "
+                       "one of them");
+    if (command->compiler.count && other)
+        return rp_fail(
+            err, RP_USAGE,
+            "--build says with which options the source is compiled: %s goes with builds "
+            "by scripts only",
+            other);
+    return 0;
+}
+
+static int read_all(struct rp_compile_command *command, const struct rp_build_choice *choice,
+                    const char *source, struct rp_err *err)
+{
+    command->source = realpath(source, NULL);
+    if (!command->source)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", source);
+    if (choice->unit) {
+        command->unit = realpath(choice->unit, NULL);
+        if (!command->unit)
+            return rp_fail_errno(err, RP_USAGE, errno, "--unit %s", choice->unit);
+    }
+    command->folder =
+        strndup(command->source, (size_t)(rp_base_name(command->source) - command->source));
+    if (!command->folder)
+        return rp_out_of_memory(err);
+    if (rp_environment_detect(&command->env, err) < 0 ||
+        (choice->build && read_build(command, choice, err) < 0) ||
+        check_choice(command, choice, err) < 0)
+        return -(int)err->code;
+    if (!command->compiler.count && !command->unit && is_header(command->source))
+        return rp_fail(
+            err, RP_USAGE,
+            "%s is a header: say with --unit which file that is compiled includes it and "
+            "launches the kernels",
+            command->source);
+    if (!command->compiler.count && read_compiler(command, choice, err) < 0)
+        return -(int)err->code;
+    return 0;
+}
+
+int rp_compile_command_read(const struct rp_build_choice *choice, const char *source,
+                            struct rp_compile_command **ret, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_rp_compile_command_free) struct rp_compile_command *command =
+        calloc(1, sizeof *command);
+    struct rp_err own = RP_ERR_INIT;
+
+    err = err ? err : &own;
+    if (!command)
+        return rp_out_of_memory(err);
+    if (read_all(command, choice, source, err) < 0)
+        return -(int)err->code;
+    *ret = rp_steal(command);
+    return 0;
+}

@@ -1,0 +1,130 @@
+/* What the files of a compile command share. */
+#ifndef RP_EXPERIMENT_BUILD_COMMAND_H
+#define RP_EXPERIMENT_BUILD_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/process.h"
+#include "collect/environment.h"
+#include "experiment/build_tool_emulation.h"
+#include "experiment/compiler_options.h"
+
+struct rp_compile_command;
+struct rp_environment;
+struct rp_err;
+struct rp_words;
+
+/* How the user builds the program, taken apart without a shell, and the commands made of it
+ *        for another text of the source.
+ */
+
+struct rp_compile_command {
+    struct rp_environment env;
+    char *origin;
+    char *source;            /* absolute */
+    char *unit;              /* absolute: what is compiled, when source is a header; NULL: source */
+    char *folder;            /* of source */
+    char *directory;         /* in which relative paths of `compiler` are meant; NULL: here */
+    struct rp_words program; /* what makes the program, when that is not the compiler itself */
+    struct rp_words compiler;
+    /* What a build tool makes the program by. The first one's words are those of `compiler`. */
+    struct rp_build_steps steps;
+    char *temporary; /* $TMPDIR of the compilers; NULL: as it is */
+    bool guessed;    /* nobody has said which flags `program` compiles with */
+};
+
+/** What the user said. All NULL: compile_commands.json where there is one, else hipcc -O3. */
+struct rp_build_choice {
+    const char *build; /**< --build */
+    /** --compile-commands FILE; with a --build that is no compiler's, for reading the source and
+     * for its device code */
+    const char *compile_commands;
+    const char *flags;   /**< --flags: options of the compiler, instead of -O3; likewise */
+    const char *unit;    /**< --unit: the file that is compiled and includes the source; NULL: the
+                            source    itself, or the one that --build names */
+    const char *program; /**< that is built; for a build tool that makes several. NULL: not known */
+};
+
+/** What a command shall make. */
+enum rp_compile_what {
+    RP_COMPILE_PROGRAM, /**< the program, as the user makes it */
+    RP_COMPILE_DEVICE,  /**< a code object of one GPU */
+    RP_COMPILE_AST,     /**< nothing; the declarations named `output` go to stdout as JSON */
+    RP_COMPILE_IR,      /**< LLVM's text of the device code, not optimised, with places */
+    RP_COMPILE_OBJECT,  /**< an object file, as the user makes it */
+};
+
+/**
+ * @param source  the file with the kernels; it must exist
+ * @return 0; RP_USAGE with the remedy when --build cannot be used; RP_BAD_INPUT for a
+ *         compile_commands.json; RP_ENVIRONMENT when there is no compiler
+ */
+int rp_compile_command_read(const struct rp_build_choice *choice, const char *source,
+                            struct rp_compile_command **ret, struct rp_err *err);
+void rp_compile_command_free(struct rp_compile_command *command);
+
+/**
+ * Compilers that are killed leave their files there, in place of $TMPDIR: it is for who knows when
+ * they are gone to remove it.
+ * @param folder  absolute; exists
+ */
+int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
+                                     struct rp_err *err);
+
+/** What compilers get of that; the end of the list alone where nothing was said. */
+struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command);
+
+/** Whose compiler the commands may call. */
+const struct rp_environment *
+rp_compile_command_environment(const struct rp_compile_command *command);
+
+/** In words: "--build", "build/compile_commands.json", "hipcc -O3 (no --build was given)". */
+const char *rp_compile_command_origin(const struct rp_compile_command *command);
+
+/**
+ * What may be wrong where the source does not compile, or its code is not that of the program: the
+ * flags are guessed. Behind such a message: "; ..." with the remedy, or "".
+ */
+const char *rp_compile_command_hint(const struct rp_compile_command *command);
+
+/**
+ * Whether RP_COMPILE_PROGRAM can be made, of which the source's device code is a part as it is.
+ * @return 0; RP_USAGE with the reason and the remedy: only an object file or a shared library is
+ *         made, or device code of several files is linked (-fgpu-rdc)
+ */
+int rp_compile_command_check_program(const struct rp_compile_command *command, struct rp_err *err);
+
+/**
+ * Program and arguments, NULL-terminated; the program's path is absolute or stands in $PATH. Free
+ * with rp_compile_argv_free. Relative paths in it are of the current folder, or -working-directory
+ * says otherwise.
+ * @param source  instead of the user's file; what that includes with "..." is still found. Instead
+ * of a header, by a further file beside it
+ * @param output  file to write; for RP_COMPILE_AST the filter: what the names shall contain; for
+ *                RP_COMPILE_IR "-": stdout
+ * @param arch    "gfx942"; NULL for RP_COMPILE_PROGRAM: as the user says
+ * @return 0; RP_USAGE when this command cannot make it
+ */
+int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_what what,
+                    const char *source, const char *output, const char *arch, char ***ret_argv,
+                    struct rp_err *err);
+void rp_compile_argv_free(char ***argv);
+
+/** The file that is compiled and includes the source; NULL: the source itself is compiled. */
+const char *rp_compile_command_unit(const struct rp_compile_command *command);
+
+/** Under which name the compiler knows a text of the source, and a folder for relative ones (NULL:
+ *  here); the name is a header's, which commands do not spell as it is. @return false: as given */
+bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
+                                 const char **ret_directory);
+
+#define RP_SOURCE_PLACE "{source}"
+#define RP_OUTPUT_PLACE "{output}"
+
+/** Whether a word of the compiler's names the file that it compiles. */
+bool rp_compile_names_source(const struct rp_compile_command *command, const char *word);
+
+/* How compile_commands.json says that a source file is compiled. */
+
+#endif

@@ -1,0 +1,599 @@
+#include "experiment/compile.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "base/sha256.h"
+#include "collect/hipcc.h"
+#include "experiment/build_command.h"
+#include "experiment/child_run.h"
+#include "experiment/compiler_options.h"
+
+/** One of them. Release with rp_compile_step_free. */
+struct rp_compile_step {
+    char **argv;
+    const char *directory; /**< to run it in; NULL: here. Borrowed */
+    char *output;          /**< file that it writes, or changes: the last one's is the program */
+    bool begins;           /**< it is the first to write this file, which must not be there */
+};
+
+RP_DEFINE_CLEANUP(json_t, json_decref)
+
+/**
+ * Writes a file for -ivfsoverlay beside the text. Messages and places of the compiler name the
+ * header.
+ * @param header  absolute, without links
+ * @param text    file with the other text; absolute
+ * @return 0 with its path, owned by the caller
+ */
+static int rp_overlay_write(const char *header, const char *text, char **ret_path,
+                            struct rp_err *err)
+{
+    /* "LLVM: RedirectingFileSystem": YAML, of which JSON is a part. */
+    rp_cleanup(rp_cleanup_json_decref) json_t *root =
+        json_pack("{s:i, s:s, s:s, s:[{s:s, s:s, s:s}]}", "version", 0, "case-sensitive", "true",
+                  "use-external-names", "false", "roots", "name", header, "type", "file",
+                  "external-contents", text);
+    rp_autofree char *path = rp_format("%s.overlay", text);
+    rp_autofree char *json = root ? json_dumps(root, 0) : NULL;
+    int rc;
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!json)
+        return rp_fail(err, RP_BAD_INPUT, "%s: its name is not UTF-8: rename it", header);
+    rc = rp_write_private_file(path, json, strlen(json), err);
+    if (rc == 0)
+        *ret_path = rp_steal(path);
+    return rc;
+}
+
+/* Further commands made of the user's by leaving out, replacing and adding words; what an option
+ * means here is in compiler_options.def. */
+
+/** Adds a word with each placeholder replaced. */
+static void add_replaced(struct rp_words *words, const char *word, const char *source,
+                         const char *output)
+{
+    rp_autobuf text = {0};
+
+    while (*word) {
+        bool is_source = strncmp(word, RP_SOURCE_PLACE, strlen(RP_SOURCE_PLACE)) == 0;
+        bool is_output = strncmp(word, RP_OUTPUT_PLACE, strlen(RP_OUTPUT_PLACE)) == 0;
+
+        if (is_source || is_output) {
+            rp_buf_puts(&text, is_source ? source : output);
+            word += strlen(is_source ? RP_SOURCE_PLACE : RP_OUTPUT_PLACE);
+        } else {
+            rp_buf_add(&text, word++, 1);
+        }
+    }
+    words->failed |= text.failed;
+    rp_words_add(words, rp_buf_text(&text));
+}
+
+/* A file in another folder must find what the user's finds beside it; a command of another folder,
+ * what it finds there. */
+static void add_places(const struct rp_compile_command *command, struct rp_words *words)
+{
+    if (command->directory)
+        rp_words_addf(words, "-working-directory=%s", command->directory);
+    if (command->unit) /* it stays where it is */
+        return;
+    rp_words_add(words, "-iquote");
+    rp_words_add(words, command->folder);
+}
+
+/** The user's words without those that others take the place of. */
+static void add_user(const struct rp_compile_command *command, enum rp_compile_what what,
+                     const char *source, struct rp_words *words)
+{
+    const struct rp_words *user = &command->compiler;
+    const bool whole = what == RP_COMPILE_PROGRAM || what == RP_COMPILE_OBJECT;
+
+    for (size_t i = rp_compiler_words(user); i < user->count; i++) {
+        const char *word = user->list[i];
+        const struct rp_compile_option *option = rp_compile_option_of(word);
+        bool has_value = option->value && i + 1 < user->count;
+        bool is_output = strncmp(option->text, "-o", 3) == 0;
+        bool dropped =
+            option->side_output || is_output || (!whole && (option->link || option->device));
+
+        if (rp_compile_names_source(command, word)) {
+            if (whole)
+                rp_words_add(words, source);
+            continue;
+        }
+        /* Other files belong to the program only; behind -- there are nothing but files. */
+        if (rp_word_is_input(word) || strcmp(word, "--") == 0)
+            dropped = !whole || strcmp(word, "--") == 0;
+        if (!dropped)
+            rp_words_add(words, word);
+        if (has_value && !dropped)
+            rp_words_add(words, user->list[i + 1]);
+        i += has_value;
+    }
+}
+
+static void add_device(enum rp_compile_what what, const char *source, const char *output,
+                       const char *arch, struct rp_words *words)
+{
+    rp_words_add(words, "--cuda-device-only"); /* hipcc of every version knows it */
+    rp_words_addf(words, "--offload-arch=%s", arch);
+    if (what == RP_COMPILE_DEVICE) {
+        rp_words_add(words, "--no-gpu-bundle-output");
+        rp_words_add(words, "-o");
+        rp_words_add(words, output);
+    } else if (what == RP_COMPILE_IR) {
+        static const char *const more[] = {"-S",
+                                           "-emit-llvm",
+                                           "-gline-tables-only",
+                                           "-nogpulib", /* what those functions do is known */
+                                           "-Xclang",
+                                           "-disable-llvm-passes",
+                                           "-w",
+                                           "--no-gpu-bundle-output",
+                                           "-o"};
+
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+            rp_words_add(words, more[i]);
+        rp_words_add(words, output);
+    } else {
+        rp_words_add(words, "-fsyntax-only");
+        rp_words_add(words, "-w"); /* what is only warned of is the build's to judge */
+        rp_words_add(words, "-fno-color-diagnostics");
+        rp_words_add(words, "-Xclang");
+        rp_words_add(words, "-ast-dump=json");
+        rp_words_add(words, "-Xclang");
+        rp_words_addf(words, "-ast-dump-filter=%s", output);
+    }
+    rp_words_add(words, source);
+}
+
+/**
+ * The whole command of a compiler.
+ * @param user   what the user has written of it
+ * @param words  the arguments; empty behind it
+ */
+/** The compiler of an installed ROCm stays the user's; another takes the place of a missing one. */
+static int rp_compile_argv_finish(const struct rp_compile_command *command,
+                                  const struct rp_words *user, struct rp_words *words,
+                                  char ***ret_argv, struct rp_err *err)
+{
+    const char *named = user->list[0];
+    rp_autofree char *path = NULL;
+    char *first;
+    bool own = command->env.rocm_kind == RP_ROCM_INSTALLED &&
+               rp_compiler_words(&command->compiler) == 1 &&
+               rp_find_program(named, &path, NULL) == 0;
+
+    if (words->failed)
+        return rp_out_of_memory(err);
+    if (!own)
+        return rp_hipcc_args(&command->env, words->list, ret_argv, err);
+    rp_words_add(words, path);
+    if (words->failed)
+        return rp_out_of_memory(err);
+    first = words->list[words->count - 1];
+    memmove(words->list + 1, words->list, (words->count - 1) * sizeof *words->list);
+    words->list[0] = first;
+    *ret_argv = rp_steal(words->list);
+    words->count = 0;
+    return 0;
+}
+
+/** Another text of a header is given to all that includes it. */
+static int add_overlay(const struct rp_compile_command *command, const char *source,
+                       struct rp_words *words, struct rp_err *err)
+{
+    rp_autofree char *text = command->unit ? rp_word_absolute_path(NULL, source) : NULL;
+    rp_autofree char *path = NULL;
+    int rc;
+
+    if (!command->unit || (text && strcmp(text, command->source) == 0))
+        return 0;
+    rc = text ? rp_overlay_write(command->source, text, &path, err) : rp_out_of_memory(err);
+    if (rc == 0)
+        rp_words_addf(words, "-ivfsoverlay%s", path);
+    return rc;
+}
+
+int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_what what,
+                    const char *source, const char *output, const char *arch, char ***ret_argv,
+                    struct rp_err *err)
+{
+    rp_autowords words = {0};
+    rp_autofree char *input = NULL;
+    rp_autofree char *file = NULL;
+    int rc = what == RP_COMPILE_PROGRAM ? rp_compile_command_check_program(command, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    if (what == RP_COMPILE_PROGRAM && command->program.count) {
+        for (size_t i = 0; i < command->program.count; i++)
+            add_replaced(&words, command->program.list[i], source, output);
+        if (words.failed)
+            return rp_out_of_memory(err);
+        *ret_argv = rp_steal(words.list);
+        words.count = 0;
+        return 0;
+    }
+    input = rp_path_absolute(command->unit ? command->unit : source);
+    file =
+        what == RP_COMPILE_AST || what == RP_COMPILE_IR ? strdup(output) : rp_path_absolute(output);
+    if (!input || !file)
+        return rp_out_of_memory(err);
+    rc = add_overlay(command, source, &words, err);
+    if (rc < 0)
+        return rc;
+    add_places(command, &words);
+    add_user(command, what, input, &words);
+    if (what == RP_COMPILE_PROGRAM || what == RP_COMPILE_OBJECT) {
+        rp_words_add(&words, "-o");
+        rp_words_add(&words, file);
+    } else {
+        add_device(what, input, file, arch, &words);
+    }
+    return rp_compile_argv_finish(command, &command->compiler, &words, ret_argv, err);
+}
+
+void rp_compile_argv_free(char ***argv)
+{
+    for (char **word = *argv; word && *word; word++)
+        free(*word);
+    free(*argv);
+    *argv = NULL;
+}
+
+/* The commands that a build tool makes the program by, with our files in place of the user's. */
+
+/** How many commands make the program, one after the other: those of a build tool may be several.
+ */
+static size_t rp_compile_command_steps(const struct rp_compile_command *command)
+{
+    return command->steps.count > 1 ? command->steps.count : 1;
+}
+
+/** The first step that writes what a step writes. */
+static size_t first_writer(const struct rp_build_steps *steps, size_t index)
+{
+    size_t first = 0;
+
+    while (strcmp(steps->list[first].output, steps->list[index].output) != 0)
+        first++;
+    return first;
+}
+
+/** Ours instead of what a step writes. */
+static char *step_file(const struct rp_build_steps *steps, size_t index, const char *output)
+{
+    size_t first = first_writer(steps, index);
+    const char *name = rp_base_name(steps->list[first].output), *dot = strrchr(name, '.');
+
+    if (strcmp(steps->list[index].output, steps->list[steps->count - 1].output) == 0)
+        return rp_path_absolute(output);
+    return rp_format("%s.step-%zu%s", output, first + 1, dot ? dot : "");
+}
+
+/** Ours instead of a file of the user's; NULL: it stays as it is. */
+static char *replaced_file(const struct rp_compile_command *command, size_t index, const char *word,
+                           const char *source, const char *output)
+{
+    const struct rp_build_steps *steps = &command->steps;
+    rp_autofree char *file = rp_word_absolute_path(steps->list[index].directory, word);
+
+    if (!file)
+        return NULL;
+    if (!command->unit && strcmp(file, command->source) == 0)
+        return rp_path_absolute(source);
+    for (size_t i = 0; i <= index; i++)
+        if (strcmp(file, steps->list[i].output) == 0) {
+            rp_autofree char *ours = step_file(steps, i, output);
+
+            return ours ? rp_path_absolute(ours) : NULL;
+        }
+    return NULL;
+}
+
+/** -Xlinker with a file that the linker writes besides. */
+static bool names_side_output(const struct rp_words *words, size_t index)
+{
+    const char *value = index + 1 < words->count ? words->list[index + 1] : "";
+
+    return strcmp(words->list[index], "-Xlinker") == 0 &&
+           (strncmp(value, "--dependency-file", strlen("--dependency-file")) == 0 ||
+            strncmp(value, "-Map", strlen("-Map")) == 0);
+}
+
+/** A later command of a build tool: what it reads and writes of ours takes the place of theirs. */
+static int later_step(const struct rp_compile_command *command, size_t index, const char *source,
+                      const char *output, char ***ret_argv, struct rp_err *err)
+{
+    const struct rp_words *user = &command->steps.list[index].words;
+    const size_t first = rp_compiler_words(user);
+    const bool links = first || rp_is_host_compiler(user->list[0]);
+    rp_autowords words = {0};
+
+    if (!first) /* by this name: llvm-ar is several programs */
+        rp_words_add(&words, user->list[0]);
+    for (size_t i = first ? first : 1; i < user->count; i++) {
+        const char *word = user->list[i];
+        const struct rp_compile_option *option = rp_compile_option_of(word);
+        bool joined = links && strncmp(word, "-o", 2) == 0 && word[2];
+        rp_autofree char *file =
+            rp_word_is_input(word) || joined
+                ? replaced_file(command, index, joined ? word + 2 : word, source, output)
+                : NULL;
+
+        if (links && (option->side_output || names_side_output(user, i)))
+            i += option->value;
+        else if (file)
+            rp_words_addf(&words, "%s%s", joined ? "-o" : "", file);
+        else
+            rp_words_add(&words, word);
+    }
+    if (first)
+        return rp_compile_argv_finish(command, user, &words, ret_argv, err);
+    if (words.failed)
+        return rp_out_of_memory(err);
+    *ret_argv = rp_steal(words.list);
+    words.count = 0;
+    return 0;
+}
+
+static void rp_compile_step_free(struct rp_compile_step *step);
+
+/**
+ * @param source, output  as of rp_compile_argv for the program; what is made on the way gets names
+ *                        beside output
+ */
+static int rp_compile_step(const struct rp_compile_command *command, size_t index,
+                           const char *source, const char *output, struct rp_compile_step *ret,
+                           struct rp_err *err)
+{
+    const bool several = rp_compile_command_steps(command) > 1;
+    struct rp_compile_step step = {.begins =
+                                       !several || first_writer(&command->steps, index) == index};
+    int rc;
+
+    step.output = several ? step_file(&command->steps, index, output) : strdup(output);
+    if (!step.output)
+        return rp_out_of_memory(err);
+    if (index == 0)
+        rc = rp_compile_argv(command, several ? RP_COMPILE_OBJECT : RP_COMPILE_PROGRAM, source,
+                             step.output, NULL, &step.argv, err);
+    else
+        rc = later_step(command, index, source, output, &step.argv, err);
+    if (rc < 0) {
+        rp_compile_step_free(&step);
+        return rc;
+    }
+    if (!command->program.count)
+        step.directory = several ? command->steps.list[index].directory : command->directory;
+    *ret = step;
+    return 0;
+}
+
+static void rp_compile_step_free(struct rp_compile_step *step)
+{
+    rp_compile_argv_free(&step->argv);
+    free(step->output);
+    *step = (struct rp_compile_step){0};
+}
+
+enum { MOST_OUTPUT = 64 << 10 };
+static const int64_t PATIENCE_NS = (int64_t)1800 * 1000000000;
+
+void rp_build_result_free(struct rp_build_result *built)
+{
+    free(built->output);
+    free(built->why);
+    *built = (struct rp_build_result){0};
+}
+
+/** What a driver says of a linker that has failed, which says before what was wrong. */
+static bool is_of_driver(const char *line)
+{
+    static const char *const words[] = {"error: ld returned ", "command failed with exit code ",
+                                        "command failed due to signal "};
+    const size_t bytes = strcspn(line, "\n");
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (memmem(line, bytes, words[i], strlen(words[i])))
+            return !memmem(line, bytes, "frontend", 8); /* which says nothing else of a crash */
+    return false;
+}
+
+static const char *line_of(const char *said, const char *at)
+{
+    while (at > said && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/** @return where it begins to say what was wrong; *ret_line: the line of that */
+static const char *find_error(const char *said, const char **ret_line)
+{
+    const char *driver = NULL;
+    const char *error;
+
+    for (const char *at = said; (error = strcasestr(at, "error:")); at = error + 1) {
+        *ret_line = line_of(said, error);
+        if (!is_of_driver(*ret_line))
+            return error;
+        driver = driver ? driver : *ret_line;
+    }
+    if (driver == said)
+        return *ret_line = said;
+    return *ret_line = driver ? line_of(said, driver - 1) : said;
+}
+
+char *rp_build_result_reason(const struct rp_build_result *built)
+{
+    enum { MOST_BYTES = 200 };
+    const char *said = built->output + strspn(built->output, " \t\r\n");
+    const char *error, *line;
+    size_t bytes;
+
+    if (!*said)
+        return strdup(built->why);
+    error = find_error(said, &line);
+    if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */
+        line = error;
+    bytes = strcspn(line, "\n");
+    if (bytes > MOST_BYTES)
+        bytes = rp_text_fitting_bytes(line, MOST_BYTES);
+    return rp_format("%s: %.*s", built->why, (int)bytes, line);
+}
+
+static int run(const struct rp_compile_command *command, const struct rp_compile_step *step,
+               const char *log, bool again, struct rp_build_result *ret, struct rp_err *err)
+{
+    const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
+    const char *output = step->output;
+    struct rp_proc_end end;
+    struct rp_build_result built = {0};
+    int rc;
+
+    if (step->begins)
+        unlink(output); /* what is there then is of this build */
+    rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)step->argv,
+                                         .env = env,
+                                         .directory = step->directory,
+                                         .stdout_path = log,
+                                         .stderr_path = log,
+                                         .timeout_ns = PATIENCE_NS,
+                                         .limits = rp_compiler_limits(),
+                                         .compiler_of = rp_compile_command_environment(command),
+                                         .again = again},
+                      &end, err);
+    if (rc < 0)
+        return rc;
+    built.output = rp_child_text(log, MOST_OUTPUT);
+    if (!built.output)
+        built.output = strdup("");
+    built.ok = !end.signaled && !end.timed_out && end.status == 0 && rp_path_exists(output);
+    if (!built.ok)
+        built.why = end.signaled || end.status || end.timed_out
+                        ? rp_child_end_sentence(&end)
+                        : rp_format("it ended with success, but did not write %s", output);
+    unlink(log);
+    if (!built.output || (!built.ok && !built.why)) {
+        rp_build_result_free(&built);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    *ret = built;
+    return 0;
+}
+
+static int compile_device(const struct rp_compile_command *command, const char *source,
+                          const char *arch, const char *output, const char *log, bool again,
+                          struct rp_build_result *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_compile_step_free) struct rp_compile_step step = {.output = strdup(output),
+                                                                    .begins = true};
+
+    if (!step.output)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_compile_argv(command, RP_COMPILE_DEVICE, source, output, arch, &step.argv, err) < 0)
+        return -(int)err->code;
+    return run(command, &step, log, again, ret, err);
+}
+
+/** All steps; what was made on the way is removed. */
+static int compile_program(const struct rp_compile_command *command, const char *source,
+                           const char *output, const char *log, struct rp_build_result *ret,
+                           struct rp_err *err)
+{
+    const size_t count = rp_compile_command_steps(command);
+    struct rp_compile_step *steps = calloc(count, sizeof *steps);
+    struct rp_build_result built = {.ok = true};
+    int rc = steps ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    for (size_t i = 0; i < count && rc == 0 && built.ok; i++) {
+        rp_build_result_free(&built);
+        rc = rp_compile_step(command, i, source, output, &steps[i], err);
+        if (rc == 0)
+            rc = run(command, &steps[i], log, false, &built, err);
+    }
+    for (size_t i = 0; steps && i < count; i++) {
+        if (i + 1 < count && steps[i].output)
+            unlink(steps[i].output);
+        rp_compile_step_free(&steps[i]);
+    }
+    free(steps);
+    if (rc == 0)
+        *ret = built;
+    return rc;
+}
+
+static int compile(const struct rp_compile_command *command, const char *source, const char *arch,
+                   const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
+{
+    rp_autofree char *log = rp_format("%s.log", output);
+    struct rp_err own = RP_ERR_INIT;
+    int rc;
+
+    err = err ? err : &own;
+    if (!log)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = arch ? compile_device(command, source, arch, output, log, again, ret, err)
+              : compile_program(command, source, output, log, ret, err);
+    if (rc == 0 && ret->ok)
+        rp_close_tree(output); /* which a compiler writes for all whom the umask lets */
+    return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;
+}
+
+int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
+               const char *output, struct rp_build_result *ret, struct rp_err *err)
+{
+    return compile(command, source, arch, output, false, ret, err);
+}
+
+int rp_compile_twice(const struct rp_compile_command *command, const char *source, const char *arch,
+                     const char *output, struct rp_build_result *ret, bool *ret_same,
+                     struct rp_err *err)
+{
+    rp_autofree char *first = rp_format("%s.first", output);
+    char one[RP_SHA256_TEXT], two[RP_SHA256_TEXT];
+    struct rp_build_result built;
+    int rc = rp_compile(command, source, arch, output, &built, err);
+
+    if (rc < 0)
+        return rc;
+    *ret_same = true;
+    if (!built.ok) {
+        *ret = built;
+        return 0;
+    }
+    rp_build_result_free(&built);
+    /* To the same name: the name may be in what is written. */
+    if (!first || rename(output, first) != 0)
+        return rp_fail(err, RP_ENVIRONMENT, "cannot rename %s", output);
+    rc = compile(command, source, arch, output, true, &built, err);
+    if (rc < 0)
+        return rc;
+    if (built.ok) {
+        rc = rp_sha256_file(first, one, err);
+        if (rc == 0)
+            rc = rp_sha256_file(output, two, err);
+        if (rc < 0) {
+            rp_build_result_free(&built);
+            return rc;
+        }
+        *ret_same = strcmp(one, two) == 0;
+    }
+    unlink(first);
+    *ret = built;
+    return 0;
+}

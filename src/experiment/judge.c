@@ -1,0 +1,612 @@
+#include "experiment/judge.h"
+
+#include <dirent.h>
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/profile.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "experiment/child_run.h"
+#include "trace/capture.h"
+#include "trace/rocpd.h"
+
+enum { MOST_MESSAGE = 4096 };
+
+void rp_captures_free(struct rp_captures *captures)
+{
+    for (size_t i = 0; i < captures->count; i++) {
+        free(captures->list[i].folder);
+        free(captures->list[i].name);
+    }
+    free(captures->list);
+    *captures = (struct rp_captures){0};
+}
+
+/** Text that a regular expression takes for itself; free it. */
+static char *rp_regex_escape(const char *text)
+{
+    rp_autobuf out = {0};
+
+    rp_buf_puts(&out, "");
+    for (; *text; text++) {
+        if (strchr("\\^$.|?*+()[]{}", *text))
+            rp_buf_puts(&out, "\\");
+        rp_buf_add(&out, text, 1);
+    }
+    return rp_buf_steal(&out);
+}
+
+/** A program that crashes or hangs while this kernel is captured says nothing about others. */
+static enum rp_code failure_code(const struct rp_proc_end *end)
+{
+    if (end->signaled || end->timed_out || end->over_memory)
+        return RP_PROGRAM;
+    return end->status == RP_VERDICT || end->status == RP_BAD_INPUT || end->status == RP_PROGRAM
+               ? (enum rp_code)end->status
+               : RP_ENVIRONMENT;
+}
+
+static int isolate(const struct rp_child_context *m, const char *program, const char *name,
+                   const char *output, struct rp_err *err)
+{
+    rp_autofree char *quoted = rp_regex_escape(name);
+    rp_autofree char *regex = quoted ? rp_format("^%s$", quoted) : NULL;
+    rp_autofree char *most = rp_format("%u", m->most_geometries);
+    rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
+    rp_autofree char *text = NULL;
+    rp_autofree char *said = NULL;
+    rp_autofree char *status = rp_format("%d", m->status);
+    const char *const words[] = {"isolate",         "--kernel", regex, "--representative",
+                                 "--most",          most,       "-o",  output,
+                                 "--expect-status", status,     NULL};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!regex || !most || !log || !status)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_own_command_run(m,
+                            &(struct rp_own_command){.words = words,
+                                                     .program = program,
+                                                     .stdout_path = log,
+                                                     .stderr_path = log,
+                                                     .what = RP_RUN_KIND_TRACED},
+                            &end, err);
+    if (rc < 0)
+        return rc;
+    if (!end.signaled && end.status == 0)
+        return 0;
+    text = rp_child_text(log, MOST_MESSAGE);
+    said = rp_text_join_lines(text ? text : "");
+    return rp_fail(err, failure_code(&end), "its dispatches cannot be captured: %s",
+                   said ? said : "");
+}
+
+static void close_capture(struct rp_capture **capture)
+{
+    rp_capture_close(*capture);
+}
+
+/** Why it cannot be replayed here, in the words of its self-check. */
+static int check_replays(const char *folder, const char *name, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
+    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    const char *label = json_string_value(json_object_get(json, "label"));
+    const char *reason = json_string_value(json_object_get(json, "reason"));
+    int rc = 0;
+
+    if (!label || strcmp(label, "not replayable") == 0 || strcmp(label, "unknown") == 0)
+        rc = rp_fail(err, RP_VERDICT, "%s: it cannot be replayed: %s", name,
+                     reason ? reason : "nothing says why");
+    json_decref(json);
+    return rc;
+}
+
+static int read_one(const char *folder, const char *symbol, struct rp_captured *ret,
+                    struct rp_err *err)
+{
+    rp_cleanup(close_capture) struct rp_capture *capture = NULL;
+    const struct rp_snapshot_dispatch *d;
+    const struct rp_capture_facts *facts;
+    int rc = rp_capture_open(folder, &capture, err);
+
+    if (rc < 0)
+        return rc;
+    facts = rp_capture_get_facts(capture);
+    d = &facts->dispatch;
+    if (!rp_symbol_is(facts->symbol, symbol))
+        return rp_fail(err, RP_BAD_INPUT, "%s is of %s instead of %s", folder, facts->symbol,
+                       symbol);
+    for (size_t i = 0; i < 3; i++) {
+        ret->grid[i] = d->grid[i];
+        ret->workgroup[i] = d->workgroup[i];
+    }
+    ret->group_bytes = d->group_bytes;
+    ret->folder = strdup(folder);
+    ret->name =
+        rp_format("grid %ux%ux%u workgroup %ux%ux%u lds %u", d->grid[0], d->grid[1], d->grid[2],
+                  d->workgroup[0], d->workgroup[1], d->workgroup[2], d->group_bytes);
+    if (!ret->folder || !ret->name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return check_replays(folder, ret->name, err);
+}
+
+static int wanted_entry(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "dispatch-", 9) == 0;
+}
+
+static int read_all(const char *output, const char *symbol, struct rp_captures *ret,
+                    struct rp_err *err)
+{
+    struct dirent **names;
+    int count = scandir(output, &names, wanted_entry, versionsort), rc = 0;
+
+    if (count < 0)
+        return rp_fail(err, RP_BAD_INPUT, "%s cannot be read", output);
+    ret->list = calloc((size_t)count + 1, sizeof *ret->list);
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *folder = rp_path_join(output, names[i]->d_name);
+
+        if (rc == 0 && (!ret->list || !folder))
+            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (rc == 0)
+            rc = read_one(folder, symbol, &ret->list[ret->count++], err);
+        free(names[i]);
+    }
+    free(names);
+    if (rc == 0 && !ret->count)
+        rc = rp_fail(err, RP_VERDICT, "none of its dispatches was captured");
+    return rc;
+}
+
+/* --- weights ------------------------------------------------------------------------------- */
+
+struct weighing {
+    const struct rp_store *store;
+    struct rp_captures *captures;
+    const struct rp_row_kernel *kernels;
+    size_t kernel_count;
+    const char *symbol;
+    double sum_ns, covered_ns;
+};
+
+static bool is_kernel(const struct weighing *w, const struct rp_row_dispatch *row)
+{
+    for (size_t i = 0; i < w->kernel_count; i++) {
+        const struct rp_row_kernel *k = &w->kernels[i];
+
+        if (k->id == row->kernel_id && k->guid_index == row->guid_index)
+            return rp_symbol_is(k->kernel_name, w->symbol);
+    }
+    return false;
+}
+
+static int weigh_row(void *context, const void *at, struct rp_err *err)
+{
+    struct weighing *w = context;
+    const struct rp_row_dispatch *row = at;
+    const struct rp_corrected_end *end =
+        rp_store_find_corrected_end(w->store, row->guid_index, row->id);
+    const double ns = end                           ? (double)end->took_ns
+                      : row->end_ns > row->start_ns ? (double)(row->end_ns - row->start_ns)
+                                                    : 0;
+
+    (void)err;
+    if (!is_kernel(w, row))
+        return 0;
+    w->sum_ns += ns;
+    for (size_t i = 0; i < w->captures->count; i++) {
+        struct rp_captured *c = &w->captures->list[i];
+        bool same = row->group_bytes == c->group_bytes;
+
+        for (size_t axis = 0; axis < 3; axis++)
+            same = same && row->grid[axis] == c->grid[axis] &&
+                   row->workgroup[axis] == c->workgroup[axis];
+        if (same) {
+            c->weight += ns;
+            w->covered_ns += ns;
+            break;
+        }
+    }
+    return 0;
+}
+
+static int weigh_by(const char *path, struct weighing *w, struct rp_err *err)
+{
+    struct rp_store *store;
+    int rc = rp_store_open(path, &store, err);
+
+    if (rc < 0)
+        return rc;
+    w->store = store;
+    rc = rp_clip_late_ends(&store, 1, err);
+    if (rc == 0)
+        rc = rp_store_kernels(store, &w->kernels, &w->kernel_count, err);
+    if (rc == 0)
+        rc = rp_store_each_work(store, weigh_row, w, err);
+    rp_store_close(store);
+    return rc;
+}
+
+static int weigh(const char *profile, const char *symbol, struct rp_captures *captures,
+                 struct rp_err *err)
+{
+    struct weighing w = {.captures = captures, .symbol = symbol};
+    rp_autofree char *pattern = rp_path_pattern(profile, "*.db");
+    glob_t found;
+    int rc = 0;
+
+    captures->covered = -1;
+    if (!pattern)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
+        rc = weigh_by(found.gl_pathv[i], &w, err);
+    globfree(&found);
+    if (rc == 0 && w.sum_ns > 0)
+        captures->covered = w.covered_ns / w.sum_ns;
+    return rc;
+}
+
+int rp_captures_make(const struct rp_child_context *measure, const char *program, const char *name,
+                     const char *symbol, const char *profile, const char *output,
+                     struct rp_captures *ret, struct rp_err *err)
+{
+    struct rp_captures captures = {0};
+    int rc = rp_check_single_code_object(profile, symbol, err);
+
+    if (rc == 0 && !rp_path_exists(output))
+        rc = isolate(measure, program, name, output, err);
+    if (rc == 0)
+        rc = read_all(output, symbol, &captures, err);
+    if (rc == 0)
+        rc = weigh(profile, symbol, &captures, err);
+    if (rc < 0) {
+        rp_captures_free(&captures);
+        return rc;
+    }
+    *ret = captures;
+    return 0;
+}
+
+enum { MOST_JSON = 64 << 20, COMPARE_MOST_MESSAGE = 4096 };
+
+void rp_compared_free(struct rp_compared *compared)
+{
+    free(compared->reason);
+    json_decref(compared->json);
+    *compared = (struct rp_compared){0};
+}
+
+static bool number(const json_t *object, const char *key, double *ret)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (json_is_number(value))
+        *ret = json_number_value(value);
+    return json_is_number(value);
+}
+
+static bool read_verdict(const json_t *json, enum rp_comparison_verdict *ret)
+{
+    static const char *const words[] = {[RP_COMPARED_FASTER] = "faster",
+                                        [RP_COMPARED_SLOWER] = "slower",
+                                        [RP_COMPARED_EQUAL] = "equal",
+                                        [RP_COMPARED_UNDECIDED] = "undecided",
+                                        [RP_COMPARED_DIFFERENT] = "different output"};
+    const char *word = json_string_value(json_object_get(json, "verdict"));
+
+    for (unsigned i = 0; word && i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0) {
+            *ret = (enum rp_comparison_verdict)i;
+            return true;
+        }
+    return false;
+}
+
+/** What is undecided without a word of this is so by noise, as replay compare says it. */
+static enum rp_undecided_by read_cause(const json_t *json)
+{
+    const char *cause = json_string_value(json_object_get(json, "undecided_by"));
+
+    return !cause                           ? RP_BY_NOISE
+           : strcmp(cause, "unsteady") == 0 ? RP_BY_UNSTEADY
+           : strcmp(cause, "blind") == 0    ? RP_BY_BLIND
+           : strcmp(cause, "values") == 0   ? RP_BY_VALUES
+                                            : RP_BY_NOISE;
+}
+
+/** The gain is that with the values it is least with, of those that count. Where it holds with all
+ * of them, intervals that overlap differ by noise: only what is all below tells. */
+static void read_demanded(const json_t *one, struct rp_comparison *c)
+{
+    const bool holds = c->verdict == RP_COMPARED_FASTER;
+    double low, high;
+
+    if (!c->ratio_known || !number(one, "low", &low) || !number(one, "high", &high) ||
+        !((holds ? high : low) < c->low))
+        return;
+    c->low = low;
+    c->high = high;
+    number(one, "estimate", &c->estimate);
+}
+
+static void read_others(const json_t *json, struct rp_comparison *c)
+{
+    const json_t *one;
+    double low;
+    size_t i;
+
+    json_array_foreach(json_object_get(json, "other_ratios"), i, one)
+    {
+        if (json_is_true(json_object_get(one, "demanded"))) {
+            read_demanded(one, c);
+            continue;
+        }
+        if (!number(one, "low", &low) || (c->slowest_other > 0 && low >= c->slowest_other))
+            continue;
+        c->slowest_other = low;
+        c->slowest_inputs = json_string_value(json_object_get(one, "inputs"));
+    }
+}
+
+static bool read_numbers(const json_t *json, struct rp_comparison *c)
+{
+    const json_t *ratio = json_object_get(json, "ratio"), *rule = json_object_get(json, "rule");
+    const json_t *inputs = json_object_get(json_object_get(json, "b"), "other_inputs");
+
+    c->ratio_known = number(ratio, "estimate", &c->estimate) && number(ratio, "low", &c->low) &&
+                     number(ratio, "high", &c->high);
+    number(json_object_get(json, "a"), "median_us", &c->before_us);
+    number(json_object_get(json, "b"), "median_us", &c->after_us);
+    number(json_object_get(json, "memory"), "written_bytes", &c->written_bytes);
+    c->inputs_untried = json_string_value(json_object_get(inputs, "reason"));
+    number(rule, "noise", &c->noise);
+    read_others(json, c);
+    return number(rule, "margin", &c->margin) && number(rule, "alpha", &c->alpha);
+}
+
+/** A and B are names of replay compare; a user of a session knows neither. Owned; NULL: out of
+ * memory. */
+static char *in_words(const char *reason)
+{
+    rp_autobuf text = {0};
+
+    for (const char *at = reason; *at;) {
+        const char *end = at + strcspn(at, " ");
+        const bool is_name = end - at == 1 && (*at == 'A' || *at == 'B');
+
+        if (is_name)
+            rp_buf_puts(&text, *at == 'A' ? "the original" : "the candidate");
+        else
+            rp_buf_add(&text, at, (size_t)(end - at));
+        if (*end)
+            rp_buf_puts(&text, " ");
+        at = *end ? end + 1 : end;
+    }
+    return rp_buf_steal(&text);
+}
+
+/** What `replay compare --json` has printed. @return 0 or RP_BAD_INPUT */
+static int rp_compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
+{
+    struct rp_compared compared = {.json = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
+    const char *reason = json_string_value(json_object_get(compared.json, "reason"));
+
+    compared.reason = reason ? in_words(reason) : NULL;
+    if (!read_verdict(compared.json, &compared.comparison.verdict) ||
+        !read_numbers(compared.json, &compared.comparison)) {
+        rp_compared_free(&compared);
+        return rp_fail(err, RP_BAD_INPUT, "replay compare printed something else than its JSON");
+    }
+    compared.comparison.undecided_by = read_cause(compared.json);
+    compared.comparison.reason = compared.reason;
+    *ret = compared;
+    return 0;
+}
+
+/** The last line of what a command said, without the name of the program; owned. */
+static char *last_message(const char *path)
+{
+    static const char prefix[] = "rocm-perf: ";
+    rp_autofree char *text = rp_child_text(path, COMPARE_MOST_MESSAGE);
+    char *line;
+
+    if (!text)
+        return NULL;
+    for (size_t n = strlen(text); n && text[n - 1] == '\n'; n--)
+        text[n - 1] = 0;
+    line = strrchr(text, '\n');
+    line = line ? line + 1 : text;
+    if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+        line += sizeof prefix - 1;
+    return strdup(line);
+}
+
+/** What it says of one of the two; NULL: it is about something else. */
+static const char *said_of(const char *message, char letter, const char *path)
+{
+    const char first[] = {letter, ':', ' ', 0}, later[] = {':', ' ', letter, ':', ' ', 0};
+    const char *at = strstr(message, later);
+
+    if (strncmp(message, first, sizeof first - 1) == 0)
+        return message + sizeof first - 1;
+    if (at)
+        return at + sizeof later - 1;
+    return strncmp(message, path, strlen(path)) == 0 ? message : NULL;
+}
+
+/** It printed no JSON: `after` does not fit, crashes or hangs, or the capture tells nothing. */
+static int read_failure(const struct rp_proc_end *end, const char *messages, const char *before,
+                        const char *after, struct rp_compared *ret, struct rp_err *err)
+{
+    rp_autofree char *message = last_message(messages);
+    rp_autofree char *how = rp_child_end_sentence(end);
+    const bool verdict = !end->signaled && end->status == RP_VERDICT;
+    const char *said = message ? said_of(message, 'B', after) : NULL;
+    char *reason;
+
+    if (!message || !how)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (end->over_memory) {
+        *ret = (struct rp_compared){
+            .comparison = {.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_LIMITS},
+            .reason = rp_steal(how)};
+    } else if (verdict && !said_of(message, 'A', before)) {
+        reason = strdup(said ? said : message);
+        if (!reason)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        *ret = (struct rp_compared){
+            .comparison = {.verdict = said ? RP_COMPARED_DIFFERENT : RP_COMPARED_UNDECIDED,
+                           .undecided_by = RP_BY_BLIND,
+                           .no_output = said != NULL},
+            .reason = reason};
+    } else {
+        return rp_fail(
+            err, !end->signaled && end->status == RP_ENVIRONMENT ? RP_ENVIRONMENT : RP_BAD_INPUT,
+            "replay compare: %s (%s)", message, how);
+    }
+    ret->comparison.reason = ret->reason;
+    return 0;
+}
+
+int rp_compare(const struct rp_child_context *measure, const struct rp_captured *captured,
+               const char *before, const char *after, struct rp_compared *ret, struct rp_err *err)
+{
+    rp_autofree char *out = rp_path_join(measure->folder, "compare.json");
+    rp_autofree char *messages = rp_path_join(measure->folder, "compare.log");
+    rp_autofree char *margin =
+        rp_format("%.4f", 100 * rp_max_allowed_slowdown(measure->least_improvement));
+    rp_autofree char *text = NULL;
+    const char *const words[] = {"replay",         "compare",  before, after,    "--capture-dir",
+                                 captured->folder, "--margin", margin, "--json", NULL};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!out || !messages || !margin)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_own_command_run(measure,
+                            &(struct rp_own_command){.words = words,
+                                                     .stdout_path = out,
+                                                     .stderr_path = messages,
+                                                     .what = RP_RUN_KIND_REPLAY},
+                            &end, err);
+    if (rc < 0)
+        return rc;
+    text = rp_read_text(out, MOST_JSON);
+    if (end.signaled || end.timed_out || end.status > 1 || !text || !*text)
+        return read_failure(&end, messages, before, after, ret, err);
+    return rp_compared_read(text, ret, err);
+}
+
+struct search {
+    const char *symbol;
+    const struct rp_store *store;
+    const struct rp_row_code_object *objects;
+    size_t object_count;
+    char *first;  /**< the place of the code that was seen first, over all databases */
+    char *second; /**< of another one */
+};
+
+bool rp_symbol_is(const char *name, const char *symbol)
+{
+    const size_t length = strlen(symbol);
+
+    return name && strncmp(name, symbol, length) == 0 &&
+           (!name[length] || strcmp(name + length, ".kd") == 0);
+}
+
+/** NULL: the row is of another kernel, or its code object is not known. */
+static const char *uri_of(const struct search *s, const struct rp_row_dispatch *row)
+{
+    const struct rp_row_kernel *kernel =
+        rp_store_find_kernel(s->store, row->guid_index, row->kernel_id);
+
+    if (!kernel || !rp_symbol_is(kernel->kernel_name, s->symbol))
+        return NULL;
+    for (size_t i = 0; i < s->object_count; i++)
+        if (s->objects[i].id == kernel->code_object_id &&
+            s->objects[i].guid_index == row->guid_index)
+            return s->objects[i].uri;
+    return NULL;
+}
+
+/**
+ * "file:///app#offset=8192&size=3672" is the same for each GPU and process. Of memory
+ * ("memory://PID#offset=0x7f..&size=3672") addresses differ where a program loads a module again:
+ * the size is what can be compared.
+ */
+static char *place_of(const char *uri)
+{
+    const char *size = strstr(uri, "size=");
+
+    return strncmp(uri, "memory:", 7) == 0 && size ? rp_format("memory, %s", size) : strdup(uri);
+}
+
+static int look(void *context, const void *at, struct rp_err *err)
+{
+    struct search *s = context;
+    const char *uri = uri_of(s, at);
+    rp_autofree char *place = uri && *uri ? place_of(uri) : NULL;
+
+    if (!uri || !*uri)
+        return 0;
+    if (!place)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!s->first)
+        s->first = rp_steal(place);
+    else if (!s->second && strcmp(s->first, place) != 0)
+        s->second = rp_steal(place);
+    return 0;
+}
+
+static int look_into(const char *path, struct search *s, struct rp_err *err)
+{
+    const struct rp_row_kernel *kernels; /* which rp_store_find_kernel then finds */
+    struct rp_store *store;
+    size_t count;
+    int rc = rp_store_open(path, &store, err);
+
+    if (rc < 0)
+        return rc;
+    s->store = store;
+    rc = rp_store_kernels(store, &kernels, &count, err);
+    if (rc == 0)
+        rc = rp_store_code_objects(store, &s->objects, &s->object_count, err);
+    if (rc == 0)
+        rc = rp_store_each_work(store, look, s, err);
+    rp_store_close(store);
+    return rc;
+}
+
+int rp_check_single_code_object(const char *profile, const char *symbol, struct rp_err *err)
+{
+    struct search s = {.symbol = symbol};
+    rp_autofree char *pattern = rp_path_pattern(profile, "*.db");
+    glob_t found;
+    int rc = 0;
+
+    if (!pattern)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
+        rc = look_into(found.gl_pathv[i], &s, err);
+    globfree(&found);
+    if (rc == 0 && s.second)
+        rc = rp_fail(err, RP_VERDICT,
+                     "two kernels of the program have this name, and what one takes is not told "
+                     "from the other: give one of them another name (%s, %s)",
+                     s.first, s.second);
+    free(s.first);
+    free(s.second);
+    return rc;
+}

@@ -1,0 +1,79 @@
+/**
+ * @file judge.h
+ * @brief Real dispatches of a kernel, captured once, and two builds of it compared on each of them:
+ *        by children (`rocm-perf isolate`, `rocm-perf replay compare`), so that nothing of a
+ *        candidate runs in this process.
+ */
+#ifndef RP_EXPERIMENT_JUDGE_H
+#define RP_EXPERIMENT_JUDGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "experiment/verdict.h"
+
+struct rp_err;
+struct rp_child_context;
+
+/** A captured dispatch, one of each geometry. */
+struct rp_captured {
+    char *folder;
+    char *name; /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
+    uint32_t grid[3], workgroup[3], group_bytes;
+    double weight; /**< time of all dispatches of that geometry in the profile, ns; 0 = unknown */
+};
+
+/** Release with rp_captures_free. */
+struct rp_captures {
+    struct rp_captured *list; /**< in the order of their folders */
+    size_t count;
+    double covered; /**< part of the kernel's time in the profile that geometries of these take;
+                         negative = unknown */
+};
+
+/**
+ * @param program  instead of the first word of measure->program
+ * @param name     demangled, as the profile has it
+ * @param profile  folder of a profile of the same program, for the weights
+ * @param output   folder to make; one that is there is read instead: it is whole
+ * @return 0; RP_VERDICT when the kernel cannot be captured or does not replay, or two have that
+ *         name, with the reason;
+ *         RP_ENVIRONMENT ...
+ */
+int rp_captures_make(const struct rp_child_context *measure, const char *program, const char *name,
+                     const char *symbol, const char *profile, const char *output,
+                     struct rp_captures *ret, struct rp_err *err);
+void rp_captures_free(struct rp_captures *captures);
+
+/** One comparison with all that was measured. Release with rp_compared_free. */
+struct rp_compared {
+    struct rp_comparison comparison; /**< its reason is that below */
+    char *reason;
+    json_t *json; /**< of `replay compare --json`; NULL: it did not come to that */
+};
+
+/**
+ * @param before, after  code objects
+ * @return 0, also when `after` is wrong or crashes; RP_BAD_INPUT when `before` is; RP_ENVIRONMENT
+ */
+int rp_compare(const struct rp_child_context *measure, const struct rp_captured *captured,
+               const char *before, const char *after, struct rp_compared *ret, struct rp_err *err);
+void rp_compared_free(struct rp_compared *compared);
+
+/* Is a name one kernel? Functions that are static, or in a namespace without a name, may
+ * have the same name in several files; traces, captures and comparisons go by names.
+ */
+
+/** Is a name, as code objects have it ("_Z4workPf.kd"), that symbol's? */
+bool rp_symbol_is(const char *name, const char *symbol);
+
+/**
+ * @param profile  folder of one, of whose databases all dispatches are looked at
+ * @return 0; RP_VERDICT when dispatches of that name are of two code objects; RP_ENVIRONMENT,
+ *         RP_BAD_INPUT
+ */
+int rp_check_single_code_object(const char *profile, const char *symbol, struct rp_err *err);
+
+#endif

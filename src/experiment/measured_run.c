@@ -1,0 +1,946 @@
+#include "experiment/measured_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analyze/profile.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "base/regex_size.h"
+#include "base/sha256.h"
+#include "collect/traced_run.h"
+#include "collect/tracer.h"
+#include "experiment/child_run.h"
+#include "trace/rocpd.h"
+
+static const uint64_t GIB = (uint64_t)1 << 30;
+
+char *rp_build_output_path(const char *folder, const struct rp_command *command)
+{
+    char digits[RP_SHA256_TEXT];
+    rp_autobuf words = {0};
+
+    for (char *const *word = command->argv; *word; word++)
+        rp_buf_add(&words, *word, strlen(*word) + 1);
+    rp_buf_add(&words, "", 1);
+    for (const struct rp_env_change *v = command->env; v && v->name; v++) {
+        rp_buf_add(&words, v->name, strlen(v->name) + 1);
+        rp_buf_puts(&words, v->value ? "=" : "-");
+        rp_buf_add(&words, v->value ? v->value : "", v->value ? strlen(v->value) + 1 : 1);
+    }
+    if (words.failed)
+        return NULL;
+    rp_sha256(rp_buf_text(&words), words.len, digits);
+    return rp_format("%s/%s/program", folder, digits);
+}
+
+/** Who has the file locked builds; the lock goes with the process. @return a descriptor or < 0 */
+static int lock(const char *output, struct rp_err *err)
+{
+    rp_autofree char *path = rp_format("%s.lock", output);
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s.lock", output);
+    while (flock(fd, LOCK_EX) != 0) {
+        const int why = errno;
+        int rc = why == EINTR ? rp_proc_interrupted(err)
+                              : rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot lock %s", path);
+
+        if (rc < 0) {
+            close(fd);
+            return rc;
+        }
+    }
+    return fd;
+}
+
+static int make_folder(const char *output, struct rp_err *err)
+{
+    rp_autofree char *folder = strdup(output);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+
+    if (!slash)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *slash = 0;
+    return *folder ? rp_mkdirs_private(folder, err) : 0;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/** Why there is no program; NULL: there is one. */
+static char *why_not(const struct rp_proc_end *end, const char *output, const char *log)
+{
+    char *text = NULL;
+
+    if (!end->signaled && !end->timed_out && !end->over_memory && end->status == 0) {
+        if (is_program(output))
+            return NULL;
+        text = rp_format("the build command left no file %s", output);
+    } else {
+        rp_autofree char *how = rp_child_end_reason(end, log);
+
+        text = how ? rp_format("the build command %s", how) : NULL;
+    }
+    return text ? text : strdup("out of memory");
+}
+
+static int rp_measure_run_command(const struct rp_measure_context *ev,
+                                  const struct rp_command *command, int64_t timeout_ns,
+                                  const struct rp_proc_limits *limits, const char *log,
+                                  struct rp_proc_end *ret, struct rp_err *err);
+
+/** A killed compiler's files go with the worker's folder. What the command says itself holds. */
+static int run_build(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
+                     const char *log, struct rp_proc_end *ret, struct rp_err *err)
+{
+    /* clang of the HIP examples has about 0.3 GB of memory. */
+    const struct rp_proc_limits limits = {.resident_bytes = 8 * GIB, .file_bytes = 4 * GIB};
+    rp_autofree char *temporary = rp_path_join(ev->folder, "tmp");
+    rp_autofree struct rp_env_change *env = NULL;
+    struct rp_command command = r->build;
+    size_t count = 0;
+    int rc;
+
+    while (r->build.env && r->build.env[count].name)
+        count++;
+    env = calloc(count + 2, sizeof *env);
+    if (!temporary || !env)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_remove_tree(temporary);
+    if (rp_mkdirs_private(temporary, err) < 0)
+        return -RP_ENVIRONMENT;
+    env[0] = (struct rp_env_change){.name = "TMPDIR", .value = temporary};
+    for (size_t i = 0; i < count; i++)
+        env[1 + i] = r->build.env[i];
+    command.env = env;
+    rc = rp_measure_run_command(ev, &command, r->build_timeout_ns, &limits, log, ret, err);
+    rp_remove_tree(temporary);
+    return rc;
+}
+
+static int build(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
+                 const char *stamp, struct rp_evaluation *e, struct rp_err *err)
+{
+    rp_autofree char *log = rp_path_join(ev->folder, "build.log");
+    struct rp_proc_end end = {0};
+    int rc;
+
+    if (!log)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    unlink(r->build_output); /* what an interrupted one has left */
+    rc = run_build(ev, r, log, &end, err);
+    if (rc == -RP_USAGE) {
+        e->reason = rp_format("the build command cannot be run: %s", err->text);
+        e->outcome = RP_EVALUATION_NOT_BUILT;
+        return e->reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    if (rc < 0)
+        return rc;
+    e->built = true;
+    e->build_ns = end.wall_ns;
+    e->reason = why_not(&end, r->build_output, log);
+    if (!e->reason)
+        return rp_write_private_file(stamp, "", 0, err);
+    e->outcome = RP_EVALUATION_NOT_BUILT;
+    e->signaled = end.signaled;
+    e->status = end.status;
+    return 0;
+}
+
+/**
+ * Builds the program of a request unless it is there; another worker that is at it is waited for. A
+ * build that failed is not kept.
+ * @param ret  its outcome becomes NOT_BUILT when there is none then; build times are added
+ * @return as rp_measure_config
+ */
+static int rp_build_program_once(const struct rp_measure_context *ev,
+                                 const struct rp_evaluation_request *r, struct rp_evaluation *e,
+                                 struct rp_err *err)
+{
+    rp_autofree char *stamp = rp_format("%s.built", r->build_output);
+    rp_autoclose int locked = -1;
+    int rc =
+        stamp ? make_folder(r->build_output, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0)
+        rc = locked = lock(r->build_output, err);
+    if (rc < 0)
+        return rc;
+    if (rp_path_exists(stamp) && is_program(r->build_output))
+        return 0;
+    return build(ev, r, stamp, e, err);
+}
+
+enum {
+    MOST_OUTPUT = 64 << 20,
+    MOST_QUOTED = 60,
+    MOST_WORD = 1 << 10, /* of a match: no number is as long */
+    MOST_SEARCH_S = 5,
+    MOST_SEARCH_BYTES = 1 << 30,
+};
+
+enum { FOUND, NOT_FOUND, TOO_MUCH }; /* exit statuses of the process that searches */
+
+/* --- dispatches ----------------------------------------------------------------------------- */
+
+struct sum {
+    uint64_t ns, dispatches, bad;
+    struct rp_losses losses;
+    char *failed_launches; /* of the first process that has any */
+};
+
+static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *err)
+{
+    struct rp_profile *profile;
+    int rc = 0;
+
+    if (sum->failed_launches)
+        return 0;
+    rc = rp_profile_compute(&store, 1, NULL, 0, &profile, err);
+    if (rc < 0)
+        return rc;
+    if (profile->launches.failed) {
+        sum->failed_launches = rp_launches_text(&profile->launches);
+        rc = sum->failed_launches ? 0 : rp_out_of_memory(err);
+    }
+    rp_profile_free(profile);
+    return rc;
+}
+
+static int add_store(const char *path, enum rp_device device, struct sum *sum, struct rp_err *err)
+{
+    uint64_t ns = 0, dispatches = 0, bad = 0;
+    struct rp_store *store;
+    const char *label;
+    int rc = rp_store_open(path, &store, err);
+
+    if (rc < 0)
+        return rc;
+    label = rp_store_metadata(store, "rocm_perf_device");
+    if (label && strcmp(label, rp_device_label(device)) != 0)
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "the program ran on the %s device instead of the %s device; is "
+                     "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
+                     label, rp_device_label(device));
+    if (rc == 0)
+        rc = rp_clip_late_ends(&store, 1, err);
+    if (rc == 0)
+        rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
+    if (rc == 0)
+        rc = add_launches(store, sum, err);
+    sum->ns += ns;
+    sum->dispatches += dispatches;
+    sum->bad += bad;
+    rp_losses_add(&sum->losses, store);
+    rp_store_close(store);
+    return rc;
+}
+
+/** A sum without what was lost would make it look fast. */
+static char *why_not_whole(const struct sum *sum)
+{
+    const struct rp_losses *l = &sum->losses;
+    const uint64_t lost = sum->bad + l->lost_dispatches + l->lost_records;
+
+    if (lost)
+        return rp_format("%" PRIu64 " of its dispatches have no times", lost);
+    if (l->untraced_queues)
+        return rp_format("it used a queue that could not be traced");
+    return rp_format("its trace was not closed in order, so that dispatches may be missing: does "
+                     "it end with _exit?");
+}
+
+/**
+ * The sum over all dispatches of all processes.
+ * @param ret_why  owned; why there is none: then it is not NULL, and ret_ns is not written
+ * @param ret_failed  because launches of it failed
+ * @return 0; RP_ENVIRONMENT: it ran on another device than this one; RP_BAD_INPUT
+ */
+static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device device,
+                                      double *ret_ns, char **ret_why, bool *ret_failed,
+                                      struct rp_err *err)
+{
+    struct sum sum = {0};
+    int rc = 0;
+
+    *ret_why = NULL;
+    *ret_failed = false;
+    for (size_t i = 0; rc == 0 && i < run->db_count; i++)
+        rc = add_store(run->db_paths[i], device, &sum, err);
+    if (rc < 0) {
+        free(sum.failed_launches);
+        return rc;
+    }
+    *ret_failed = sum.failed_launches != NULL;
+    if (sum.failed_launches)
+        *ret_why = sum.failed_launches;
+    else if (sum.bad || !rp_losses_none(&sum.losses))
+        *ret_why = why_not_whole(&sum);
+    else if (sum.dispatches == 0)
+        *ret_why = rp_format("it launched no kernel");
+    else if (sum.ns == 0)
+        *ret_why = rp_format("its dispatches took no time");
+    else {
+        *ret_ns = (double)sum.ns;
+        return 0;
+    }
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/**
+ * Whether launches of a run failed, where its time is not that of its dispatches.
+ * @param ret_why  owned; NULL: none is known to
+ * @return 0; RP_BAD_INPUT: what was recorded cannot be read; RP_ENVIRONMENT
+ */
+static int rp_objective_failed_launches(const struct rp_run *run, char **ret_why,
+                                        struct rp_err *err)
+{
+    struct sum sum = {0};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < run->db_count && !sum.failed_launches; i++) {
+        struct rp_store *store;
+
+        rc = rp_store_open(run->db_paths[i], &store, err);
+        if (rc < 0)
+            break;
+        rc = add_launches(store, &sum, err);
+        rp_store_close(store);
+    }
+    if (rc == 0)
+        *ret_why = sum.failed_launches;
+    else
+        free(sum.failed_launches);
+    return rc;
+}
+
+/* --- output --------------------------------------------------------------------------------- */
+
+int rp_objective_check_pattern(const char *pattern, struct rp_err *err)
+{
+    char why[128];
+    regex_t regex;
+    int code = rp_regex_check_size("the expression", pattern, err);
+
+    if (code < 0)
+        return code;
+    code = regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE);
+
+    if (code == 0) {
+        regfree(&regex);
+        return 0;
+    }
+    regerror(code, &regex, why, sizeof why);
+    return rp_fail(err, RP_USAGE, "%.200s: it is no extended regular expression: %s", pattern, why);
+}
+
+/** The last match in a line that is not empty; of group 1 if there are groups. In a process of its
+ * own, which it ends when memory is not enough. @return it is there */
+static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, const char **ret,
+                         size_t *ret_bytes)
+{
+    const size_t group = regex->re_nsub ? 1 : 0;
+    regmatch_t match[2] = {{.rm_so = 0, .rm_eo = (regoff_t)bytes}};
+    size_t at = 0;
+
+    *ret = NULL;
+    while (at <= bytes) {
+        const int rc = regexec(regex, line, 2, match, REG_STARTEND | (at ? REG_NOTBOL : 0));
+
+        if (rc == REG_ESPACE)
+            _exit(TOO_MUCH);
+        if (rc != 0)
+            break;
+        const size_t begin = (size_t)match[0].rm_so, end = (size_t)match[0].rm_eo;
+
+        if (match[group].rm_so >= 0 && match[group].rm_eo > match[group].rm_so) {
+            *ret = line + match[group].rm_so;
+            *ret_bytes = (size_t)(match[group].rm_eo - match[group].rm_so);
+        }
+        at = end > begin ? end : begin + 1;
+        match[0] = (regmatch_t){.rm_so = (regoff_t)at, .rm_eo = (regoff_t)bytes};
+    }
+    return *ret != NULL;
+}
+
+/**
+ * The same of a text: no match goes beyond a line (REG_NEWLINE), and each search takes time for all
+ * that it is given, so it is given one line, the last ones first. @return owned; NULL: none
+ */
+static char *last_match(const regex_t *regex, const char *text)
+{
+    const char *end = text + strlen(text), *found;
+    size_t bytes;
+
+    for (;;) {
+        const char *before = memrchr(text, '\n', (size_t)(end - text));
+        const char *line = before ? before + 1 : text;
+
+        if (last_in_line(regex, line, (size_t)(end - line), &found, &bytes))
+            return strndup(found, bytes);
+        if (!before)
+            return NULL;
+        end = before;
+    }
+}
+
+/* --- a process for the search --------------------------------------------------------------- */
+
+/* What an expression with back-references takes, or one on a long line, nobody can tell before. */
+static void limit_search(void)
+{
+    const rlim_t seconds = MOST_SEARCH_S;
+    unsigned long pages = 0;
+    FILE *memory = fopen("/proc/self/statm", "re");
+
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (memory && fscanf(memory, "%lu", &pages) == 1) {
+        const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + MOST_SEARCH_BYTES;
+
+        setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+    }
+}
+
+_Noreturn static void search_main(const regex_t *regex, const char *text, int fd)
+{
+    char *word;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    limit_search();
+    word = last_match(regex, text);
+    if (word && write(fd, word, strnlen(word, MOST_WORD)) < 0)
+        _exit(TOO_MUCH);
+    _exit(word ? FOUND : NOT_FOUND);
+}
+
+/* Less than PIPE_BUF: it is there at once, or not at all. */
+static char *read_word(int fd)
+{
+    char word[MOST_WORD + 1];
+    ssize_t got;
+
+    while ((got = read(fd, word, MOST_WORD)) < 0 && errno == EINTR)
+        ;
+    return strndup(word, got > 0 ? (size_t)got : 0);
+}
+
+/* @param ret_why  why there is none; NULL in both: out of memory */
+static char *search(const regex_t *regex, const char *text, char **ret_why)
+{
+    rp_autofree char *word = NULL;
+    int ends[2], status = 0;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    child = fork();
+    if (child == 0)
+        search_main(regex, text, ends[1]);
+    close(ends[1]);
+    word = child > 0 ? read_word(ends[0]) : NULL;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == FOUND)
+        return rp_steal(word);
+    if (child > 0)
+        *ret_why =
+            WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND
+                ? rp_format("nothing that it printed matches")
+                : rp_format("the search for the expression takes more than %d s of processor "
+                            "time, or 1 GiB of memory: make the expression simpler",
+                            MOST_SEARCH_S);
+    return NULL;
+}
+
+static char *take_number(const char *word, double unit_ns, double *ret_ns)
+{
+    char *end;
+    const double value = strtod(word, &end);
+    const double ns = value * unit_ns;
+
+    if (end == word || end[strspn(end, " \t")])
+        return rp_format("the output has %.*s, which is no number", MOST_QUOTED, word);
+    if (!(ns > 0) || !isfinite(ns))
+        return rp_format("the output has %.*s, which is no time", MOST_QUOTED, word);
+    *ret_ns = ns;
+    return NULL;
+}
+
+/**
+ * The number in the last match of the expression.
+ * @param path     what the program printed
+ * @param ret_why  as above
+ * @return 0, RP_ENVIRONMENT
+ */
+static int rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
+                                  double *ret_ns, char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *text = rp_read_text(path, MOST_OUTPUT);
+    rp_autofree char *word = NULL;
+    double ns = 0;
+    regex_t regex;
+
+    *ret_why = NULL;
+    if (!text)
+        *ret_why = rp_format("what it printed cannot be read");
+    else if (regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) != 0)
+        *ret_why = rp_format("the expression cannot be searched for");
+    else {
+        word = search(&regex, text, ret_why);
+        regfree(&regex);
+        if (word)
+            *ret_why = take_number(word, unit_ns, &ns);
+    }
+    if (!*ret_why && !(ns > 0))
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!*ret_why)
+        *ret_ns = ns;
+    return 0;
+}
+
+/** One run: where it writes to, and what became of it. */
+struct attempt {
+    const struct rp_measure_context *ev;
+    const struct rp_evaluation_request *request;
+    int64_t timeout_ns; /**< of this one */
+    bool watched; /**< its launches are recorded, though its time is not that of its dispatches */
+    char *folder, *printed, *complaints; /**< its folder; standard output and error in it */
+    struct rp_output_limiter tap;
+    struct rp_run run;
+};
+
+/** Of what a program prints; more is not kept. */
+enum { MOST_PRINTED = 64 << 20 };
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static int open_log(const char *path, struct rp_err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+
+    return fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path) : fd;
+}
+
+/** Part of it: a command that is no program to be timed; what it says goes to log. @return as
+ * rp_proc_run */
+static int rp_measure_run_command(const struct rp_measure_context *ev,
+                                  const struct rp_command *command, int64_t timeout_ns,
+                                  const struct rp_proc_limits *limits, const char *log,
+                                  struct rp_proc_end *ret, struct rp_err *err)
+{
+    rp_autofree char *program = NULL;
+    rp_autoclose int fd = open_log(log, err);
+    int rc = fd < 0 ? fd : rp_find_program(command->argv[0], &program, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_proc_run(&(struct rp_proc){.path = program,
+                                       .argv = command->argv,
+                                       .env = command->env,
+                                       .stdout_fd = fd,
+                                       .stderr_fd = fd,
+                                       .timeout_ns = timeout_ns,
+                                       .limits = limits},
+                     ret, err);
+    rp_orphans_kill(ev->adopted, 0);
+    return rc;
+}
+
+/* --- the environment of this process while the program runs ---------------------------------- */
+
+/** @return what the variables were; NULL: out of memory, nothing is changed */
+static char **keep_variables(const struct rp_env_change *variables)
+{
+    size_t count = 0;
+    char **kept;
+
+    while (variables && variables[count].name)
+        count++;
+    kept = calloc(count + 1, sizeof *kept);
+    for (size_t i = 0; kept && i < count; i++) {
+        const char *value = getenv(variables[i].name);
+
+        kept[i] = value ? strdup(value) : NULL;
+    }
+    return kept;
+}
+
+static void set_variable(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void give_variables(const struct rp_env_change *variables)
+{
+    for (; variables && variables->name; variables++)
+        set_variable(variables->name, variables->value);
+}
+
+static void give_back_variables(const struct rp_env_change *variables, char **kept)
+{
+    for (size_t i = 0; variables && variables[i].name; i++) {
+        set_variable(variables[i].name, kept[i]);
+        free(kept[i]);
+    }
+    free(kept);
+}
+
+/** What the program and its tracer say goes there. @return the old one or < 0 */
+static int redirect_stderr(int fd, struct rp_err *err)
+{
+    int old = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    if (old < 0 || dup2(fd, STDERR_FILENO) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot redirect standard error");
+    return old;
+}
+
+/* --- one run -------------------------------------------------------------------------------- */
+
+static void free_attempt(struct attempt *a)
+{
+    rp_run_free(&a->run);
+    free(a->folder);
+    free(a->printed);
+    free(a->complaints);
+}
+
+static int prepare(struct attempt *a, struct rp_err *err)
+{
+    a->folder = rp_path_join(a->ev->folder, "run");
+    a->printed = a->folder ? rp_path_join(a->folder, "stdout") : NULL;
+    a->complaints = a->folder ? rp_path_join(a->folder, "stderr") : NULL;
+    if (!a->printed || !a->complaints)
+        return out_of_memory(err);
+    rp_remove_tree(a->folder);
+    return rp_mkdirs_private(a->folder, err);
+}
+
+static int start(struct attempt *a, struct rp_err *err)
+{
+    const struct rp_evaluation_request *r = a->request;
+    const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes};
+    const bool traced = r->objective == RP_OBJECTIVE_DISPATCH;
+    const struct rp_run_request request = {.env = a->ev->env,
+                                           .device = a->ev->device,
+                                           .argv = r->command.argv,
+                                           .traced = traced || a->watched,
+                                           .no_hip_calls = a->watched,
+                                           .out_dir = a->folder,
+                                           .db_prefix = "trace",
+                                           .stdout_fd = a->tap.fds[0],
+                                           .timeout_ns = a->timeout_ns,
+                                           .limits = &limits};
+
+    return traced ? a->ev->tracer->trace(&request, &a->run, err)
+                  : rp_run_program(&request, &a->run, err);
+}
+
+/** Each run has it from its beginning. @return the old standard input; or < 0 */
+static int redirect_stdin(const char *path, struct rp_err *err)
+{
+    rp_autoclose int fd = open(path ? path : "/dev/null", O_RDONLY | O_CLOEXEC);
+    int old;
+
+    if (fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s, the programs' input",
+                             path ? path : "/dev/null");
+    old = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (old < 0 || dup2(fd, STDIN_FILENO) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot redirect standard input");
+    return old;
+}
+
+static int run_tapped(struct attempt *a, struct rp_err *err)
+{
+    const struct rp_env_change *variables = a->request->command.env;
+    rp_autoclose int old_input = redirect_stdin(a->request->input, err);
+    rp_autoclose int old = old_input < 0 ? -1 : redirect_stderr(a->tap.fds[1], err);
+    char **kept;
+    int rc;
+
+    if (old_input < 0)
+        return old_input;
+    if (old < 0) {
+        dup2(old_input, STDIN_FILENO);
+        return old;
+    }
+    kept = keep_variables(variables);
+    if (kept) {
+        give_variables(variables);
+        rc = start(a, err);
+        give_back_variables(variables, kept);
+    } else {
+        rc = out_of_memory(err);
+    }
+    dup2(old_input, STDIN_FILENO);
+    dup2(old, STDERR_FILENO);
+    rp_orphans_kill(a->ev->adopted, 0);
+    return rc;
+}
+
+static int run_program(struct attempt *a, struct rp_err *err)
+{
+    int rc = prepare(a, err);
+    const char *const paths[RP_TAPS] = {a->printed, a->complaints};
+
+    if (rc == 0)
+        rc = rp_output_limiter_open(paths, MOST_PRINTED, &a->tap, err);
+    if (rc < 0)
+        return rc;
+    rc = run_tapped(a, err);
+    rp_output_limiter_close(&a->tap);
+    return rc;
+}
+
+/* --- what became of it ---------------------------------------------------------------------- */
+
+/** Takes the reason over. */
+static int end_as(struct rp_evaluation *e, enum rp_evaluation_outcome outcome, char *reason,
+                  struct rp_err *err)
+{
+    if (!reason)
+        return out_of_memory(err);
+    e->outcome = outcome;
+    e->reason = reason;
+    return 0;
+}
+
+/** A check or a search of a part of it could say anything. */
+static int judge_printed(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    const struct rp_evaluation_request *r = a->request;
+
+    if (!a->tap.over[0] || (!r->check && r->objective != RP_OBJECTIVE_OUTPUT))
+        return 0;
+    return end_as(e, RP_EVALUATION_FAILED,
+                  rp_format("it printed more than %d MiB", MOST_PRINTED >> 20), err);
+}
+
+static int judge_end(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    const struct rp_proc_end *end = &a->run.end;
+
+    if (end->timed_out) {
+        e->cap_ns = a->timeout_ns;
+        return end_as(e, RP_EVALUATION_TIMEOUT,
+                      rp_format("it did not end within %g s", (double)e->cap_ns / 1e9), err);
+    }
+    if (!end->signaled && !end->over_memory && end->status == 0)
+        return 0;
+    e->signaled = end->signaled;
+    e->status = end->status;
+    return end_as(e, RP_EVALUATION_FAILED, rp_child_end_reason(end, a->complaints), err);
+}
+
+/** The command is a word of its own, never part of a text that is put together. */
+static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    const struct rp_evaluation_request *r = a->request;
+    const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes,
+                                          .file_bytes = (uint64_t)1 << 30};
+    char sh[] = "/bin/sh", c[] = "-c", name[] = "check";
+    char script[] = "exec <\"$ROCM_PERF_STDOUT\"; eval \"$1\"";
+    char *argv[] = {sh, c, script, name, r->check, NULL};
+    struct rp_env_change env[] = {{.name = "ROCM_PERF_STDOUT", .value = a->printed},
+                                  {.name = "ROCM_PERF_PROGRAM", .value = r->command.argv[0]},
+                                  {.name = "ROCM_PERF_STATUS", .value = "0"},
+                                  {0}};
+    const struct rp_command command = {.argv = argv, .env = env};
+    rp_autofree char *log = rp_path_join(a->ev->folder, "check.log");
+    rp_autofree char *how = NULL;
+    struct rp_proc_end end = {0};
+    int rc;
+
+    if (!log)
+        return out_of_memory(err);
+    rc = rp_measure_run_command(a->ev, &command, r->timeout_ns, &limits, log, &end, err);
+    if (rc < 0)
+        return rp_wrap(err, "the check");
+    if (!end.signaled && !end.timed_out && !end.over_memory && end.status == 0)
+        return 0;
+    how = rp_child_end_reason(&end, log);
+    return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL, err);
+}
+
+static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    const struct rp_evaluation_request *r = a->request;
+    char *why = NULL;
+    bool failed = false;
+    double ns = (double)a->run.end.wall_ns;
+    int rc = 0;
+
+    if (r->objective == RP_OBJECTIVE_DISPATCH)
+        rc = rp_objective_of_dispatches(&a->run, a->ev->device, &ns, &why, &failed, err);
+    else if (r->objective == RP_OBJECTIVE_OUTPUT)
+        rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
+    if (rc < 0)
+        return rc;
+    if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */
+        rp_child_add_error_line(&why, a->complaints);
+    if (why)
+        return end_as(e, failed ? RP_EVALUATION_FAILED : RP_EVALUATION_NO_TIME, why, err);
+    e->runtimes_ns[e->count++] = ns;
+    return 0;
+}
+
+static bool may_be_watched(const struct rp_measure_context *ev,
+                           const struct rp_evaluation_request *r)
+{
+    return r->objective != RP_OBJECTIVE_DISPATCH && ev->env->tool_library;
+}
+
+/** A program that does not work while it is watched may work without. */
+static bool failed_when_recorded(const struct attempt *a, int rc)
+{
+    const struct rp_proc_end *end = &a->run.end;
+
+    if (rc < 0)
+        return rc == -RP_BAD_INPUT;
+    return !end->timed_out && !end->over_memory && (end->signaled || end->status != 0);
+}
+
+/** The first run of a configuration does not count: recording takes time. */
+static int run_watched(struct attempt *a, unsigned number, struct rp_err *err)
+{
+    const struct attempt fresh = *a;
+    int rc;
+
+    a->watched = number < a->request->warmups && number == 0 && may_be_watched(a->ev, a->request);
+    rc = run_program(a, err);
+    if (!a->watched || !failed_when_recorded(a, rc))
+        return rc;
+    free_attempt(a);
+    *a = fresh;
+    return run_program(a, err);
+}
+
+static int judge_launches(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+{
+    struct rp_err unread = RP_ERR_INIT;
+    char *why = NULL;
+    int rc = rp_objective_failed_launches(&a->run, &why, &unread);
+
+    if (rc == -RP_BAD_INPUT) /* nothing is known, as without */
+        return 0;
+    if (rc < 0) {
+        *err = unread;
+        return rc;
+    }
+    return why ? end_as(e, RP_EVALUATION_FAILED, why, err) : 0;
+}
+
+/** @param number  from 0 on, warm-ups first */
+static int run_once(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
+                    unsigned number, struct rp_evaluation *e, struct rp_err *err)
+{
+    const bool warmup = number < r->warmups;
+    rp_cleanup(free_attempt) struct attempt a = {
+        .ev = ev,
+        .request = r,
+        .timeout_ns = warmup && r->warmup_timeout_ns ? r->warmup_timeout_ns : r->timeout_ns};
+    int rc = run_watched(&a, number, err);
+
+    /* It cannot be executed, or what it recorded cannot be read. */
+    if (rc == -RP_USAGE || rc == -RP_BAD_INPUT)
+        return end_as(e, RP_EVALUATION_FAILED, strdup(err->text), err);
+    if (rc < 0)
+        return rc;
+    e->bench_ns += a.run.end.wall_ns;
+    e->warmup_ns += warmup ? a.run.end.wall_ns : 0;
+    rc = judge_end(&a, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK)
+        rc = judge_printed(&a, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && a.watched)
+        rc = judge_launches(&a, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && number == 0 && r->check)
+        rc = check(&a, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && !warmup)
+        rc = take_time(&a, e, err);
+    return rc;
+}
+
+int rp_measure_config(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
+                      struct rp_evaluation *ret, struct rp_err *err)
+{
+    struct rp_evaluation e = {.id = r->id, .outcome = RP_EVALUATION_OK};
+    int rc = 0;
+
+    e.runtimes_ns = calloc(r->samples + 1, sizeof *e.runtimes_ns);
+    if (!e.runtimes_ns)
+        return out_of_memory(err);
+    if (r->build.argv)
+        rc = rp_build_program_once(ev, r, &e, err);
+    for (unsigned i = 0; rc == 0 && e.outcome == RP_EVALUATION_OK && i < r->warmups + r->samples;
+         i++)
+        rc = run_once(ev, r, i, &e, err);
+    if (rc < 0)
+        rp_evaluation_free(&e);
+    else
+        *ret = e;
+    return rc;
+}
+
+void rp_evaluation_request_free(struct rp_evaluation_request *request)
+{
+    rp_command_free(&request->command);
+    rp_command_free(&request->build);
+    free(request->build_output);
+    free(request->pattern);
+    free(request->check);
+    free(request->input);
+    *request = (struct rp_evaluation_request){0};
+}
+
+void rp_evaluation_free(struct rp_evaluation *evaluation)
+{
+    free(evaluation->reason);
+    free(evaluation->runtimes_ns);
+    *evaluation = (struct rp_evaluation){0};
+}
+
+void rp_command_free(struct rp_command *command)
+{
+    for (size_t i = 0; command->argv && command->argv[i]; i++)
+        free(command->argv[i]);
+    for (size_t i = 0; command->env && command->env[i].name; i++) {
+        free((char *)command->env[i].name);
+        free((char *)command->env[i].value);
+    }
+    free(command->argv);
+    free(command->env);
+    *command = (struct rp_command){0};
+}

@@ -1,0 +1,490 @@
+#include "experiment/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const words[] = {
+#define RP_OUTCOME(id, word) [RP_OUTCOME_##id] = (word),
+#include "experiment/outcomes.def"
+#undef RP_OUTCOME
+};
+
+const char *rp_outcome_word(enum rp_outcome outcome)
+{
+    return words[outcome];
+}
+
+enum rp_outcome rp_outcome_of(const char *word)
+{
+    unsigned i = 0;
+
+    while (i < RP_OUTCOME_COUNT && (!word || strcmp(words[i], word) != 0))
+        i++;
+    return (enum rp_outcome)i;
+}
+
+static void end_with(struct rp_decision *ret, enum rp_outcome outcome, const char *name,
+                     const char *what)
+{
+    ret->outcome = outcome;
+    snprintf(ret->reason, sizeof ret->reason, "%s%s%s", name ? name : "", name ? ": " : "", what);
+}
+
+/** The whole takes the sum of the parts' times: ratios are weighed by the time before. */
+static void weigh(const struct rp_weighted_comparison *list, size_t count, struct rp_decision *ret)
+{
+    double before = 0, after = 0, most = 0, least = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_comparison *c = &list[i].comparison;
+        const double weight = list[i].weight > 0 ? list[i].weight : 1;
+
+        if (!c->ratio_known || !(c->low > 0) || !(c->estimate > 0) || !(c->high > 0))
+            return;
+        before += weight;
+        after += weight / c->estimate;
+        most += weight / c->low;
+        least += weight / c->high;
+    }
+    ret->ratio_known = count > 0;
+    if (count) {
+        ret->ratio = before / after;
+        ret->low = before / most;
+        ret->high = before / least;
+    }
+}
+
+/** One that may be slower, or about which nothing can be known. */
+static bool is_open(const struct rp_comparison *c)
+{
+    return (c->verdict == RP_COMPARED_UNDECIDED && c->undecided_by != RP_BY_NOISE) ||
+           !c->ratio_known || !(c->low > 1 / (1 + c->margin));
+}
+
+/** The first word is the cause: what can be done is another thing for each. */
+static void end_open(const struct rp_weighted_comparison *one, struct rp_decision *ret)
+{
+    const struct rp_comparison *c = &one->comparison;
+    char text[300];
+
+    if (c->undecided_by == RP_BY_VALUES)
+        snprintf(text, sizeof text, "captured values only: %s",
+                 c->reason ? c->reason : "it is not faster with other ones");
+    else if (c->undecided_by == RP_BY_BLIND)
+        snprintf(text, sizeof text, "blind capture: %s",
+                 c->reason ? c->reason : "what it writes tells nothing");
+    else if (c->undecided_by == RP_BY_LIMITS)
+        snprintf(text, sizeof text, "not compared to the end: %s",
+                 c->reason ? c->reason : "it took too long");
+    else if (c->undecided_by == RP_BY_UNSTEADY)
+        snprintf(text, sizeof text,
+                 "unsteady: the kernel as it was is not as fast as itself, in two sessions: other "
+                 "work on this GPU, or a clock that changes");
+    else if (c->ratio_known)
+        snprintf(text, sizeof text, "noise: it may be slower: %.4g times as fast (%.4g to %.4g)",
+                 c->estimate, c->low, c->high);
+    else
+        snprintf(text, sizeof text, "noise: %s", c->reason ? c->reason : "nothing was measured");
+    end_with(ret, RP_OUTCOME_UNDECIDED, one->name, text);
+}
+
+/** What one geometry alone decides. */
+static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
+                        struct rp_decision *ret)
+{
+    char text[300];
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
+            snprintf(text, sizeof text, "%s%s",
+                     list[i].comparison.no_output ? "" : "its output is another one: ",
+                     list[i].comparison.reason ? list[i].comparison.reason : "no reason given");
+            end_with(ret, RP_OUTCOME_WRONG, list[i].name, text);
+            return true;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].comparison.verdict == RP_COMPARED_SLOWER) {
+            snprintf(text, sizeof text, "it takes %.4g times as long",
+                     1 / list[i].comparison.estimate);
+            end_with(ret, RP_OUTCOME_SLOWER, list[i].name, text);
+            return true;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (is_open(&list[i].comparison)) {
+            end_open(&list[i], ret);
+            return true;
+        }
+    return false;
+}
+
+/** By the lower bound of the whole, beyond what was asked for and what A and A differ by. */
+static void end_by_all(double margin, double noise, struct rp_decision *ret)
+{
+    char text[300], beyond[60] = "";
+    const double faster = fmax(margin, noise);
+    const bool open = ret->low <= 1 + faster && ret->high >= 1 + margin;
+
+    if (noise > margin)
+        snprintf(beyond, sizeof beyond, ", the kernel as it was differs from itself by %.2g %%",
+                 100 * noise);
+    snprintf(text, sizeof text, "%s%.4g times as fast (%.4g to %.4g), %.4g is asked for%s",
+             open ? "noise: " : "", ret->ratio, ret->low, ret->high, 1 + margin, beyond);
+    end_with(ret,
+             open                    ? RP_OUTCOME_UNDECIDED
+             : ret->low > 1 + faster ? RP_OUTCOME_FASTER
+                                     : RP_OUTCOME_EQUAL,
+             NULL, text);
+}
+
+void rp_decide(const struct rp_weighted_comparison *list, size_t count, double least_improvement,
+               struct rp_decision *ret)
+{
+    double margin = least_improvement, noise = 0;
+
+    *ret = (struct rp_decision){0};
+    for (size_t i = 0; i < count; i++) {
+        margin = fmax(margin, list[i].comparison.margin);
+        noise = fmax(noise, list[i].comparison.noise);
+        ret->error += list[i].comparison.alpha;
+    }
+    weigh(list, count, ret);
+    if (ends_by_one(list, count, ret))
+        return;
+    if (!ret->ratio_known)
+        end_with(ret, RP_OUTCOME_UNDECIDED, NULL, "nothing was measured");
+    else
+        end_by_all(margin, noise, ret);
+}
+
+bool rp_comparison_is_unsteady(const struct rp_comparison *c)
+{
+    return c->verdict == RP_COMPARED_UNDECIDED && c->undecided_by == RP_BY_UNSTEADY;
+}
+
+void rp_comparison_repeats(struct rp_comparison *again, const struct rp_comparison *first)
+{
+    again->alpha += first->alpha;
+}
+
+bool rp_is_confirmed(size_t candidate, unsigned confirmations, double error, double alpha,
+                     bool modelled)
+{
+    const double n = (double)(candidate ? candidate : 1);
+
+    return confirmations > 0 && (modelled || error <= alpha / (n * (n + 1)));
+}
+
+double rp_max_allowed_slowdown(double least_improvement)
+{
+    static const double MOST = 0.02;
+
+    return fmin(least_improvement, MOST);
+}
+
+void rp_decide_by_inputs(const struct rp_weighted_comparison *list, size_t count,
+                         struct rp_decision *ret)
+{
+    char text[300];
+    size_t untried = 0;
+
+    if (count == 0 || ret->outcome != RP_OUTCOME_FASTER)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_comparison *c = &list[i].comparison;
+
+        untried += c->inputs_untried != NULL;
+        if (!(c->slowest_other > 0) || c->slowest_other > 1 / (1 + c->margin))
+            continue;
+        snprintf(text, sizeof text,
+                 "captured inputs only: it is slower with other %s (%.4g times as fast, at least)",
+                 c->slowest_inputs ? c->slowest_inputs : "inputs", c->slowest_other);
+        end_with(ret, RP_OUTCOME_UNDECIDED, list[i].name, text);
+        return;
+    }
+    if (untried < count)
+        return;
+    snprintf(text, sizeof text,
+             "captured inputs only: it is right for them, and no others could be tried: %s",
+             list[0].comparison.inputs_untried);
+    end_with(ret, RP_OUTCOME_UNDECIDED, list[0].name, text);
+}
+
+void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t count,
+                          const char *kernel, struct rp_decision *ret)
+{
+    struct rp_decision other = {.outcome = RP_OUTCOME_FASTER};
+
+    if (ret->outcome != RP_OUTCOME_FASTER)
+        return;
+    if (!ends_by_one(list, count, &other))
+        rp_decide_by_inputs(list, count, &other);
+    if (other.outcome == RP_OUTCOME_FASTER)
+        return;
+    ret->outcome = other.outcome;
+    snprintf(ret->reason, sizeof ret->reason, "it also changes %.100s: %.270s", kernel,
+             other.reason);
+}
+
+bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_comparison *list,
+                    size_t count, char ret_reason[400])
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_comparison *c = &list[i].comparison;
+        const double least_us = floor->write_gbps.known && floor->write_gbps.value > 0
+                                    ? c->written_bytes / (floor->write_gbps.value * 1e3)
+                                    : 0;
+
+        if (c->after_us > 0 && c->after_us < least_us) {
+            snprintf(ret_reason, 400,
+                     "%s: %.4g us are less than its %.0f bytes of results need at %.0f GB/s, "
+                     "%.4g us",
+                     list[i].name, c->after_us, c->written_bytes, floor->write_gbps.value,
+                     least_us);
+            return true;
+        }
+        if (floor->same_work && floor->compute_share.known && c->ratio_known &&
+            c->low * floor->compute_share.value > 1) {
+            snprintf(ret_reason, 400,
+                     "%s: %.4g times as fast is more than the same FLOPs at their ceiling allow, "
+                     "%.4g times",
+                     list[i].name, c->low, 1 / floor->compute_share.value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static const double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
+
+double rp_exact_log(double x)
+{
+    int exponent;
+    double m = frexp(x, &exponent), f, square, sum = 0;
+
+    if (m < 0.70710678118654752) {
+        m *= 2;
+        exponent--;
+    }
+    f = (m - 1) / (m + 1);
+    square = f * f;
+    for (int i = 23; i >= 1; i -= 2)
+        sum = sum * square + 1.0 / i;
+    return exponent * ln2_high + (2 * f * sum + exponent * ln2_low);
+}
+
+double rp_exp(double x)
+{
+    double turns, rest, sum = 1;
+
+    if (x < -745)
+        return 0;
+    if (x > 709)
+        return HUGE_VAL;
+    turns = floor(x / (ln2_high + ln2_low) + 0.5);
+    rest = (x - turns * ln2_high) - turns * ln2_low;
+    for (int i = 14; i >= 1; i--)
+        sum = 1 + sum * rest / i;
+    return ldexp(sum, (int)turns);
+}
+
+static double rp_normal_density(double z)
+{
+    return 0.39894228040143267794 * rp_exp(-0.5 * z * z);
+}
+
+/** Of the tail above z >= 2, in densities: Laplace's continued fraction. */
+static double mills(double z)
+{
+    double below = z;
+
+    for (int i = 50; i >= 1; i--)
+        below = z + i / below;
+    return 1 / below;
+}
+
+/** How much of the standard normal distribution is below z; with few digits lost in the tail. */
+static double rp_normal_below(double z)
+{
+    double term = z, sum = z;
+
+    if (z < -2)
+        return rp_normal_density(z) * mills(-z);
+    if (z > 2)
+        return 1 - rp_normal_density(z) * mills(z);
+    for (int i = 3; i < 60; i += 2) {
+        term *= z * z / i;
+        sum += term;
+    }
+    return 0.5 + rp_normal_density(z) * sum;
+}
+
+/** Of x >= 0: half the angle again and again, then its series. */
+static double arc_tangent(double x)
+{
+    double sum = 0, factor = 1, square;
+
+    for (; x > 0.1; factor *= 2)
+        x /= 1 + sqrt(1 + x * x);
+    square = x * x;
+    for (int i = 17; i >= 1; i -= 2)
+        sum = 1.0 / i - sum * square;
+    return factor * x * sum;
+}
+
+/** How much of Student's distribution with that freedom (at least 1) is above t >= 0. */
+/* A finite sum over the powers of the angle's cosine for a whole number of degrees. */
+static double rp_student_above(double t, size_t freedom)
+{
+    enum { AS_NORMAL = 2000 };
+    static const double half_pi = 1.57079632679489661923;
+    const double n = (double)freedom, cosine2 = n / (n + t * t), sine = sqrt(1 - cosine2);
+    double term = freedom % 2 ? sqrt(cosine2) : 1, sum = 0;
+
+    if (freedom > AS_NORMAL || !isfinite(t))
+        return isfinite(t) ? 1 - rp_normal_below(t) : 0;
+    for (size_t i = freedom % 2 ? 3 : 2; i <= freedom; i += 2) {
+        sum += term;
+        term *= cosine2 * (double)(i - 1) / (double)i;
+    }
+    sum *= sine;
+    if (freedom % 2)
+        sum = (arc_tangent(t / sqrt(n)) + sum) / half_pi;
+    return sum < 1 ? (1 - sum) / 2 : 0;
+}
+
+double rp_expected_improvement(double mean, double sd, double best)
+{
+    const double z = (best - mean) / sd;
+
+    if (z < -2) /* the two terms nearly cancel: take the density out of their difference */
+        return sd * rp_normal_density(z) * (1 + z * mills(-z));
+    return sd * (rp_normal_density(z) + z * rp_normal_below(z));
+}
+
+enum { LEAST_FREEDOM = 3, MOST_ORDERED = 1000 };
+
+/** How often a configuration that is as fast as the best one may be dropped, over all looks. */
+static const double race_level = 0.05;
+
+/** Of each side: who differs. */
+static const double differ_level = 0.005;
+
+struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count)
+{
+    struct rp_samples_log of = {.count = count};
+
+    for (size_t i = 0; i < count; i++)
+        of.mean += rp_exact_log(samples_ms[i]) / (double)count;
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        const double off = rp_exact_log(samples_ms[i]) - of.mean;
+
+        of.variance += off * off / (double)(count - 1);
+    }
+    return of;
+}
+
+void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of)
+{
+    if (of->count < 2)
+        return;
+    noise->squares += of->variance * (double)(of->count - 1);
+    noise->freedom += of->count - 1;
+}
+
+/** Standard deviation of a logarithm; below 0: too little was seen to say. */
+static double rp_noise_sd(const struct rp_noise *noise)
+{
+    return noise->freedom < LEAST_FREEDOM ? -1 : sqrt(noise->squares / (double)noise->freedom);
+}
+
+/** How often b would be as far below a by chance, by Welch. */
+static double welch(const struct rp_samples_log *a, const struct rp_samples_log *b)
+{
+    const double ea = a->variance / (double)a->count, eb = b->variance / (double)b->count;
+    const double error = ea + eb, off = a->mean - b->mean;
+    double freedom, above;
+
+    if (error == 0)
+        return off == 0 ? 0.5 : off < 0;
+    freedom = error * error / (ea * ea / (double)(a->count - 1) + eb * eb / (double)(b->count - 1));
+    above = rp_student_above(fabs(off) / sqrt(error), freedom < 1 ? 1 : (size_t)freedom);
+    return off < 0 ? 1 - above : above;
+}
+
+/** The same of a single sample, which has no variance: that of all others counts. */
+static double by_noise(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                       const struct rp_noise *noise)
+{
+    const double error = rp_noise_sd(noise) * sqrt(1 / (double)a->count + 1 / (double)b->count);
+    const double off = a->mean - b->mean;
+
+    if (error < 0 || off <= 0)
+        return 1;
+    return error == 0 ? 0 : rp_student_above(off / error, noise->freedom);
+}
+
+double rp_race_level(unsigned least, unsigned most)
+{
+    return most > least ? race_level / (most - least) : race_level;
+}
+
+bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                    const struct rp_noise *noise, double level)
+{
+    return (a->count > 1 && b->count > 1 ? welch(a, b) : by_noise(a, b, noise)) < level;
+}
+
+bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b)
+{
+    const double above = welch(a, b);
+
+    return above < differ_level || 1 - above < differ_level;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/** Of more samples than anybody takes the first ones count. */
+static size_t sorted(const double *samples_ms, size_t count, double *to)
+{
+    const size_t n = count < MOST_ORDERED ? count : MOST_ORDERED;
+
+    memcpy(to, samples_ms, n * sizeof *to);
+    qsort(to, n, sizeof *to, compare_doubles);
+    return n;
+}
+
+double rp_samples_median(const double *samples_ms, size_t count)
+{
+    double order[MOST_ORDERED];
+    const size_t n = sorted(samples_ms, count, order);
+
+    return n % 2 ? order[n / 2] : (order[n / 2 - 1] + order[n / 2]) / 2;
+}
+
+/* Each sample is below the true median as often as above: how many are is binomial. */
+struct rp_interval rp_samples_interval(const double *samples_ms, size_t count)
+{
+    double order[MOST_ORDERED];
+    const size_t n = sorted(samples_ms, count, order);
+    double term = ldexp(1, -(int)n), below = term; /* as good as 0 beyond 1000 samples */
+    size_t at = 0;
+
+    while (at + 1 < n - at - 1) {
+        const double more = term * (double)(n - at) / (double)(at + 1);
+
+        if (2 * (below + more) > 0.05)
+            break;
+        term = more;
+        below += term;
+        at++;
+    }
+    return (struct rp_interval){
+        .low_ms = order[at], .high_ms = order[n - 1 - at], .confidence = 1 - 2 * below};
+}

@@ -1,0 +1,198 @@
+/**
+ * @file verdict.h
+ * @brief From measurements to a verdict on a candidate. Rules: docs/optimize.md.
+ */
+#ifndef RP_EXPERIMENT_VERDICT_H
+#define RP_EXPERIMENT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/roofline.h"
+
+enum rp_outcome {
+#define RP_OUTCOME(id, word) RP_OUTCOME_##id,
+#include "experiment/outcomes.def"
+#undef RP_OUTCOME
+    RP_OUTCOME_COUNT
+};
+const char *rp_outcome_word(enum rp_outcome outcome);
+/** @return RP_OUTCOME_COUNT when there is none of that word */
+enum rp_outcome rp_outcome_of(const char *word);
+
+enum rp_comparison_verdict {
+    RP_COMPARED_FASTER,
+    RP_COMPARED_SLOWER,
+    RP_COMPARED_EQUAL,
+    RP_COMPARED_UNDECIDED,
+    RP_COMPARED_DIFFERENT, /**< its output is another one */
+};
+
+/** Why a comparison is undecided. */
+enum rp_undecided_by {
+    RP_BY_NOISE,    /**< the interval is too wide, or A and A differ by as much */
+    RP_BY_UNSTEADY, /**< A is not as fast as itself: B was not measured at all */
+    RP_BY_BLIND,    /**< what the captured dispatch writes tells nothing */
+    RP_BY_VALUES,   /**< faster with the captured values only */
+    RP_BY_LIMITS,   /**< the comparison itself took more memory than it may */
+};
+
+/** `rocm-perf replay compare` of one captured dispatch. Ratios are time before / time after. */
+struct rp_comparison {
+    enum rp_comparison_verdict verdict;
+    enum rp_undecided_by undecided_by; /**< of undecided */
+    const char *reason;                /**< of different and undecided; NULL */
+    bool no_output; /**< different: it does not fit, crashes, or does not end, as the reason says */
+    bool ratio_known;
+    double estimate, low,
+        high;         /**< with the captured values, or with others where it is shown to be less */
+    double margin;    /**< of the verdict, at least the improvement that was asked for */
+    double noise;     /**< what A differed from itself by: faster is beyond it, too */
+    double alpha;     /**< probability of a false verdict at most */
+    double before_us; /**< median; 0 = unknown */
+    double after_us;  /**< median; 0 = unknown */
+    const char *inputs_untried; /**< why it was compared from the captured inputs only; NULL: also
+                                     from others, or not known. Of the JSON that it is read from */
+    double slowest_other; /**< of ratios with other arguments, the lowest lower bound; 0 = none */
+    const char *slowest_inputs; /**< their kind; of the JSON, likewise */
+    double written_bytes;       /**< by the kernel, found by probing; 0 = unknown */
+};
+
+/** A comparison and how much of the kernel's time dispatches of that geometry take. */
+struct rp_weighted_comparison {
+    struct rp_comparison comparison;
+    double weight;    /**< any unit */
+    const char *name; /**< "grid 1024x1x1 workgroup 256x1x1" */
+};
+
+struct rp_decision {
+    enum rp_outcome outcome; /**< WRONG, SLOWER, EQUAL, UNDECIDED or FASTER */
+    bool ratio_known;
+    double ratio, low, high; /**< of all geometries by weight */
+    double error;            /**< probability that "faster" is false, at most */
+    char reason[400];        /**< one sentence */
+};
+
+/**
+ * Right with all of them, slower with none, and faster by more than @p least_improvement (0.02)
+ * as a whole with the lower bound: FASTER.
+ */
+void rp_decide(const struct rp_weighted_comparison *list, size_t count, double least_improvement,
+               struct rp_decision *ret);
+
+/** The machine was not steady: the comparison is worth making once more. */
+bool rp_comparison_is_unsteady(const struct rp_comparison *c);
+
+/** @p again was made because @p first was unsteady: either could have been false. */
+void rp_comparison_repeats(struct rp_comparison *again, const struct rp_comparison *first);
+
+/**
+ * Whether enough sessions have said "faster" for the n-th candidate that was measured (1 = the
+ * first), so that among however many candidates one is accepted falsely with a probability of at
+ * most @p alpha: candidate n may use alpha / (n (n + 1)), which sums up to alpha.
+ * @param confirmations  after the first session
+ * @param error          product of what each of all sessions is false with, at most
+ * @param modelled       times are computed and the same each time: one confirmation is enough
+ */
+bool rp_is_confirmed(size_t candidate, unsigned confirmations, double error, double alpha,
+                     bool modelled);
+
+/** What no implementation of the kernel can be faster than. */
+struct rp_time_floor {
+    struct rp_quantity write_gbps;    /**< of the nearest cache all units share; results go there */
+    struct rp_quantity compute_share; /**< part of the time that the FLOPs need at their ceiling */
+    bool same_work;                   /**< the change cannot have saved FLOPs */
+};
+
+/**
+ * By how much something may get slower where the whole gets faster: what is asked for, 2 % at most.
+ * Who asks for more gain does not allow for more harm.
+ */
+double rp_max_allowed_slowdown(double least_improvement);
+
+/**
+ * For changes of a whole body: what was right from the captured inputs only, on each geometry, may
+ * be right for them only, and what is slower than before with other ones was made for these.
+ * `faster` becomes `undecided` then.
+ */
+void rp_decide_by_inputs(const struct rp_weighted_comparison *list, size_t count,
+                         struct rp_decision *ret);
+
+/**
+ * Of another kernel that a change of a body changes as well: it must be right, from other inputs
+ * too, and no slower. Else `faster` becomes what is wrong with it.
+ * @param list  all of that kernel's geometries
+ */
+void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t count,
+                          const char *kernel, struct rp_decision *ret);
+
+/**
+ * @return true: below the floor, and ret_reason (400 bytes) says why
+ */
+bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_comparison *list,
+                    size_t count, char ret_reason[400]);
+
+/* Which of two configurations is faster, as far as a few noisy samples can tell.
+ *
+ * Samples are runtimes in ms above 0, compared by their logarithms: noise is a share of a runtime.
+ */
+
+struct rp_samples_log {
+    size_t count;
+    double mean, variance; /**< of the logarithms; variance 0 below two samples */
+};
+
+struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count);
+
+/** How much samples of one configuration differ, from all that have two or more. Starts as 0. */
+struct rp_noise {
+    double squares;
+    size_t freedom;
+};
+
+void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of);
+
+/**
+ * The level of each look at one that gets sample after sample from least to most, and is dropped as
+ * soon as it is slower: 5 % spent in equal parts, so that over all looks one that is not slower is
+ * dropped in 5 % of races at most.
+ */
+double rp_race_level(unsigned least, unsigned most);
+
+/**
+ * Whether a is slower than b, by Welch's one-sided test at that level. A single sample is compared
+ * by the noise of others, of which enough must be known.
+ */
+bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                    const struct rp_noise *noise, double level);
+
+/** Whether they differ, by Welch's two-sided test at 1 %. Both have two samples or more. */
+bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b);
+
+/** @param count  at least 1 */
+double rp_samples_median(const double *samples_ms, size_t count);
+
+struct rp_interval {
+    double low_ms, high_ms;
+    double confidence; /**< that the true median is within: 0.95 or more from 6 samples on */
+};
+
+/** From the order of the samples, so whatever their distribution. @param count  at least 1 */
+struct rp_interval rp_samples_interval(const double *samples_ms, size_t count);
+
+/* Logarithm, exponential and the normal distribution from additions, products, quotients
+ *        and square roots alone.
+ *
+ * The C library's own may differ in their last bit from one version to the next, and a search
+ * that picks the largest of many numbers would go another way then: with these, a seed says on
+ * every machine with IEEE doubles which configurations are run.
+ */
+
+/** Natural logarithm of a positive, finite number; relative error below 1e-14 or so. */
+double rp_exact_log(double x);
+/** Below about -745 it is 0. */
+double rp_exp(double x);
+/** By how much a normal variable is below best on average, counting 0 where it is above. */
+double rp_expected_improvement(double mean, double sd, double best);
+
+#endif

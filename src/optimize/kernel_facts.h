@@ -1,0 +1,140 @@
+/**
+ * @file kernel_facts.h
+ * @brief What was measured of a kernel before anybody proposes to change it: how much of the
+ *        program it is, what limits it, where it waits, what it needs.
+ *
+ * From the files that `rocm-perf profile --deep-analysis` leaves. All of it may be unknown: a
+ * quantity is not `known`, a text is NULL, a count of 0 entries says nothing.
+ */
+#ifndef RP_OPTIMIZE_KERNEL_FACTS_H
+#define RP_OPTIMIZE_KERNEL_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/roofline.h"
+
+struct rp_err;
+struct rp_facts;
+
+/** A share of the waves' time, or a rate beside its ceiling. */
+struct rp_named_fraction {
+    char *name; /**< "memory", "hbm" ... */
+    double fraction;
+};
+
+/** A line of the source at which waves stalled. */
+struct rp_stalled_line {
+    char *place;           /**< "file:line" as the compiler wrote it */
+    uint64_t stall_cycles; /**< over all traced waves */
+    double share;          /**< of all stalled cycles of the kernel */
+};
+
+/** A rule that led to the label. */
+struct rp_fired_rule {
+    char *id;   /**< as in docs/format/analysis.md */
+    char *text; /**< its conditions with the numbers */
+};
+
+struct rp_kernel_facts {
+    char *name;   /**< demangled; never NULL */
+    char *symbol; /**< mangled, without .kd */
+
+    /* The GPU. */
+    char *arch;    /**< "gfx942" */
+    char *product; /**< "AMD Instinct MI300X" */
+    char *device;  /**< "software": times are modelled; "hardware" */
+    char *timing;  /**< model of time of the software device: "fast", "detailed" */
+
+    /* How much of the program it is. */
+    struct rp_quantity calls;
+    struct rp_quantity time_ns;          /**< all calls */
+    char *weight_basis;                  /**< "critical_path", "kernel_time" */
+    struct rp_quantity weight;           /**< its part of that, 0..1 */
+    struct rp_quantity headroom;         /**< part of its time that could go, 0..1 */
+    char *headroom_assumption;           /**< ... if this held */
+    struct rp_quantity end_to_end_bound; /**< speed-up of the program when the headroom is gone */
+    struct rp_quantity free_bound;       /**< ... when the kernel takes no time at all */
+    bool runtime_internal;               /**< one of the HIP runtime's own */
+
+    /* What limits it. */
+    char *bottleneck; /**< label of docs/format/analysis.md */
+    struct rp_fired_rule *rules;
+    size_t rule_count;
+    char *bound;                    /**< "hbm", "l2", "l1", "lds", "valu", "mfma" */
+    struct rp_quantity bound_share; /**< of its time that this needs at its ceiling */
+    struct rp_quantity flops, bytes, intensity, gflops, gbps;
+    struct rp_named_fraction *ceilings; /**< part of each that is reached */
+    size_t ceiling_count;
+
+    /* Where it waits: of a thread trace. */
+    struct rp_quantity stall;         /**< of the waves' time */
+    struct rp_named_fraction *stalls; /**< by kind, most first */
+    size_t stall_count;
+    struct rp_stalled_line *lines; /**< most first, not more than ten */
+    size_t line_count;
+    bool trace_partial; /**< waves or their ends are missing in it */
+
+    /* What it needs: of the most frequent geometry. */
+    struct rp_quantity vgprs, agprs, sgprs, lds_bytes, scratch_bytes;
+    uint32_t grid[3], block[3];   /**< work-items; 0 = unknown */
+    size_t geometry_count;        /**< distinct launches */
+    struct rp_quantity occupancy; /**< theoretical, 0..1 */
+    struct rp_quantity waves, waves_per_simd, max_waves_per_simd;
+    struct rp_quantity achieved_waves_per_simd;
+    char *limiter; /**< of occupancy: "none", "vgpr", "sgpr", "lds", "workgroup_size" */
+};
+
+/** All kernels of a profile, in the order of profile.json. */
+struct rp_facts {
+    struct rp_kernel_facts *kernels;
+    size_t count;
+    char *device;                                 /**< "software", "hardware"; NULL: unknown */
+    struct rp_quantity runtime_ms;                /**< sum over dispatches */
+    struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
+};
+
+/**
+ * Reads profile.json and, where they are there, analysis.json, roofline.json and thread_trace.json
+ * of a folder that `rocm-perf profile` left.
+ * @return 0; RP_BAD_INPUT when there is no profile.json, or a file is not what its name says
+ */
+int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err);
+void rp_facts_free(struct rp_facts *facts);
+
+/* Which kernels are worth a try, and in which order: by what the program could gain. */
+
+/** Below these nothing is tried. */
+struct rp_rank_limits {
+    double least_weight;   /**< of the critical path: 0.20 */
+    double least_headroom; /**< of the kernel's time: 0.10 */
+};
+struct rp_rank_limits rp_rank_usual_limits(void);
+
+struct rp_rank_entry {
+    size_t kernel;               /**< index into the facts */
+    struct rp_quantity weight;   /**< of the program's time, 0..1 */
+    bool weight_of_kernel_time;  /**< the critical path is not known: of the sum over all kernels */
+    struct rp_quantity headroom; /**< of the kernel's time, 0..1 */
+    struct rp_quantity priority; /**< weight x headroom; with an unknown headroom, the weight */
+    struct rp_quantity bound;    /**< Amdahl: speed-up of the program when the headroom is gone */
+    char *stop;                  /**< why it is not tried; NULL: it is */
+};
+
+struct rp_rank {
+    struct rp_rank_entry *entries; /**< by priority, weight, symbol; what is not tried comes last */
+    size_t count;
+    size_t tried; /**< of them, at the front */
+};
+
+/**
+ * @param wanted  for each kernel whether the user has named it, which counts for more than its
+ *                weight and headroom; NULL: nothing is named
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
+                    const bool *wanted, struct rp_rank *ret, struct rp_err *err);
+void rp_rank_free(struct rp_rank *rank);
+
+#endif

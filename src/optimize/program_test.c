@@ -1,0 +1,482 @@
+#include "optimize/program_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "collect/traced_run.h"
+#include "experiment/child_run.h"
+
+/* Where two texts that should be the same begin to differ, for a message. */
+
+enum { MOST_SHOWN = 100, LEAD = 40 };
+
+struct place {
+    unsigned long line; /**< from 1 */
+    long begin;         /**< of that line, in bytes from the beginning of the text */
+    long at;            /**< of the first byte that differs */
+};
+
+static void close_file(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
+/** @return whether they differ anywhere */
+static bool find(FILE *a, FILE *b, struct place *ret)
+{
+    struct place place = {.line = 1};
+
+    for (;; place.at++) {
+        const int x = getc(a), y = getc(b);
+
+        if (x != y) {
+            *ret = place;
+            return true;
+        }
+        if (x == EOF)
+            return false;
+        if (x == '\n') {
+            place.line++;
+            place.begin = place.at + 1;
+        }
+    }
+}
+
+/** What a text has there, in quotes; what no terminal should get is a question mark. */
+static void show(FILE *file, const struct place *place, struct rp_buf *text)
+{
+    const bool inside = place->at - place->begin > LEAD;
+    const long begin = inside ? place->at - LEAD : place->begin;
+    char shown[MOST_SHOWN + 1];
+    size_t length;
+
+    if (fseek(file, begin, SEEK_SET) != 0)
+        return;
+    length = fread(shown, 1, sizeof shown - 1, file);
+    if (length == 0) {
+        rp_buf_puts(text, "missing");
+        return;
+    }
+    shown[length] = 0;
+    for (size_t i = 0; i < length && shown[i] != '\n'; i++)
+        if (shown[i] < ' ' || shown[i] > '~')
+            shown[i] = '?';
+    rp_buf_printf(text, "\"%s%.*s%s\"", inside ? "..." : "", (int)(strchrnul(shown, '\n') - shown),
+                  shown, length == MOST_SHOWN && !strchr(shown, '\n') ? "..." : "");
+}
+
+/**
+ * @return `line 3 is "sum 12" instead of "sum 13"`, with what `after` has first and the part of
+ * long lines that differs; NULL: they are the same, one cannot be read, or out of memory. Free it.
+ */
+static char *rp_first_difference(const char *before_path, const char *after_path)
+{
+    rp_cleanup(close_file) FILE *before = fopen(before_path, "re");
+    rp_cleanup(close_file) FILE *after = fopen(after_path, "re");
+    rp_autobuf text = {0};
+    struct place place;
+
+    if (!before || !after || !find(before, after, &place))
+        return NULL;
+    rp_buf_printf(&text, "line %lu is ", place.line);
+    show(after, &place, &text);
+    rp_buf_puts(&text, " instead of ");
+    show(before, &place, &text);
+    return rp_buf_steal(&text);
+}
+
+enum { MOST_PAIRS = 16 };
+
+void rp_output_free(struct rp_output *output)
+{
+    free(output->why);
+    free(output->check_why);
+    free(output->said);
+    *output = (struct rp_output){0};
+}
+
+/** How a run ended, with what it could have taken. */
+static char *end_text(const struct rp_child_context *m, enum rp_run_kind what,
+                      const struct rp_proc_end *end)
+{
+    rp_autofree char *limit = end->timed_out ? rp_run_deadline_sentence(m->patience, what) : NULL;
+
+    return limit ? rp_format("it did not end %s", limit) : rp_child_end_sentence(end);
+}
+
+/** What came of --check, into output. */
+static int take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
+                        const struct rp_proc_end *end, const char *log, struct rp_output *output,
+                        struct rp_err *err)
+{
+    rp_autofree char *how = end_text(m, what, end);
+    const int status = end->signaled ? 0 : end->status;
+
+    output->checked = true;
+    output->right = !end->signaled && !end->timed_out && !end->over_memory && status == 0;
+    if (output->right)
+        return 0;
+    free(output->said);
+    output->said = rp_child_last_lines(log);
+    if (how && (status == 126 || status == 127)) /* as of sh */
+        output->check_why = rp_format("the command of --check, or a part of it, %s: %s",
+                                      status == 127 ? "was not found" : "cannot be executed", how);
+    else if (how)
+        output->check_why = rp_format("the command of --check says no: %s", how);
+    return output->said && output->check_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static int run_check(const struct rp_child_context *m, const char *check, const char *program,
+                     enum rp_run_kind what, const char *printed, struct rp_output *output,
+                     struct rp_err *err)
+{
+    rp_autofree char *log = rp_path_join(m->folder, "check.log");
+    rp_autofree char *status = rp_format("%d", output->status);
+    /* The file comes by name, so that the command is no part of a text that is put together. */
+    const char *const argv[] = {"/bin/sh", "-c",  "exec <\"$ROCM_PERF_STDOUT\"; eval \"$1\"",
+                                "check",   check, NULL};
+    const struct rp_env_change env[] = {{.name = "ROCM_PERF_STDOUT", .value = printed},
+                                        {.name = "ROCM_PERF_PROGRAM", .value = program},
+                                        {.name = "ROCM_PERF_STATUS", .value = status},
+                                        {0}};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!log || !status)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_child_run(&(struct rp_child){.argv = argv,
+                                         .env = env,
+                                         .stdout_path = log,
+                                         .stderr_path = log,
+                                         .timeout_ns = rp_run_deadline_left_ns(m->patience, what),
+                                         .limits = rp_program_limits(),
+                                         .waiting = m->patience->waiting,
+                                         .context = m->patience->context},
+                      &end, err);
+    if (rc == 0)
+        rc = rp_run_deadline_judge_end(m->patience, what, &end, err);
+    return rc < 0 ? rp_wrap(err, "--check") : take_verdict(m, what, &end, log, output, err);
+}
+
+/** Where a run's stdout goes; that of the original is kept. */
+static char *printed_path(const struct rp_child_context *m, enum rp_run_kind what)
+{
+    return rp_path_join(m->folder, what == RP_RUN_KIND_ORIGINAL ? "original.out" : "program.out");
+}
+
+static int read_output(const char *printed, const char *log, struct rp_output *ret,
+                       struct rp_err *err)
+{
+    struct stat st;
+    int rc = rp_sha256_file(printed, ret->sha256, err);
+
+    if (rc < 0)
+        return rc;
+    ret->bytes = stat(printed, &st) == 0 ? (uint64_t)st.st_size : 0;
+    ret->said = rp_child_last_lines(log);
+    return ret->said ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_program_test_run(const struct rp_child_context *measure, const char *program,
+                        enum rp_run_kind what, const char *check, struct rp_output *ret,
+                        struct rp_err *err)
+{
+    rp_autofree char *printed = printed_path(measure, what);
+    rp_autofree char *log = rp_path_join(measure->folder, "program.log");
+    rp_cleanup(rp_output_free) struct rp_output output = {0};
+    struct rp_proc_end end;
+    int rc;
+
+    if (!printed || !log)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_own_command_run(measure,
+                            &(struct rp_own_command){.words = (const char *const[]){"run", NULL},
+                                                     .program = program,
+                                                     .stdout_path = printed,
+                                                     .stderr_path = log,
+                                                     .what = what},
+                            &end, err);
+    if (rc == 0)
+        rc = read_output(printed, log, &output, err);
+    if (rc < 0)
+        return rp_wrap(err, "run %s", program);
+    output.status = end.signaled ? 128 + end.status : end.status;
+    if (end.signaled || end.timed_out || end.over_memory)
+        output.why = end_text(measure, what, &end);
+    if (check && !output.why)
+        rc = run_check(measure, check, program, what, printed, &output, err);
+    if (rc < 0)
+        return rc;
+    *ret = output;
+    output = (struct rp_output){0};
+    return 0;
+}
+
+char *rp_output_differs(const struct rp_child_context *measure, const struct rp_output *before,
+                        const struct rp_output *after)
+{
+    rp_autofree char *original = printed_path(measure, RP_RUN_KIND_ORIGINAL);
+    rp_autofree char *printed = printed_path(measure, RP_RUN_KIND_CANDIDATE);
+    rp_autofree char *where = NULL;
+
+    if (after->why)
+        return strdup(after->why);
+    if (after->checked)
+        return after->right ? NULL : strdup(after->check_why);
+    if (after->status != before->status)
+        return rp_format("its exit status is %d instead of %d", after->status, before->status);
+    if (strcmp(before->sha256, after->sha256) == 0)
+        return NULL;
+    where = original && printed ? rp_first_difference(original, printed) : NULL;
+    return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
+}
+
+/** profile's advice is none for optimize, which has nothing to go by without kernels. */
+static char *for_optimize(const char *said, const struct rp_child_context *measure)
+{
+    const char *advice = strstr(said, RP_WALLCLOCK_INSTEAD);
+
+    return advice ? rp_format("%.*s%s%s", (int)(advice - said), said,
+                              advice + strlen(RP_WALLCLOCK_INSTEAD),
+                              measure->input
+                                  ? ""
+                                  : "; its standard input is empty (/dev/null): what it needs must "
+                                    "come from its arguments, from a file, or from that of "
+                                    "optimize (< FILE)")
+                  : strdup(said);
+}
+
+/** A profile that has failed, by the program or by what is around it. */
+static int profile_failed(const struct rp_child_context *measure, const char *program,
+                          const struct rp_proc_end *end, const char *how, const char *log,
+                          struct rp_err *err)
+{
+    rp_autofree char *lines = rp_child_last_lines(log);
+    rp_autofree char *said = lines ? for_optimize(lines, measure) : NULL;
+    const bool by_status = !end->signaled && !end->timed_out && !end->over_memory;
+    const bool documented = by_status && end->status > 0 && end->status <= RP_PROGRAM;
+    const enum rp_code code = documented                           ? (enum rp_code)end->status
+                              : end->timed_out || end->over_memory ? RP_PROGRAM
+                                                                   : RP_ENVIRONMENT;
+
+    if (documented && said && *said)
+        return rp_fail(err, code, "profile %s: %s", program, said);
+    return rp_fail(err, code, "profile %s: %s%s%s", program, how ? how : "it failed",
+                   said && *said ? ": " : "", said ? said : "");
+}
+
+int rp_program_test_profile(const struct rp_child_context *measure, const char *program,
+                            enum rp_run_kind what, const char *output, struct rp_facts *ret,
+                            struct rp_err *err)
+{
+    rp_autofree char *status = rp_format("%d", measure->status);
+    const char *const words[] = {
+        "profile", "--runs",          "1",    "-o",
+        output,    "--expect-status", status, what == RP_RUN_KIND_TRACED ? "--deep-analysis" : NULL,
+        NULL};
+    rp_autofree char *log = rp_path_join(measure->folder, "profile.log");
+    rp_autofree char *how = NULL;
+    struct rp_proc_end end;
+    int rc;
+
+    if (!log || !status)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    /* A result of a session is as closed as the session. */
+    rc = rp_mkdirs_private(output, err);
+    if (rc == 0)
+        rc = rp_own_command_run(measure,
+                                &(struct rp_own_command){.words = words,
+                                                         .program = program,
+                                                         .stdout_path = log,
+                                                         .stderr_path = log,
+                                                         .what = what},
+                                &end, err);
+    rp_close_tree(output);
+    if (rc < 0)
+        return rp_wrap(err, "profile %s", program);
+    if (!end.signaled && !end.timed_out && end.status == 0)
+        return rp_facts_read(output, ret, err);
+    how = end_text(measure, what, &end);
+    return profile_failed(measure, program, &end, how, log, err);
+}
+
+void rp_program_times_free(struct rp_program_times *times)
+{
+    json_decref(times->runs);
+    json_decref(times->slower);
+    *times = (struct rp_program_times){0};
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *list, unsigned count)
+{
+    qsort(list, count, sizeof *list, by_value);
+    return (list[(count - 1) / 2] + list[count / 2]) / 2;
+}
+
+/** Sum over the rows of a symbol: a program on several GPUs has several. Negative: not known. */
+static double time_of(const struct rp_facts *facts, const char *symbol)
+{
+    double sum = -1;
+
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].symbol && strcmp(facts->kernels[i].symbol, symbol) == 0 &&
+            facts->kernels[i].time_ns.known)
+            sum = (sum < 0 ? 0 : sum) + facts->kernels[i].time_ns.value;
+    return sum;
+}
+
+/** Those of the last pair of runs; they are a remark, not a verdict. */
+static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts *after,
+                           const char *symbol, double margin)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < before->count; i++) {
+        const struct rp_kernel_facts *k = &before->kernels[i];
+        double was, is;
+
+        if (!k->symbol || strcmp(k->symbol, symbol) == 0)
+            continue;
+        was = time_of(before, k->symbol);
+        is = time_of(after, k->symbol);
+        if (was > 0 && is > was * (1 + margin))
+            json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f}", "name", k->name, "symbol",
+                                                  k->symbol, "before_ns", was, "after_ns", is));
+    }
+    return list;
+}
+
+struct pair {
+    struct rp_facts before, after;
+};
+
+static void free_pair(struct pair *pair)
+{
+    rp_facts_free(&pair->before);
+    rp_facts_free(&pair->after);
+}
+
+static int has_times(const struct rp_facts *facts, struct rp_err *err)
+{
+    return facts->runtime_ms.known
+               ? 0
+               : rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
+}
+
+/** Of the program as it was: that it fails is no fault of the change. */
+static int profile_before(const struct rp_child_context *m, const char *program, struct pair *pair,
+                          struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(m->folder, "profile-before");
+    int rc = folder ? rp_program_test_profile(m, program, RP_RUN_KIND_ORIGINAL, folder,
+                                              &pair->before, err)
+                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0)
+        rc = has_times(&pair->before, err);
+    return rc < 0 ? rp_wrap(err, "the program without the change, run once more") : 0;
+}
+
+/** @return 0 with *ret_why when it is the program that fails */
+static int profile_after(const struct rp_child_context *m, const char *program, struct pair *pair,
+                         char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(m->folder, "profile-after");
+    struct rp_err failed = RP_ERR_INIT;
+    int rc;
+
+    if (!folder)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_program_test_profile(m, program, RP_RUN_KIND_CANDIDATE, folder, &pair->after, &failed);
+    if (rc == 0)
+        rc = has_times(&pair->after, &failed);
+    if (rc == 0)
+        return 0;
+    if (failed.code != RP_PROGRAM && failed.code != RP_BAD_INPUT) {
+        *err = failed;
+        return rc;
+    }
+    *ret_why = strdup(failed.text);
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static int run_pair(const struct rp_child_context *m, const char *before, const char *after,
+                    bool swapped, struct pair *ret, char **ret_why, struct rp_err *err)
+{
+    int rc = swapped ? 0 : profile_before(m, before, ret, err);
+
+    if (rc == 0)
+        rc = profile_after(m, after, ret, ret_why, err);
+    return rc == 0 && swapped && !*ret_why ? profile_before(m, before, ret, err) : rc;
+}
+
+char *rp_program_test_failed_launches(const struct rp_facts *facts)
+{
+    return rp_format("%.0f of its %.0f launches started no kernel: HIP refused them",
+                     facts->failed_launches.value, facts->launches.value);
+}
+
+/** Less work is no speed: launches that failed without the change, too, are no fault of it. */
+static int judge_launches(const struct pair *pair, char **ret_why, struct rp_err *err)
+{
+    const struct rp_quantity *before = &pair->before.failed_launches,
+                             *after = &pair->after.failed_launches;
+
+    if (*ret_why || !after->known || after->value <= (before->known ? before->value : 0))
+        return 0;
+    *ret_why = rp_program_test_failed_launches(&pair->after);
+    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,
+                     const char *symbol, unsigned pairs, double margin,
+                     struct rp_program_times *ret, char **ret_why, struct rp_err *err)
+{
+    double values[4][MOST_PAIRS];
+    struct rp_program_times times = {.runs = json_array()};
+    int rc = 0;
+
+    pairs = pairs < MOST_PAIRS ? pairs : MOST_PAIRS;
+    *ret_why = NULL;
+    for (unsigned i = 0; i < pairs && rc == 0; i++) {
+        rp_cleanup(free_pair) struct pair pair = {{0}, {0}};
+
+        rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err); /* A B B A A B ... */
+        if (rc == 0)
+            rc = judge_launches(&pair, ret_why, err);
+        if (rc < 0 || *ret_why)
+            break;
+        values[0][i] = pair.before.runtime_ms.value;
+        values[1][i] = pair.after.runtime_ms.value;
+        values[2][i] = time_of(&pair.before, symbol);
+        values[3][i] = time_of(&pair.after, symbol);
+        json_array_append_new(times.runs, json_pack("{s:f, s:f}", "before_ms", values[0][i],
+                                                    "after_ms", values[1][i]));
+        json_decref(times.slower);
+        times.slower = slower_ones(&pair.before, &pair.after, symbol, margin);
+    }
+    if (rc < 0 || *ret_why) {
+        rp_program_times_free(&times);
+        return rc;
+    }
+    times.before_ms = median(values[0], pairs);
+    times.after_ms = median(values[1], pairs);
+    times.kernel_before_ns = median(values[2], pairs);
+    times.kernel_after_ns = median(values[3], pairs);
+    *ret = times;
+    return 0;
+}

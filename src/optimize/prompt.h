@@ -1,0 +1,57 @@
+/**
+ * @file prompt.h
+ * @brief The question to a model: the kernel, what is known of it, what was tried, what is allowed.
+ *
+ * The same input gives the same text. Whatever comes out of the user's files, of tools and of
+ * earlier answers stands between fences that do not occur in it, and the rules say that it is
+ * data. What does not fit is left out in this order: texts of earlier attempts, oldest first;
+ * declarations of the file, last first; earlier attempts, oldest first; lines with stalls and rules
+ * of the bottleneck, least first; in a repair the text that failed; what the compiler said of it.
+ * A proposal that would take up more than a third is never shown. The kernel and the rules always
+ * stand there.
+ */
+#ifndef RP_OPTIMIZE_PROMPT_H
+#define RP_OPTIMIZE_PROMPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "optimize/model_exchange.h"
+
+struct rp_err;
+struct rp_proposer_input;
+
+/** Release with rp_llm_prompt_free. */
+struct rp_llm_prompt {
+    char *system;    /**< the rules */
+    char *user;      /**< everything else */
+    uint64_t tokens; /**< of both, estimated */
+    size_t left_out; /**< parts that did not fit */
+};
+
+/** @return 0; RP_BAD_INPUT when the kernel alone is too large */
+int rp_llm_prompt_make(const struct rp_proposer_input *input, uint64_t max_tokens,
+                       struct rp_llm_prompt *ret, struct rp_err *err);
+void rp_llm_prompt_free(struct rp_llm_prompt *prompt);
+
+/* What was measured of a kernel, in words. */
+
+/* A text in sections, of which the less important parts give way when it is too long. */
+
+/* What of a compiler's output a model server is given: what is said of the kernel's own
+ * lines.
+ *
+ * Errors bring lines of other places with them (where a name was declared, a macro expanded). The
+ * user's source may hold there what the question does not.
+ */
+
+/* Questions to a model server within a budget: again when that may help, never the key in
+ *        what is told.
+ */
+
+/** Tokens of a text, estimated: source code has about three bytes in each. */
+uint64_t rp_llm_estimate_tokens(size_t bytes);
+
+#endif

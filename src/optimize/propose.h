@@ -1,0 +1,82 @@
+/**
+ * @file model_proposer.h
+ * @brief Who proposes changes of a kernel: one struct per kind, listed in proposers.def.
+ */
+#ifndef RP_OPTIMIZE_PROPOSE_H
+#define RP_OPTIMIZE_PROPOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "optimize/candidate_check.h"
+
+struct rp_err;
+struct rp_kernel_facts;
+struct rp_kernel_source;
+struct rp_llm_config;
+
+/** What the proposers need to know beforehand; each looks at its own part. */
+struct rp_proposer_config {
+    const struct rp_llm_config *llm; /**< NULL: no server is configured */
+};
+
+/** A proposal of before and how it ended. */
+struct rp_attempt {
+    const char *title;
+    const char *kernel_text;
+    const char *outcome; /**< word of the journal: "refused", "slower", "accepted" ... */
+    const char *reason;
+    bool ratio_known;
+    double ratio; /**< time before / time after */
+};
+
+struct rp_proposer_input {
+    const struct rp_kernel_source *source;
+    const struct rp_kernel_facts *facts; /**< NULL: nothing is known */
+    const struct rp_attempt *attempts;   /**< oldest first */
+    size_t attempt_count;
+    const char *failed_text, *compiler_output; /**< both set: a repair of that text is wanted */
+    enum rp_edit_scope scope;
+};
+
+/** Release with rp_proposal_free. */
+struct rp_proposal {
+    char *kernel_text; /**< the complete definition */
+    size_t bytes;
+    char *title; /**< a few words: "unroll the loop at line 12 by 4" */
+};
+
+struct rp_proposer {
+    const char *name;
+    const char *summary;
+    int (*open)(const struct rp_proposer_config *config, void **ret_state, struct rp_err *err);
+    /** @return 1 with a proposal; 0 when it has nothing more for this kernel, or with a text in err
+     *          for any; RP_VERDICT: what it says is no proposal; RP_BAD_INPUT: it cannot be asked
+     *          about this kernel; RP_ENVIRONMENT: about any; other ones end the session */
+    int (*propose)(void *state, const struct rp_proposer_input *input, struct rp_proposal *ret,
+                   struct rp_err *err);
+    void (*close)(void *state);
+};
+
+/** In the order of proposers.def. @return NULL when there is none of that name */
+const struct rp_proposer *rp_proposer_named(const char *name);
+/** @return NULL behind the last */
+const struct rp_proposer *rp_proposer_at(size_t index);
+void rp_proposal_free(struct rp_proposal *proposal);
+
+/* Which loops of a kernel to unroll, how far, in which order: from what was measured of it. */
+
+struct rp_unroll_step {
+    size_t loop; /**< index in the source's loops */
+    unsigned factor;
+};
+
+/**
+ * @param facts  NULL: nothing is known
+ * @param ret    loop_count * 7 entries have room
+ * @return how many were written
+ */
+size_t rp_unroll_plan(const struct rp_kernel_source *source, const struct rp_kernel_facts *facts,
+                      struct rp_unroll_step *ret);
+
+#endif

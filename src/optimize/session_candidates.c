@@ -1,0 +1,624 @@
+/* Candidates of one kernel: proposed, guarded, built, read, compared. Each ends with a record in
+ * the journal, from which a session that goes on takes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "experiment/compile.h"
+#include "optimize/kernel_code.h"
+#include "optimize/session_files.h"
+#include "optimize/session_parts.h"
+
+enum { MOST_REPAIRS = 2 };
+
+void rp_session_candidate_free(struct rp_session_candidate *tried)
+{
+    free(tried->title);
+    free(tried->text);
+    free(tried->reason);
+    free(tried->compiler_output);
+    free(tried->source);
+    free(tried->hsaco);
+    free(tried->key);
+    json_decref(tried->json);
+    *tried = (struct rp_session_candidate){0};
+}
+
+/** @return 0, or negative when out of memory */
+static int end_with(struct rp_session_candidate *tried, enum rp_outcome outcome, const char *reason,
+                    struct rp_err *err)
+{
+    free(tried->reason);
+    tried->outcome = outcome;
+    tried->reason = strdup(reason);
+    return tried->reason ? 0 : rp_out_of_memory(err);
+}
+
+/* --- one candidate ------------------------------------------------------------------------- */
+
+static json_t *use_json(const struct rp_code_use *use)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s?}", "vgprs", (json_int_t)use->vgprs,
+                     "agprs", (json_int_t)use->agprs, "sgprs", (json_int_t)use->sgprs, "lds_bytes",
+                     (json_int_t)use->lds_bytes, "scratch_bytes", (json_int_t)use->scratch_bytes,
+                     "occupancy", use->occupancy_known ? json_real(use->occupancy) : json_null(),
+                     "limiter", use->limiter);
+}
+
+static void add_resources(const struct rp_kernel_run *run, const struct rp_code_object *object,
+                          json_t *json)
+{
+    const struct rp_captured *c = &run->captures.list[0];
+    const uint32_t items = c->workgroup[0] * c->workgroup[1] * c->workgroup[2];
+    const uint64_t own = run->object.kernel.group_bytes;
+    const uint64_t dynamic = c->group_bytes > own ? c->group_bytes - own : 0;
+    struct rp_code_use before, after;
+
+    rp_code_object_use(&run->object, run->facts->arch, items, dynamic, &before);
+    rp_code_object_use(object, run->facts->arch, items, dynamic, &after);
+    json_object_set_new(json, "resources_before", use_json(&before));
+    json_object_set_new(json, "resources_after", use_json(&after));
+}
+
+static int compare_candidate(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                             json_t *record, struct rp_err *err)
+{
+    struct rp_decision decision;
+    json_t *comparisons;
+    int rc;
+
+    if (run->s->o->dry_run)
+        return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)", err);
+    rc = rp_session_compare(run, tried->hsaco, &decision, &comparisons, err);
+    if (rc < 0)
+        return rc;
+    json_object_set_new(record, "comparisons", comparisons);
+    tried->measured = ++run->s->measured;
+    tried->ratio_known = decision.ratio_known;
+    tried->ratio = decision.ratio;
+    tried->low = decision.low;
+    tried->error = decision.error;
+    if (decision.ratio_known)
+        json_object_set_new(tried->json, "ratio",
+                            json_pack("{s:f, s:f, s:f}", "estimate", decision.ratio, "low",
+                                      decision.low, "high", decision.high));
+    return end_with(tried, decision.outcome, decision.reason, err);
+}
+
+static int read_object(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                       json_t *record, struct rp_err *err)
+{
+    struct rp_code_object object = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (rp_code_object_read(tried->hsaco, run->facts->symbol, &object, &why) < 0 ||
+        rp_code_object_fits(&run->object, &object, &why) < 0) {
+        rp_code_object_free(&object);
+        return end_with(tried, RP_OUTCOME_UNFIT, why.text, err);
+    }
+    json_object_set_new(record, "code_object_sha256", json_string(object.file_sha256));
+    json_object_set_new(tried->json, "code_sha256", json_string(object.code_sha256));
+    add_resources(run, &object, tried->json);
+    if (strcmp(object.code_sha256, run->object.code_sha256) == 0)
+        rc =
+            end_with(tried, RP_OUTCOME_SAME, "the compiler makes the same instructions of it", err);
+    else
+        rc = compare_candidate(run, tried, record, err);
+    rp_code_object_free(&object);
+    return rc;
+}
+
+static int build(struct rp_kernel_run *run, struct rp_session_candidate *tried, json_t *record,
+                 struct rp_err *err)
+{
+    struct rp_build_result built;
+    rp_autofree char *reason = NULL;
+    bool same;
+    int rc = rp_compile_twice(run->s->command, tried->source, run->facts->arch, tried->hsaco,
+                              &built, &same, err);
+
+    if (rc < 0)
+        return rc;
+    if (!built.ok) {
+        reason = rp_build_result_reason(&built);
+        rc = reason ? end_with(tried, RP_OUTCOME_NOT_COMPILED, reason, err)
+                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        tried->compiler_output = rp_steal(built.output);
+    } else if (!same) {
+        rc = end_with(tried, RP_OUTCOME_UNSTEADY, "two builds of it are not the same to the byte",
+                      err);
+    } else {
+        rc = read_object(run, tried, record, err);
+    }
+    rp_build_result_free(&built);
+    return rc;
+}
+
+static bool was_proposed(const struct rp_kernel_run *run, const struct rp_session_candidate *tried)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (strcmp(run->tried[i].text, tried->text) == 0)
+            return true;
+    return strlen(tried->text) == run->source->end - run->source->begin &&
+           memcmp(tried->text, run->source->text + run->source->begin, strlen(tried->text)) == 0;
+}
+
+static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *tried, json_t *record,
+                    struct rp_err *err)
+{
+    struct rp_guard_result guarded = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (was_proposed(run, tried))
+        return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before", err);
+    rc = rp_guard_check(run->source, tried->text, strlen(tried->text), run->s->o->scope,
+                        run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
+    if (rc < 0 && why.code == RP_INTERRUPTED) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) { /* also when it cannot be told: what is not known to be harmless is refused */
+        rc = end_with(tried, guarded.compiler_output ? RP_OUTCOME_NOT_COMPILED : RP_OUTCOME_REFUSED,
+                      why.text, err);
+        tried->compiler_output = rp_steal(guarded.compiler_output);
+    } else {
+        char hash[RP_SHA256_TEXT];
+
+        rp_sha256(guarded.file_text, guarded.bytes, hash);
+        json_object_set_new(tried->json, "source_sha256", json_string(hash));
+        rc = rp_write_private_file(tried->source, guarded.file_text, guarded.bytes, err);
+        if (rc == 0)
+            rc = build(run, tried, record, err);
+    }
+    rp_guard_result_free(&guarded);
+    return rc;
+}
+
+/* --- the journal --------------------------------------------------------------------------- */
+
+/** Takes the end of an attempt from the journal, if its files are as they were. */
+static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *tried)
+{
+    const json_t *data = rp_journal_find(run->s->journal, "attempt", tried->key);
+    const json_t *shown = json_object_get(data, "attempt"),
+                 *ratio = json_object_get(shown, "ratio");
+    const char *output = json_string_value(json_object_get(data, "compiler_output"));
+    const char *reason = json_string_value(json_object_get(shown, "reason"));
+
+    tried->outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
+    if (!data || !reason || tried->outcome == RP_OUTCOME_COUNT ||
+        !rp_session_is_file(tried->source, shown, "source_sha256") ||
+        !rp_session_is_file(tried->hsaco, data, "code_object_sha256"))
+        return false;
+    tried->reason = strdup(reason);
+    tried->compiler_output = output ? strdup(output) : NULL;
+    tried->measured = (size_t)json_integer_value(json_object_get(data, "measured"));
+    tried->error = json_number_value(json_object_get(data, "error"));
+    tried->ratio_known = ratio != NULL;
+    tried->ratio = json_number_value(json_object_get(ratio, "estimate"));
+    tried->low = json_number_value(json_object_get(ratio, "low"));
+    json_decref(tried->json);
+    tried->json = json_deep_copy(shown);
+    if (tried->measured > run->s->measured)
+        run->s->measured = tried->measured;
+    return tried->reason && tried->json;
+}
+
+static int keep(struct rp_kernel_run *run, struct rp_session_candidate *tried, json_t *record,
+                struct rp_err *err)
+{
+    json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(tried->outcome)));
+    json_object_set_new(tried->json, "reason", rp_session_text(tried->reason));
+    json_object_set_new(record, "attempt", json_deep_copy(tried->json));
+    json_object_set_new(record, "measured", json_integer((json_int_t)tried->measured));
+    json_object_set_new(record, "error", json_real(tried->error));
+    if (tried->compiler_output)
+        json_object_set_new(record, "compiler_output", rp_session_text(tried->compiler_output));
+    return rp_journal_add(run->s->journal, "attempt", tried->key, record, err);
+}
+
+/* --- proposals ----------------------------------------------------------------------------- */
+
+/** What has been tried, as proposers see it. */
+static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
+{
+    struct rp_attempt *list = calloc(run->count + 1, sizeof *list);
+
+    for (size_t i = 0; list && i < run->count; i++) {
+        const struct rp_session_candidate *t = &run->tried[i];
+
+        list[i] = (struct rp_attempt){.title = t->title,
+                                      .kernel_text = t->text,
+                                      .outcome = rp_outcome_word(t->outcome),
+                                      .reason = t->reason,
+                                      .ratio_known = t->ratio_known,
+                                      .ratio = t->ratio};
+    }
+    return list;
+}
+
+static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *failed,
+               struct rp_session_candidate *tried, struct rp_err *err)
+{
+    const struct rp_session_options *o = run->s->o;
+    rp_autofree struct rp_attempt *attempts = attempts_of(run);
+    struct rp_proposal proposal = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (!attempts)
+        return rp_out_of_memory(err);
+    rc = o->proposer->propose(run->s->proposer_state,
+                              &(struct rp_proposer_input){
+                                  .source = run->source,
+                                  .facts = run->facts,
+                                  .attempts = attempts,
+                                  .attempt_count = run->count,
+                                  .failed_text = failed ? failed->text : NULL,
+                                  .compiler_output = failed ? failed->compiler_output : NULL,
+                                  .scope = o->scope,
+                              },
+                              &proposal, &why);
+    if (rc == 0 && !*why.text)
+        return 0;
+    if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) { /* what was tried is not lost for it */
+        run->s->proposer_ended = strdup(why.text);
+        run->s->proposer_failed = rc < 0;
+        return run->s->proposer_ended ? 0 : rp_out_of_memory(err);
+    }
+    if (rc < 0 && why.code == RP_BAD_INPUT) { /* a kernel that is too long to ask about */
+        rp_session_message(run->s, "  no more proposals: %s", why.text);
+        if (!run->count)
+            json_object_set_new(run->json, "stop", rp_session_text(why.text));
+        return 0;
+    }
+    if (rc < 0 && why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) { /* an answer that is none: an attempt like others */
+        tried->title = strdup("no proposal");
+        tried->text = strdup("");
+        tried->outcome = RP_OUTCOME_REFUSED;
+        tried->reason = strdup(why.text);
+    } else {
+        tried->title = rp_steal(proposal.title);
+        tried->text = strndup(proposal.kernel_text, proposal.bytes);
+        rp_proposal_free(&proposal);
+    }
+    return tried->title && tried->text ? 1 : rp_out_of_memory(err);
+}
+
+/** A proposal is in the journal before anything is done with it: a model server gives it once. */
+static int propose(struct rp_kernel_run *run, const struct rp_session_candidate *failed,
+                   struct rp_session_candidate *tried, struct rp_err *err)
+{
+    const json_t *data = rp_journal_find(run->s->journal, "proposal", tried->key);
+    const char *title = json_string_value(json_object_get(data, "title"));
+    const char *text = json_string_value(json_object_get(data, "kernel_text"));
+    const char *reason = json_string_value(json_object_get(data, "refused"));
+    int rc;
+
+    if (title && text) {
+        tried->title = strdup(title);
+        tried->text = strdup(text);
+        tried->reason = reason ? strdup(reason) : NULL;
+        return tried->title && tried->text ? 1 : rp_out_of_memory(err);
+    }
+    rc = ask(run, failed, tried, err);
+    if (rc <= 0)
+        return rc;
+    rc = rp_journal_add(run->s->journal, "proposal", tried->key,
+                        json_pack("{s:s, s:o, s:o, s:o, s:b}", "proposer",
+                                  run->s->o->proposer->name, "title", rp_session_text(tried->title),
+                                  "kernel_text", rp_session_text(tried->text), "refused",
+                                  rp_session_text(tried->reason), "repair", failed != NULL),
+                        err);
+    return rc < 0 ? rc : 1;
+}
+
+static int name_files(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                      struct rp_err *err)
+{
+    const char *dot = strrchr(run->source->path, '.');
+    const size_t number = run->count + 1;
+
+    tried->key = rp_format("%u/%s/%zu", run->round, run->facts->symbol, number);
+    tried->source = rp_format("%s/candidate-%zu%s", run->folder, number,
+                              dot && !strchr(dot, '/') ? dot : ".hip");
+    tried->hsaco = rp_format("%s/candidate-%zu.hsaco", run->folder, number);
+    return tried->key && tried->source && tried->hsaco ? 0 : rp_out_of_memory(err);
+}
+
+/** Of compilers, or of what ran it: not a verdict on what was measured. */
+static bool is_failure(enum rp_outcome outcome)
+{
+    return outcome == RP_OUTCOME_REFUSED || outcome == RP_OUTCOME_NOT_COMPILED ||
+           outcome == RP_OUTCOME_UNSTEADY || outcome == RP_OUTCOME_UNFIT ||
+           outcome == RP_OUTCOME_WRONG;
+}
+
+/** @return 1 it was tried, 0 there is none, negative */
+static int try_one(struct rp_kernel_run *run, const struct rp_session_candidate *failed,
+                   struct rp_session_candidate *tried, struct rp_err *err)
+{
+    json_t *record;
+    int rc = name_files(run, tried, err);
+
+    if (rc == 0)
+        rc = propose(run, failed, tried, err);
+    if (rc <= 0)
+        return rc;
+    if (tried->reason) /* refused before there was a text */
+        tried->outcome = RP_OUTCOME_REFUSED;
+    tried->json = json_pack("{s:I, s:s, s:o, s:b}", "number", (json_int_t)run->count + 1,
+                            "proposer", run->s->o->proposer->name, "title",
+                            rp_session_text(tried->title), "repair", failed != NULL);
+    if (!tried->reason && restore(run, tried))
+        return 1;
+    record = json_object();
+    rc = !tried->json || !record ? rp_out_of_memory(err)
+         : tried->reason         ? 0
+                                 : evaluate(run, tried, record, err);
+    if (rc < 0) {
+        json_decref(record);
+        return rc;
+    }
+    if (is_failure(tried->outcome) && rp_session_check_disk(run->s, err) < 0) {
+        json_decref(record);
+        return rp_wrap(err, "%s: %s", tried->title, tried->reason);
+    }
+    rc = keep(run, tried, record, err);
+    return rc < 0 ? rc : 1;
+}
+
+static const struct rp_session_candidate *to_repair(const struct rp_kernel_run *run,
+                                                    unsigned *repairs)
+{
+    const struct rp_session_candidate *last = run->count ? &run->tried[run->count - 1] : NULL;
+
+    if (!last || last->outcome != RP_OUTCOME_NOT_COMPILED || !last->compiler_output) {
+        *repairs = 0;
+        return NULL;
+    }
+    if (*repairs == MOST_REPAIRS) {
+        *repairs = 0;
+        return NULL;
+    }
+    (*repairs)++;
+    return last;
+}
+
+static bool may_begin(struct rp_kernel_run *run)
+{
+    rp_autofree char *key = rp_format("%u/%s/%zu", run->round, run->facts->symbol, run->count + 1);
+
+    return key && rp_session_may_begin(run->s, "attempt", key);
+}
+
+int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err)
+{
+    const unsigned most = run->s->o->most_attempts;
+    unsigned repairs = 0;
+
+    run->tried = calloc(most + 1, sizeof *run->tried);
+    if (!run->tried)
+        return rp_out_of_memory(err);
+    while (run->count < most && may_begin(run)) {
+        struct rp_session_candidate *tried = &run->tried[run->count];
+        int rc = try_one(run, to_repair(run, &repairs), tried, err);
+
+        if (rc <= 0) {
+            rp_session_candidate_free(tried);
+            return rc;
+        }
+        run->count++;
+        run->s->tried++;
+        rp_session_message(run->s, "  %zu. %s: %s: %s", run->count, tried->title,
+                           rp_outcome_word(tried->outcome), tried->reason);
+    }
+    run->s->attempts_over = run->s->attempts_over || run->count == most;
+    return 0;
+}
+
+/* A candidate and the best so far on each captured geometry, in a process for each. */
+
+static void free_compared(struct rp_compared **list)
+{
+    for (struct rp_compared *c = *list; c && c->comparison.margin >= 0; c++)
+        rp_compared_free(c);
+    free(*list);
+}
+
+/**
+ * One geometry. By chance the kernel differs from itself in 2 % of the sessions of a steady
+ * machine: such a session has not measured the candidate, and is made once more.
+ * @param ret_first  the JSON of one that was repeated; else NULL
+ */
+static int compare_geometry(struct rp_kernel_run *run, const struct rp_captured *c,
+                            const char *hsaco, struct rp_compared *ret, json_t **ret_first,
+                            struct rp_err *err)
+{
+    struct rp_compared first = {0};
+    int rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, &first, err);
+
+    *ret_first = NULL;
+    if (rc < 0 || !rp_comparison_is_unsteady(&first.comparison)) {
+        *ret = first;
+        return rc;
+    }
+    rp_session_message(run->s, "  %s: the kernel is not as fast as itself: measured once more",
+                       c->name);
+    rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, ret, err);
+    if (rc == 0) {
+        rp_comparison_repeats(&ret->comparison, &first.comparison);
+        *ret_first = json_incref(first.json);
+    }
+    rp_compared_free(&first);
+    return rc;
+}
+
+static json_t *geometry_json(const struct rp_captured *c, const struct rp_compared *compared,
+                             json_t *first)
+{
+    return json_pack("{s:s, s:f, s:O?, s:o, s:o*}", "geometry", c->name, "weight_ns", c->weight,
+                     "comparison", compared->json, "reason", rp_session_text(compared->reason),
+                     "unsteady_comparison", first);
+}
+
+/* --- other kernels that it changes --------------------------------------------------------- */
+
+static const struct rp_kernel_facts *find_profiled(const struct rp_session *s, const char *symbol)
+{
+    for (size_t i = 0; s->profiled && i < s->profiled->count; i++)
+        if (s->profiled->kernels[i].symbol && strcmp(s->profiled->kernels[i].symbol, symbol) == 0)
+            return &s->profiled->kernels[i];
+    return NULL;
+}
+
+static void not_captured(const char *name, const char *why, struct rp_decision *ret)
+{
+    ret->outcome = RP_OUTCOME_UNDECIDED;
+    snprintf(ret->reason, sizeof ret->reason,
+             "it also changes %.120s, which was not captured: %.200s", name, why);
+}
+
+static int compare_captures(struct rp_kernel_run *run, const struct rp_captures *captures,
+                            const char *name, const char *hsaco, struct rp_decision *decision,
+                            json_t *json, struct rp_err *err)
+{
+    rp_cleanup(free_compared) struct rp_compared *list = calloc(captures->count + 1, sizeof *list);
+    rp_autofree struct rp_weighted_comparison *weighed =
+        calloc(captures->count + 1, sizeof *weighed);
+    int rc = 0;
+
+    if (!list || !weighed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    list[captures->count].comparison.margin = -1;
+    for (size_t i = 0; i < captures->count && rc == 0; i++) {
+        const struct rp_captured *c = &captures->list[i];
+        json_t *first = NULL, *one;
+
+        rc = compare_geometry(run, c, hsaco, &list[i], &first, err);
+        if (rc < 0)
+            break;
+        weighed[i] = (struct rp_weighted_comparison){list[i].comparison, 1, c->name};
+        one = geometry_json(c, &list[i], first);
+        json_object_set_new(one, "kernel", json_string(name));
+        json_array_append_new(json, one);
+    }
+    if (rc == 0)
+        rp_decide_by_another(weighed, captures->count, name, decision);
+    return rc;
+}
+
+/** On its own dispatches, if the program has any. */
+static int compare_another(struct rp_kernel_run *run, const char *symbol, const char *hsaco,
+                           struct rp_decision *decision, json_t *json, struct rp_err *err)
+{
+    const struct rp_session *s = run->s;
+    const struct rp_kernel_facts *k = find_profiled(s, symbol);
+    rp_cleanup(rp_captures_free) struct rp_captures captures = {0};
+    rp_autofree char *parent = rp_path_join(run->folder, "others");
+    rp_autofree char *folder = NULL;
+    char hash[RP_SHA256_TEXT];
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    if (!k) {
+        not_captured(symbol, "the program does not run it", decision);
+        return 0;
+    }
+    rp_sha256(symbol, strlen(symbol), hash); /* a mangled name may be too long for a file */
+    folder = parent ? rp_path_join(parent, hash) : NULL;
+    rc = folder ? rp_mkdirs_private(parent, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc < 0)
+        return rc;
+    rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,
+                          &why);
+    /* what the end of the budget cuts off is no verdict, and is tried again by --resume */
+    if (rc < 0 && !s->patience.over &&
+        (why.code == RP_VERDICT || why.code == RP_PROGRAM || why.code == RP_BAD_INPUT)) {
+        not_captured(k->name, why.text, decision);
+        return 0;
+    }
+    if (rc < 0) {
+        *err = why;
+        return rc;
+    }
+    rp_session_message(s, "  %s is changed as well: it is compared, too", k->name);
+    return compare_captures(run, &captures, k->name, hsaco, decision, json, err);
+}
+
+/** What is faster is no gain if another kernel pays for it. */
+static int compare_others(struct rp_kernel_run *run, const char *hsaco,
+                          struct rp_decision *decision, json_t *json, struct rp_err *err)
+{
+    rp_cleanup(rp_code_object_free) struct rp_code_object after = {0};
+    char **names = NULL;
+    int rc = rp_code_object_read(hsaco, run->facts->symbol, &after, err);
+
+    if (rc == 0)
+        rc = rp_code_changed_kernels(&run->object, &after, run->facts->symbol, &names, err);
+    for (size_t i = 0; rc == 0 && names[i] && decision->outcome == RP_OUTCOME_FASTER; i++)
+        rc = compare_another(run, names[i], hsaco, decision, json, err);
+    rp_code_names_free(names);
+    return rc;
+}
+
+/* --- all geometries ------------------------------------------------------------------------ */
+
+int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
+                       json_t **ret_json, struct rp_err *err)
+{
+    const struct rp_captures *captures = &run->captures;
+    const size_t count = captures->count;
+    rp_cleanup(free_compared) struct rp_compared *list = calloc(count + 1, sizeof *list);
+    rp_autofree struct rp_weighted_comparison *weighed = calloc(count, sizeof *weighed);
+    json_t *json = json_array();
+
+    if (!list || !weighed || !json) {
+        json_decref(json);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    list[count].comparison.margin = -1; /* the end of the list */
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_captured *c = &captures->list[i];
+        json_t *first;
+        int rc = compare_geometry(run, c, hsaco, &list[i], &first, err);
+
+        if (rc < 0) {
+            json_decref(json);
+            return rc;
+        }
+        weighed[i] = (struct rp_weighted_comparison){
+            list[i].comparison, captures->covered > 0 ? c->weight : 1, c->name};
+        json_array_append_new(json, geometry_json(c, &list[i], first));
+        if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
+            rp_decide(weighed, i + 1, run->s->o->least_improvement, ret);
+            *ret_json = json;
+            return 0;
+        }
+    }
+    rp_decide(weighed, count, run->s->o->least_improvement, ret);
+    if (run->s->o->scope == RP_EDIT_BODY)
+        rp_decide_by_inputs(weighed, count, ret);
+    if (ret->outcome == RP_OUTCOME_FASTER &&
+        rp_below_floor(&run->floor, weighed, count, ret->reason))
+        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
+    if (run->s->o->scope == RP_EDIT_BODY && ret->outcome == RP_OUTCOME_FASTER) {
+        int rc = compare_others(run, hsaco, ret, json, err);
+
+        if (rc < 0) {
+            json_decref(json);
+            return rc;
+        }
+    }
+    *ret_json = json;
+    return 0;
+}

@@ -1,0 +1,766 @@
+/* What a session stands for: all that decides what it does, and the source as it was. The first
+ * record of the journal holds it; --resume with anything else is refused. */
+#include "optimize/session_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "collect/device_identity.h"
+#include "collect/whole_input.h"
+#include "experiment/child_run.h"
+#include "experiment/compile.h"
+#include "experiment/judge.h"
+#include "experiment/verdict.h"
+#include "optimize/kernel_code.h"
+#include "optimize/kernel_facts.h"
+#include "optimize/kernel_source.h"
+#include "optimize/model_proposer.h"
+#include "optimize/program_test.h"
+#include "optimize/session.h"
+#include "optimize/session_parts.h"
+
+enum { RP_MAX_SOURCE_BYTES = 16 << 20 };
+
+/* The difference of two texts as a unified diff, which patch(1) and git apply take. */
+
+enum { CONTEXT = 3 };
+
+struct lines {
+    const char **at; /**< one more than there are lines: the end */
+    size_t count;
+    bool open; /**< no newline at the end */
+};
+
+static bool split(const char *text, size_t bytes, struct lines *ret)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        count += text[i] == '\n';
+    ret->open = bytes && text[bytes - 1] != '\n';
+    ret->count = count + ret->open;
+    ret->at = malloc((ret->count + 1) * sizeof *ret->at);
+    if (!ret->at)
+        return false;
+    ret->at[0] = text;
+    for (size_t i = 0, line = 0; i < bytes; i++)
+        if (text[i] == '\n')
+            ret->at[++line] = text + i + 1;
+    ret->at[ret->count] = text + bytes;
+    return true;
+}
+
+static bool same_line(const struct lines *a, size_t i, const struct lines *b, size_t j)
+{
+    const size_t length = (size_t)(a->at[i + 1] - a->at[i]);
+
+    return length == (size_t)(b->at[j + 1] - b->at[j]) && memcmp(a->at[i], b->at[j], length) == 0;
+}
+
+static void add(char mark, const struct lines *lines, size_t from, size_t to, struct rp_buf *ret)
+{
+    for (size_t i = from; i < to; i++) {
+        rp_buf_add(ret, &mark, 1);
+        rp_buf_add(ret, lines->at[i], (size_t)(lines->at[i + 1] - lines->at[i]));
+        if (lines->open && i + 1 == lines->count)
+            rp_buf_puts(ret, "\n\\ No newline at end of file\n");
+    }
+}
+
+/** A range of no lines is named by the line before it. */
+static size_t first_line(size_t begin, size_t count)
+{
+    return count ? begin + 1 : begin;
+}
+
+/**
+ * One hunk from the first line that differs to the last one; nothing when the texts are equal.
+ * @param name  of the file, without blanks at its ends
+ */
+static void rp_patch_write(const char *name, const char *before, size_t before_bytes,
+                           const char *after, size_t after_bytes, struct rp_buf *ret)
+{
+    struct lines a = {0}, b = {0};
+    size_t head = 0, tail = 0, begin, end;
+
+    if (!split(before, before_bytes, &a) || !split(after, after_bytes, &b)) {
+        ret->failed = true;
+        free(a.at);
+        free(b.at);
+        return;
+    }
+    while (head < a.count && head < b.count && same_line(&a, head, &b, head))
+        head++;
+    while (tail < a.count - head && tail < b.count - head &&
+           same_line(&a, a.count - 1 - tail, &b, b.count - 1 - tail))
+        tail++;
+    if (head < a.count || head < b.count) {
+        begin = head > CONTEXT ? head - CONTEXT : 0;
+        end = tail > CONTEXT ? CONTEXT : tail;
+        rp_buf_printf(ret, "--- a/%s\n+++ b/%s\n@@ -%zu,%zu +%zu,%zu @@\n", name, name,
+                      first_line(begin, a.count - tail + end - begin), a.count - tail + end - begin,
+                      first_line(begin, b.count - tail + end - begin),
+                      b.count - tail + end - begin);
+        add(' ', &a, begin, head, ret);
+        add('-', &a, head, a.count - tail, ret);
+        add('+', &b, head, b.count - tail, ret);
+        add(' ', &a, a.count - tail, a.count - tail + end, ret);
+    }
+    free(a.at);
+    free(b.at);
+}
+
+/* What a session leaves: optimize.json, and when something was accepted the better source beside
+ * the user's, its patch, and with --apply the user's source replaced. In this order, each file
+ * whole or not at all, and the journal knows their hashes before: behind a kill --resume writes
+ * what is missing. */
+
+/* --- whose the files there are ------------------------------------------------------------- */
+
+/** A patch begins with this, the SHA-256 of the source that it leads to, and its own behind it. */
+static const char session_write_mark[] = "rocm-perf optimize: leads to ";
+static const char mark_own[] = " by ";
+
+static char *beside(const char *source, const char *name_end, const char *extension)
+{
+    const char *slash = strrchr(source, '/'), *dot = strrchr(source, '.');
+    const bool has = dot && (!slash || dot > slash + 1) && dot != source;
+    const int stem = (int)(has ? (size_t)(dot - source) : strlen(source));
+
+    return rp_format("%.*s%s%s", stem, source, name_end, extension ? extension : has ? dot : "");
+}
+
+static int name_files(const struct rp_session *s, char **ret_source, char **ret_patch,
+                      struct rp_err *err)
+{
+    *ret_source = beside(s->o->source, "_opt", NULL);
+    *ret_patch = beside(s->o->source, "_opt", ".patch");
+    return *ret_source && *ret_patch ? 0 : rp_out_of_memory(err);
+}
+
+/** Has a result of this session that hash? @param key  "source_sha256" or "patch_sha256" */
+static bool rp_session_left_result(const struct rp_session *s, const char *key, const char *hash)
+{
+    for (size_t i = 0; i < rp_journal_count(s->journal); i++) {
+        const char *kind;
+        const json_t *data = rp_journal_at(s->journal, i, &kind, NULL);
+        const char *left = json_string_value(json_object_get(data, key));
+
+        if (strcmp(kind, "result") == 0 && left && strcmp(left, hash) == 0)
+            return true;
+    }
+    return false;
+}
+
+/** A patch as a session wrote it, unchanged since. @param ret  hash of the source it leads to */
+static bool is_own_patch(const char *path, char ret[RP_SHA256_TEXT])
+{
+    const size_t hash = RP_SHA256_TEXT - 1, first = sizeof session_write_mark - 1;
+    const size_t second = first + hash + sizeof mark_own - 1;
+    rp_autofree char *text = rp_read_text(path, 2 * RP_MAX_SOURCE_BYTES);
+    const char *line = text ? strchr(text, '\n') : NULL;
+    char own[RP_SHA256_TEXT];
+
+    if (!line || (size_t)(line - text) != second + hash ||
+        memcmp(text, session_write_mark, first) != 0 ||
+        memcmp(text + first + hash, mark_own, sizeof mark_own - 1) != 0)
+        return false;
+    rp_sha256(line + 1, strlen(line + 1), own);
+    memcpy(ret, text + first, hash);
+    ret[hash] = 0;
+    return memcmp(own, text + second, hash) == 0;
+}
+
+static int session_write_refuse(const char *path, struct rp_err *err)
+{
+    return rp_fail(err, RP_USAGE,
+                   "%s is in the way of the result, and is not what a session left there: move it "
+                   "to another place",
+                   path);
+}
+
+/** What another wrote, or changed, is not overwritten. */
+static int check_files(const struct rp_session *s, const char *source, const char *patch,
+                       struct rp_err *err)
+{
+    char hash[RP_SHA256_TEXT], vouched[RP_SHA256_TEXT] = "";
+    const bool own = is_own_patch(patch, vouched);
+
+    if (access(patch, F_OK) == 0 && !own &&
+        (rp_sha256_file(patch, hash, NULL) < 0 || !rp_session_left_result(s, "patch_sha256", hash)))
+        return session_write_refuse(patch, err);
+    if (access(source, F_OK) != 0)
+        return 0;
+    if (rp_sha256_file(source, hash, NULL) < 0)
+        return session_write_refuse(source, err);
+    return (own && strcmp(hash, vouched) == 0) || rp_session_left_result(s, "source_sha256", hash)
+               ? 0
+               : session_write_refuse(source, err);
+}
+
+/** Can the result be written beside the source, and is nothing of others in the way? */
+static int rp_session_check_place(const struct rp_session *s, struct rp_err *err)
+{
+    const char *slash = strrchr(s->o->source, '/');
+    rp_autofree char *source = NULL, *patch = NULL, *folder = NULL;
+    int rc;
+
+    if (s->o->dry_run)
+        return 0;
+    folder = slash ? strndup(s->o->source, (size_t)(slash - s->o->source) + 1) : strdup(".");
+    rc = folder ? name_files(s, &source, &patch, err) : rp_out_of_memory(err);
+    if (rc == 0 && access(folder, W_OK) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno,
+                             "%s could not be written: give a copy of %s in a folder that can",
+                             source, s->o->source);
+    return rc < 0 ? rc : check_files(s, source, patch, err);
+}
+
+/* --- --apply ------------------------------------------------------------------------------- */
+
+static bool holds(const char *path, const char *text, size_t bytes)
+{
+    rp_autofree char *now = rp_read_text(path, RP_MAX_SOURCE_BYTES);
+
+    return now && strlen(now) == bytes && memcmp(now, text, bytes) == 0;
+}
+
+/** A name that is free, or the backup that is there: an older one is never overwritten. */
+static int write_backup(const struct rp_session *s, char **ret, struct rp_err *err)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        rp_autofree char *path =
+            i ? rp_format("%s.orig.%u", s->o->source, i) : rp_format("%s.orig", s->o->source);
+        rp_autofree char *temporary = path ? rp_format("%s.new", path) : NULL;
+        int rc;
+
+        if (!temporary)
+            return rp_out_of_memory(err);
+        if (holds(path, s->original, s->original_bytes)) {
+            *ret = rp_steal(path);
+            return 0;
+        }
+        rc = rp_write_file_like(temporary, s->o->source, s->original, s->original_bytes, err);
+        if (rc < 0)
+            return rc;
+        if (link(temporary, path) == 0) { /* fails when it is there */
+            unlink(temporary);
+            *ret = rp_steal(path);
+            return 0;
+        }
+        rc = errno;
+        unlink(temporary);
+        if (rc != EEXIST)
+            return rp_fail_errno(err, RP_ENVIRONMENT, rc, "cannot make %s", path);
+    }
+    return rp_fail(err, RP_ENVIRONMENT, "%s.orig to .orig.999 are there already", s->o->source);
+}
+
+/** Only if it is what the session began with, and with the rights it has; or it is done. */
+static int apply(struct rp_session *s, const char *text, size_t bytes,
+                 struct rp_session_result *ret, struct rp_err *err)
+{
+    rp_autofree char *file = realpath(s->o->source, NULL); /* a link to it stays one */
+    char hash[RP_SHA256_TEXT];
+    bool done, of_a_result;
+    int rc;
+
+    if (!file || rp_sha256_file(file, hash, NULL) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", s->o->source);
+    done = holds(file, text, bytes);
+    of_a_result = rp_session_left_result(s, "source_sha256", hash);
+    if (!done && !of_a_result && !holds(file, s->original, s->original_bytes))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "--apply: %s was changed meanwhile, and is left as it is; %s has the result",
+                       s->o->source, ret->patch_path);
+    ret->was_applied = done;
+    rc = write_backup(s, &ret->backup_path, err);
+    return rc < 0 || done ? rc : rp_write_file_like(file, file, text, bytes, err);
+}
+
+/* --- the files ----------------------------------------------------------------------------- */
+
+static int make_patch(const struct rp_session *s, const char *text, const char *hash,
+                      struct rp_buf *ret, struct rp_err *err)
+{
+    const char *slash = strrchr(s->o->source, '/');
+    rp_autobuf lines = {0};
+    char own[RP_SHA256_TEXT];
+
+    rp_patch_write(slash ? slash + 1 : s->o->source, s->original, s->original_bytes, text,
+                   strlen(text), &lines);
+    rp_sha256(rp_buf_text(&lines), lines.len, own);
+    rp_buf_printf(ret, "%s%s%s%s\n", session_write_mark, hash, mark_own, own);
+    rp_buf_add(ret, rp_buf_text(&lines), lines.len);
+    return ret->failed || lines.failed ? rp_out_of_memory(err) : 0;
+}
+
+/** The journal knows what will be there, so that it is recognised behind a kill. */
+static int announce(struct rp_session *s, const char *source_hash, const struct rp_buf *patch,
+                    struct rp_err *err)
+{
+    char hash[RP_SHA256_TEXT];
+
+    rp_sha256(patch->data, patch->len, hash);
+    if (rp_session_left_result(s, "source_sha256", source_hash) &&
+        rp_session_left_result(s, "patch_sha256", hash))
+        return 0;
+    return rp_journal_add(
+        s->journal, "result", NULL,
+        json_pack("{s:s, s:s}", "source_sha256", source_hash, "patch_sha256", hash), err);
+}
+
+static int write_files(struct rp_session *s, const char *text, const struct rp_buf *patch,
+                       bool whole, struct rp_session_result *ret, struct rp_err *err)
+{
+    rp_autofree char *source_path = NULL, *patch_path = NULL;
+    int rc = name_files(s, &source_path, &patch_path, err);
+
+    if (rc == 0)
+        rc = check_files(s, source_path, patch_path, err);
+    if (rc == 0)
+        rc = rp_write_file_like(source_path, s->o->source, text, strlen(text), err);
+    if (rc == 0)
+        rc = rp_write_file_like(patch_path, s->o->source, patch->data, patch->len, err);
+    if (rc < 0) {
+        rp_wrap(err, "the result is in %s", s->source);
+        return rc;
+    }
+    ret->source_path = rp_steal(source_path);
+    ret->patch_path = rp_steal(patch_path);
+    return whole && s->o->apply ? apply(s, text, strlen(text), ret, err) : 0;
+}
+
+/** Each file is tried, whatever becomes of those before; the first failure is told. */
+int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
+                     struct rp_session_result *ret, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(s->o->folder, "optimize.json"), *text = NULL;
+    struct rp_err failed[3] = {RP_ERR_INIT, RP_ERR_INIT, RP_ERR_INIT};
+    const bool accepted = json_array_size(s->accepted) > 0;
+    rp_autobuf patch = {0}, lines = {0};
+    char hash[RP_SHA256_TEXT];
+
+    ret->text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
+    if (!ret->text || !path)
+        return rp_out_of_memory(err);
+    if (accepted) {
+        text = rp_read_text(s->source, RP_MAX_SOURCE_BYTES);
+        if (!text)
+            return rp_fail(err, RP_ENVIRONMENT, "cannot read %s", s->source);
+        rp_sha256(text, strlen(text), hash);
+        if (make_patch(s, text, hash, &patch, err) < 0)
+            return rp_out_of_memory(err);
+        announce(s, hash, &patch, &failed[0]);
+    }
+    rp_buf_printf(&lines, "%s\n", ret->text);
+    rp_write_private_file(path, rp_buf_text(&lines), lines.len, &failed[1]);
+    if (accepted)
+        write_files(s, text, &patch, whole, ret, &failed[2]);
+    for (size_t i = 0; i < 3; i++)
+        if (failed[i].code != RP_OK) {
+            *err = failed[i];
+            return -(int)err->code;
+        }
+    return 0;
+}
+
+enum { MOST_VERSION = 4096 };
+static const int64_t VERSION_PATIENCE_NS = (int64_t)60 * 1000000000;
+static const char any_arch[] = "gfx942"; /* in a command that is only compared */
+
+/** What is run to build; null where that cannot be made. */
+static json_t *words_of(const struct rp_session *s, enum rp_compile_what what)
+{
+    struct rp_err why = RP_ERR_INIT;
+    json_t *list = json_array();
+    char **argv;
+
+    if (rp_compile_argv(s->command, what, s->o->source, "OUTPUT",
+                        what == RP_COMPILE_PROGRAM ? NULL : any_arch, &argv, &why) < 0) {
+        json_decref(list);
+        return json_null();
+    }
+    for (size_t i = 0; argv[i]; i++)
+        json_array_append_new(list, rp_session_text(argv[i]));
+    rp_compile_argv_free(&argv);
+    return list;
+}
+
+/** What the compiler says of itself; "" when it says nothing. */
+static json_t *compiler_version(const struct rp_session *s, const char *compiler)
+{
+    rp_autofree char *log = rp_path_join(s->scratch, "compiler.log");
+    rp_autofree char *text = NULL;
+    struct rp_err why = RP_ERR_INIT;
+    struct rp_proc_end end;
+
+    if (compiler && log &&
+        rp_child_run(&(struct rp_child){.argv = (const char *const[]){compiler, "--version", NULL},
+                                        .stdout_path = log,
+                                        .timeout_ns = VERSION_PATIENCE_NS,
+                                        .limits = rp_compiler_limits()},
+                     &end, &why) == 0)
+        text = rp_child_text(log, MOST_VERSION);
+    return rp_session_text(text ? text : "");
+}
+
+/** Whose times they are, whichever options and variables have said so. @return NULL: no memory */
+static json_t *device_of(const struct rp_device_identity *on)
+{
+    rp_autofree char *gpu = rp_device_identity_gpu(on);
+    rp_autofree char *timing = rp_device_identity_timing(on);
+
+    return gpu && timing ? json_pack("{s:o, s:o, s:o}", "gpu", rp_session_text(gpu), "rocm",
+                                     rp_session_text(on->rocm), "timing", rp_session_text(timing))
+                         : NULL;
+}
+
+/** @return NULL when out of memory */
+static json_t *record_of(const struct rp_session *s)
+{
+    const struct rp_session_options *o = s->o;
+    char source[RP_SHA256_TEXT], program[RP_SHA256_TEXT] = "";
+    json_t *argv = json_array(), *device = words_of(s, RP_COMPILE_DEVICE);
+    const char *compiler = json_string_value(json_array_get(device, 0));
+
+    rp_sha256(s->original, s->original_bytes, source);
+    rp_sha256_file(o->program_path, program, NULL);
+    for (size_t i = 0; o->program[i]; i++)
+        json_array_append_new(argv, rp_session_text(o->program[i]));
+    return json_pack(
+        "{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, "
+        "s:I, "
+        "s:I, s:I, s:f, s:o, s:b}",
+        "format", "rocm-perf-optimize 3", "source", rp_session_text(o->source), "source_sha256",
+        source, "program", argv, "program_sha256", program, "build",
+        rp_session_text(rp_compile_command_origin(s->command)), "build_command",
+        rp_session_text(o->build.build), "compile_commands",
+        rp_session_text(o->build.compile_commands), "flags", rp_session_text(o->build.flags),
+        "unit", rp_session_text(o->build.unit), "compiler", compiler_version(s, compiler),
+        "device_command", device, "program_command", words_of(s, RP_COMPILE_PROGRAM), "proposer",
+        o->proposer->name, "scope", o->scope == RP_EDIT_UNROLL ? "unroll" : "body", "kernel",
+        rp_session_text(o->kernel), "check", rp_session_text(o->check), "most_attempts",
+        (json_int_t)o->most_attempts, "most_rounds", (json_int_t)o->most_rounds, "most_geometries",
+        (json_int_t)o->most_geometries, "least_improvement", o->least_improvement, "on",
+        device_of(o->on), "dry_run", o->dry_run);
+}
+
+/* --- what differs -------------------------------------------------------------------------- */
+
+/** In the order in which a user would want to know. */
+static const struct {
+    const char *key;
+    const char *option; /**< that says it; NULL */
+    const char *what;   /**< where no option does */
+} fields[] = {
+    {"format", NULL, "by another version of rocm-perf"},
+    {"source", "--source", NULL},
+    {"program", NULL, "with another program, or other arguments"},
+    {"source_sha256", NULL, "with another text in the source"},
+    {"program_sha256", NULL, "with another build of the program"},
+    {"build_command", "--build", NULL},
+    {"compile_commands", "--compile-commands", NULL},
+    {"flags", "--flags", NULL},
+    {"unit", "--unit", NULL},
+    {"build", NULL, "with another compile_commands.json"},
+    {"program_command", NULL, "with another command that builds the program"},
+    {"device_command", NULL, "with other options of the compiler"},
+    {"compiler", NULL, "with another compiler, or another version of it"},
+    {"proposer", "--proposer", NULL},
+    {"scope", "--allow", NULL},
+    {"kernel", "--kernel", NULL},
+    {"check", "--check", NULL},
+    {"most_attempts", "--max-iters", NULL},
+    {"most_rounds", "--max-rounds", NULL},
+    {"most_geometries", "--geometries", NULL},
+    {"least_improvement", "--min-improvement", NULL},
+    {"dry_run", "--dry-run", NULL},
+};
+
+/** "with --max-iters 8"; free it. */
+static char *given(const char *option, const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    if (json_is_integer(value))
+        return rp_format("with %s %lld", option, (long long)json_integer_value(value));
+    if (json_is_real(value))
+        return rp_format("with %s %g", option, 100 * json_real_value(value));
+    if (json_is_true(value))
+        return rp_format("with %s", option);
+    if (text && (strcmp(option, "--allow") != 0 || strcmp(text, "unroll") != 0))
+        return rp_format("with %s %s", option, text);
+    return rp_format("without %s", option);
+}
+
+/** @return RP_OK: on the same */
+static int refuse_device(const struct rp_session *s, const json_t *before, const json_t *now,
+                         struct rp_err *err)
+{
+    static const struct {
+        const char *key, *what, *how;
+    } parts[] = {{"gpu", "on", "--device, ROCM_PERF_DEVICE"},
+                 {"rocm", "with ROCm", "ROCM_PATH"},
+                 {"timing", "with the model of time", "--timing, ROCM_PERF_DEVICE_TIMING"}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *was = json_string_value(json_object_get(before, parts[i].key));
+        const char *is = json_string_value(json_object_get(now, parts[i].key));
+
+        if (!was || !is || strcmp(was, is) != 0)
+            return rp_fail(
+                err, RP_USAGE,
+                "--resume: %s was begun %s %s, and this is %s %s, whose times are not to "
+                "be compared with those: give the same (%s), or begin a new session "
+                "with another -o",
+                s->o->folder, parts[i].what, was && *was ? was : "not known", parts[i].what,
+                is && *is ? is : "not known", parts[i].how);
+    }
+    return 0;
+}
+
+static int refuse(const struct rp_session *s, const json_t *before, const json_t *now,
+                  struct rp_err *err)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const json_t *was = json_object_get(before, fields[i].key);
+        const json_t *is = json_object_get(now, fields[i].key);
+        rp_autofree char *then = NULL, *today = NULL;
+
+        if (json_equal(was, is))
+            continue;
+        if (!fields[i].option)
+            return rp_fail(err, RP_USAGE,
+                           "--resume: %s was begun %s; begin a new session with another -o",
+                           s->o->folder, fields[i].what);
+        then = given(fields[i].option, was);
+        today = given(fields[i].option, is);
+        return rp_fail(err, RP_USAGE,
+                       "--resume: %s was begun %s, and this is %s: give the same options, or begin "
+                       "a new session with another -o",
+                       s->o->folder, then ? then : "?", today ? today : "?");
+    }
+    if (refuse_device(s, json_object_get(before, "on"), json_object_get(now, "on"), err) < 0)
+        return -RP_USAGE;
+    return rp_fail(err, RP_USAGE, "--resume: %s was begun otherwise; use another -o", s->o->folder);
+}
+
+/* --- the source as it was ------------------------------------------------------------------ */
+
+static char *copy_path(const struct rp_session *s)
+{
+    const char *dot = strrchr(s->o->source, '.');
+
+    return rp_format("%s/original%s", s->o->folder, dot && !strchr(dot, '/') ? dot : "");
+}
+
+/**
+ * The user's file may be the result of this session already: --apply was the last thing before a
+ * kill, or was given before. The session goes on with its copy of what the file was.
+ */
+static int restore_original(struct rp_session *s, struct rp_err *err)
+{
+    const json_t *before = rp_journal_find(s->journal, "session", NULL);
+    const char *expected = json_string_value(json_object_get(before, "source_sha256"));
+    rp_autofree char *path = copy_path(s), *text = NULL;
+    char hash[RP_SHA256_TEXT];
+
+    if (!path)
+        return rp_out_of_memory(err);
+    rp_sha256(s->original, s->original_bytes, hash);
+    if (!expected)
+        return rp_write_private_file(path, s->original, s->original_bytes, err);
+    if (strcmp(hash, expected) == 0 || !rp_session_left_result(s, "source_sha256", hash))
+        return 0;
+    text = rp_read_text(path, RP_MAX_SOURCE_BYTES);
+    if (text)
+        rp_sha256(text, strlen(text), hash);
+    if (!text || strcmp(hash, expected) != 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s, in which this session keeps what %s was, is gone or changed: restore "
+                       "%s from its backup",
+                       path, s->o->source, s->o->source);
+    free(s->original);
+    free(s->source);
+    s->original = rp_steal(text);
+    s->original_bytes = strlen(s->original);
+    s->source = rp_steal(path);
+    return 0;
+}
+
+static int open_journal(struct rp_session *s, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(s->o->folder, "journal.jsonl");
+    uint64_t cut = 0;
+    bool begun;
+    int rc;
+
+    if (!path)
+        return rp_out_of_memory(err);
+    if (s->o->resume && access(path, F_OK) != 0)
+        return rp_fail(err, RP_USAGE,
+                       "--resume: there is no session in %s: leave it out to begin one",
+                       s->o->folder);
+    begun = rp_journal_is_begun(path);
+    if (!begun && access(path, F_OK) == 0)
+        rp_session_message(
+            s, "%s: the session there ended before it had done anything; it begins anew",
+            s->o->folder);
+    rc = s->o->resume && begun ? rp_journal_resume(path, &s->journal, &cut, err)
+                               : rp_journal_create(path, &s->journal, err);
+    if (rc == 0 && cut)
+        rp_session_message(s, "the last record was not complete: %llu bytes are cut off",
+                           (unsigned long long)cut);
+    return rc;
+}
+
+static void report_if_finished(const struct rp_session *s)
+{
+    const json_t *finished = rp_journal_find(s->journal, "finished", NULL);
+    const char *by = json_string_value(json_object_get(finished, "ended_by"));
+
+    if (by && strcmp(by, "budget") != 0 && strcmp(by, "proposer") != 0 &&
+        !json_is_true(json_object_get(finished, "failures")))
+        rp_session_message(
+            s, "this session was finished before (%s): what it came to is told again", by);
+}
+
+int rp_session_record(struct rp_session *s, struct rp_err *err)
+{
+    const json_t *before;
+    json_t *now;
+    int rc = open_journal(s, err);
+
+    if (rc == 0)
+        rc = rp_session_check_place(s, err); /* no record yet: one can begin here later */
+    if (rc == 0)
+        rc = restore_original(s, err);
+    if (rc < 0)
+        return rc;
+    now = record_of(s);
+    if (!now)
+        return rp_out_of_memory(err);
+    before = rp_journal_find(s->journal, "session", NULL);
+    if (!before)
+        return rp_journal_add(s->journal, "session", NULL, now, err);
+    /* Numbers went through text and back; so do those of now. */
+    if (!json_equal(before, now))
+        rc = refuse(s, before, now, err);
+    else
+        report_if_finished(s);
+    json_decref(now);
+    return rc;
+}
+
+void rp_session_message(const struct rp_session *s, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    if (!s->o->progress)
+        return;
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    s->o->progress(s->o->context, rp_buf_text(&text));
+}
+
+bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *key)
+{
+    if (s->o->budget_s <= 0 || (double)(rp_monotonic_ns() - s->begin_ns) < s->o->budget_s * 1e9 ||
+        rp_journal_find(s->journal, kind, key))
+        return true;
+    s->budget_over = true;
+    return false;
+}
+
+int rp_session_excuse_budget_end(struct rp_session *s, int rc, struct rp_err *err)
+{
+    if (rc != -RP_VERDICT || !s->patience.over)
+        return rc;
+    s->budget_over = true;
+    rp_session_message(s, "%s", err->text);
+    *err = (struct rp_err)RP_ERR_INIT;
+    return 0;
+}
+
+bool rp_session_is_file(const char *path, const json_t *data, const char *key)
+{
+    const char *expected = json_string_value(json_object_get(data, key));
+    char hash[RP_SHA256_TEXT];
+
+    return !expected || (rp_sha256_file(path, hash, NULL) == 0 && strcmp(hash, expected) == 0);
+}
+
+int rp_session_check_disk(const struct rp_session *s, struct rp_err *err)
+{
+    enum { LEAST_MIB = 64 }; /* what compilers and captures may need meanwhile */
+    struct statvfs disk;
+    unsigned long long mib;
+
+    if (statvfs(s->o->folder, &disk) != 0)
+        return 0;
+    mib = (unsigned long long)disk.f_bavail * disk.f_frsize >> 20;
+    return mib >= LEAST_MIB
+               ? 0
+               : rp_fail(err, RP_ENVIRONMENT,
+                         "the disk of %s has %llu MiB left, which may be why: make space (%d MiB "
+                         "or more) and go on with --resume",
+                         s->o->folder, mib, LEAST_MIB);
+}
+
+/** By what the program is judged: "check", "stdout", or "none": it prints nothing; NULL: it was not
+ * run. */
+static const char *rp_session_judged_by(const struct rp_session *s)
+{
+    return !*s->expected.sha256  ? NULL
+           : s->expected.checked ? "check"
+           : s->expected.bytes   ? "stdout"
+                                 : "none";
+}
+
+/* What optimize.json has. */
+
+json_t *rp_session_text(const char *text)
+{
+    return text ? rp_journal_string(text, strlen(text)) : json_null();
+}
+
+json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const char *error)
+{
+    const struct rp_session_options *o = s->o;
+    const char *slash = strrchr(o->source, '/');
+    const json_t *round = json_array_get(s->rounds, 0);
+    char before[RP_SHA256_TEXT], after[RP_SHA256_TEXT];
+
+    rp_sha256(s->original, s->original_bytes, before);
+    if (rp_sha256_file(s->source, after, NULL) < 0)
+        return NULL;
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:o, s:s?, s:s, s:o, s:s, s:o, s:s, s:f, s:b, s:s?, s:O, s:O, s:o, "
+        "s:b}",
+        "schema_version", "1.0", "source", rp_session_text(slash ? slash + 1 : o->source),
+        "source_sha256", before, "result_sha256", after, "build",
+        rp_session_text(rp_compile_command_origin(s->command)), "device",
+        json_string_value(json_object_get(round, "device")), "proposer", o->proposer->name,
+        "proposer_ended", rp_session_text(s->proposer_ended), "ended_by", ended_by, "error",
+        rp_session_text(error), "scope", o->scope == RP_EDIT_UNROLL ? "unroll" : "body",
+        "least_improvement", o->least_improvement, "dry_run", o->dry_run, "output_judged_by",
+        rp_session_judged_by(s), "rounds", s->rounds, "accepted", s->accepted, "program",
+        s->whole ? json_incref(s->whole) : json_null(), "times_modelled", s->modelled);
+}

@@ -1,0 +1,47 @@
+/**
+ * @file session_files.h
+ * @brief The difference of two texts as a unified diff, which patch(1) and git apply take.
+ */
+#ifndef RP_OPTIMIZE_SESSION_FILES_H
+#define RP_OPTIMIZE_SESSION_FILES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/sha256.h"
+#include "experiment/child_run.h"
+#include "experiment/judge.h"
+#include "experiment/verdict.h"
+#include "optimize/kernel_code.h"
+#include "optimize/kernel_facts.h"
+#include "optimize/kernel_source.h"
+#include "optimize/model_proposer.h"
+#include "optimize/program_test.h"
+#include "optimize/session.h"
+
+struct rp_session;
+
+/* What the files of a session share. */
+
+void rp_session_message(const struct rp_session *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** The file has the hash that stands in a record of the journal, or none stands there. */
+bool rp_session_is_file(const char *path, const json_t *data, const char *key);
+/** Is there time for something new, or has the journal what it came to? */
+bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *key);
+
+/**
+ * The end of the budget within a run is said, and fails nothing: that run decides nothing.
+ * @return 0 for that; else rc
+ */
+int rp_session_excuse_budget_end(struct rp_session *s, int rc, struct rp_err *err);
+
+/**
+ * What fails on a full disk says nothing about a candidate: asked before a failure is believed.
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_session_check_disk(const struct rp_session *s, struct rp_err *err);
+
+#endif

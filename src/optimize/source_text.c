@@ -1,0 +1,563 @@
+#include "optimize/source_text.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+/* Where the reader stands. Behind the end there is '\0', which is no part of a token. */
+struct reader {
+    const char *text;
+    size_t bytes, at;
+    uint32_t line;
+    bool line_begins; /* only blanks and comments stand before on this line */
+    struct rp_tokens tokens;
+    size_t capacity;
+};
+
+static char peek(const struct reader *reader, size_t ahead)
+{
+    return reader->at + ahead < reader->bytes ? reader->text[reader->at + ahead] : '\0';
+}
+
+static void step(struct reader *reader)
+{
+    if (reader->text[reader->at] == '\n') {
+        reader->line++;
+        reader->line_begins = true;
+    }
+    reader->at++;
+}
+
+static void step_to(struct reader *reader, size_t end)
+{
+    while (reader->at < end)
+        step(reader);
+}
+
+/** Bytes of a \ and the line break behind it; 0: none is here. */
+static size_t joined_line(const struct reader *reader)
+{
+    if (peek(reader, 0) != '\\')
+        return 0;
+    return peek(reader, 1) == '\n' ? 2 : peek(reader, 1) == '\r' && peek(reader, 2) == '\n' ? 3 : 0;
+}
+
+static bool is_word_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/** @return 1 when there was one, 0 when there is none here */
+static int skip_comment(struct reader *reader, struct rp_err *err)
+{
+    uint32_t line = reader->line;
+    bool begins = reader->line_begins;
+
+    if (peek(reader, 0) != '/')
+        return 0;
+    if (peek(reader, 1) == '/') {
+        while (reader->at < reader->bytes && peek(reader, 0) != '\n')
+            step_to(reader, reader->at + (joined_line(reader) ? joined_line(reader) : 1));
+        return 1;
+    }
+    if (peek(reader, 1) != '*')
+        return 0;
+    reader->at += 2;
+    while (!(peek(reader, 0) == '*' && peek(reader, 1) == '/')) {
+        if (reader->at >= reader->bytes)
+            return rp_fail(err, RP_VERDICT, "line %u: a comment is not closed: write */", line);
+        step(reader);
+    }
+    reader->at += 2;
+    reader->line_begins = begins;
+    return 1;
+}
+
+static int add(struct reader *reader, enum rp_token_kind kind, size_t begin, uint32_t line,
+               struct rp_err *err)
+{
+    struct rp_tokens *tokens = &reader->tokens;
+
+    if (tokens->count == reader->capacity) {
+        size_t capacity = reader->capacity ? 2 * reader->capacity : 256;
+        struct rp_token *more = realloc(tokens->list, capacity * sizeof *more);
+
+        if (!more)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        tokens->list = more;
+        reader->capacity = capacity;
+    }
+    tokens->list[tokens->count++] = (struct rp_token){kind, begin, reader->at, line};
+    reader->line_begins = false;
+    return 0;
+}
+
+static int read_directive(struct reader *reader, struct rp_err *err)
+{
+    size_t begin = reader->at, end = begin;
+    uint32_t line = reader->line;
+
+    while (reader->at < reader->bytes && peek(reader, 0) != '\n') {
+        int rc = skip_comment(reader, err);
+
+        if (rc < 0)
+            return rc;
+        if (rc)
+            continue;
+        step_to(reader, reader->at + (joined_line(reader) ? joined_line(reader) : 1));
+        if (!isspace((unsigned char)reader->text[reader->at - 1]))
+            end = reader->at;
+    }
+    reader->at = end; /* blanks and comments at its end are none of it, and may hold line breaks */
+    reader->line = line;
+    for (size_t i = begin; i < end; i++)
+        reader->line += reader->text[i] == '\n';
+    return add(reader, RP_TOKEN_DIRECTIVE, begin, line, err);
+}
+
+/** From the " on. Its prefix has been read. */
+static int read_raw_string(struct reader *reader, size_t begin, uint32_t line, struct rp_err *err)
+{
+    size_t open = reader->at + 1, length = 0;
+
+    while (open + length < reader->bytes && length <= 16 && reader->text[open + length] != '(')
+        length++;
+    if (open + length >= reader->bytes || length > 16)
+        return rp_fail(err, RP_VERDICT, "line %u: a raw string has no (", line);
+    for (size_t i = open + length + 1; i + length + 1 < reader->bytes; i++)
+        if (reader->text[i] == ')' && reader->text[i + length + 1] == '"' &&
+            memcmp(reader->text + i + 1, reader->text + open, length) == 0) {
+            step_to(reader, i + length + 2);
+            return add(reader, RP_TOKEN_STRING, begin, line, err);
+        }
+    return rp_fail(err, RP_VERDICT, "line %u: a raw string is not closed", line);
+}
+
+/** From the quote on. Its prefix has been read. */
+static int read_quoted(struct reader *reader, size_t begin, struct rp_err *err)
+{
+    char quote = peek(reader, 0);
+    uint32_t line = reader->line;
+
+    for (step(reader); peek(reader, 0) != quote; step(reader)) {
+        if (joined_line(reader)) {
+            step_to(reader, reader->at + joined_line(reader) - 1);
+            continue;
+        }
+        if (reader->at >= reader->bytes || peek(reader, 0) == '\n')
+            return rp_fail(err, RP_VERDICT, "line %u: a %c is not closed on its line", line, quote);
+        if (peek(reader, 0) == '\\' && reader->at + 1 < reader->bytes)
+            step(reader);
+    }
+    step(reader);
+    return add(reader, quote == '"' ? RP_TOKEN_STRING : RP_TOKEN_CHARACTER, begin, line, err);
+}
+
+static bool is_one_of(const char *text, size_t bytes, const char *const *list)
+{
+    for (; *list; list++)
+        if (strlen(*list) == bytes && memcmp(*list, text, bytes) == 0)
+            return true;
+    return false;
+}
+
+static int read_word(struct reader *reader, struct rp_err *err)
+{
+    static const char *const raw[] = {"R", "LR", "uR", "UR", "u8R", NULL};
+    static const char *const plain[] = {"L", "u", "U", "u8", NULL};
+    size_t begin = reader->at;
+    const char *word = reader->text + begin;
+    char next;
+
+    while (is_word_byte(peek(reader, 0)))
+        reader->at++;
+    next = peek(reader, 0);
+    if (next == '"' && is_one_of(word, reader->at - begin, raw))
+        return read_raw_string(reader, begin, reader->line, err);
+    if ((next == '"' || next == '\'') && is_one_of(word, reader->at - begin, plain))
+        return read_quoted(reader, begin, err);
+    return add(reader, RP_TOKEN_IDENTIFIER, begin, reader->line, err);
+}
+
+static int read_number(struct reader *reader, struct rp_err *err)
+{
+    size_t begin = reader->at;
+
+    do {
+        char c = peek(reader, 0);
+
+        reader->at++;
+        if (memchr("eEpP", c, 4) && (peek(reader, 0) == '+' || peek(reader, 0) == '-'))
+            reader->at++;
+        else if (peek(reader, 0) == '\'' && isalnum((unsigned char)peek(reader, 1)))
+            reader->at++;
+    } while (is_word_byte(peek(reader, 0)) || peek(reader, 0) == '.');
+    return add(reader, RP_TOKEN_NUMBER, begin, reader->line, err);
+}
+
+/* Longest first: + + and ++ are not the same. */
+static size_t punctuator_bytes(const struct reader *reader)
+{
+    static const char *const known[] = {"<<<", ">>>", "<=>", "<<=", ">>=", "...", "->*", "::", "->",
+                                        "++",  "--",  "<<",  ">>",  "<=",  ">=",  "==",  "!=", "&&",
+                                        "||",  "+=",  "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=",
+                                        "##",  ".*",  "<:",  ":>",  "<%",  "%>",  "%:"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i]) <= reader->bytes - reader->at &&
+            memcmp(reader->text + reader->at, known[i], strlen(known[i])) == 0)
+            return strcmp(known[i], "<:") == 0 && peek(reader, 2) == ':' &&
+                           peek(reader, 3) != ':' && peek(reader, 3) != '>'
+                       ? 1 /* the exception of the standard: a<::b> */
+                       : strlen(known[i]);
+    return 1;
+}
+
+static int read_one(struct reader *reader, struct rp_err *err)
+{
+    char c = peek(reader, 0);
+    size_t begin = reader->at;
+
+    if (c == '#' && reader->line_begins)
+        return read_directive(reader, err);
+    if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(reader, 1))))
+        return read_number(reader, err);
+    if (is_word_byte(c))
+        return read_word(reader, err);
+    if (c == '"' || c == '\'')
+        return read_quoted(reader, begin, err);
+    reader->at += punctuator_bytes(reader);
+    return add(reader,
+               ispunct((unsigned char)c) && c != '\\' ? RP_TOKEN_PUNCTUATOR : RP_TOKEN_OTHER, begin,
+               reader->line, err);
+}
+
+int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err)
+{
+    struct reader reader = {.text = text, .bytes = bytes, .line = 1, .line_begins = true};
+    int rc = 0;
+
+    if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        reader.at = 3; /* a byte order mark */
+    while (reader.at < bytes && rc >= 0) {
+        if (isspace((unsigned char)text[reader.at]))
+            step(&reader);
+        else if (joined_line(&reader))
+            step_to(&reader, reader.at + joined_line(&reader));
+        else if ((rc = skip_comment(&reader, err)) == 0)
+            rc = read_one(&reader, err);
+    }
+    if (rc < 0) {
+        rp_tokens_free(&reader.tokens);
+        return rc;
+    }
+    *ret = reader.tokens;
+    return 0;
+}
+
+void rp_tokens_free(struct rp_tokens *tokens)
+{
+    free(tokens->list);
+    *tokens = (struct rp_tokens){0};
+}
+
+bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
+{
+    return strlen(is) == token->end - token->begin &&
+           memcmp(text + token->begin, is, strlen(is)) == 0;
+}
+
+static bool same_bytes(const char *text_a, const struct rp_token *a, const char *text_b,
+                       const struct rp_token *b)
+{
+    return a->kind == b->kind && a->end - a->begin == b->end - b->begin &&
+           memcmp(text_a + a->begin, text_b + b->begin, a->end - a->begin) == 0;
+}
+
+bool rp_token_same(const char *text_a, const struct rp_token *a, const char *text_b,
+                   const struct rp_token *b)
+{
+    struct rp_tokens parts_a = {0}, parts_b = {0};
+    bool same;
+
+    if (a->kind != RP_TOKEN_DIRECTIVE || b->kind != RP_TOKEN_DIRECTIVE)
+        return same_bytes(text_a, a, text_b, b);
+    text_a += a->begin + 1;
+    text_b += b->begin + 1;
+    same = rp_tokens_read(text_a, a->end - a->begin - 1, &parts_a, NULL) == 0 &&
+           rp_tokens_read(text_b, b->end - b->begin - 1, &parts_b, NULL) == 0 &&
+           parts_a.count == parts_b.count;
+    for (size_t i = 0; same && i < parts_a.count; i++)
+        same = same_bytes(text_a, &parts_a.list[i], text_b, &parts_b.list[i]);
+    rp_tokens_free(&parts_a);
+    rp_tokens_free(&parts_b);
+    return same;
+}
+
+/* What makes a text look like another one than the compiler reads: looked for in the bytes, so also
+ * in comments and strings. */
+
+/** One character of UTF-8. @return its bytes; 0: there is none */
+static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret)
+{
+    size_t bytes = at[0] < 0x80   ? 1
+                   : at[0] < 0xc2 ? 0
+                   : at[0] < 0xe0 ? 2
+                   : at[0] < 0xf0 ? 3
+                   : at[0] < 0xf5 ? 4
+                                  : 0;
+    uint32_t value = bytes < 2 ? at[0] : at[0] & (0x7fU >> bytes);
+
+    if (bytes == 0 || bytes > left)
+        return 0;
+    for (size_t i = 1; i < bytes; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (at[i] & 0x3f);
+    }
+    if ((bytes == 3 && value < 0x800) || (bytes == 4 && value < 0x10000) || value > 0x10ffff ||
+        (value >= 0xd800 && value < 0xe000))
+        return 0;
+    *ret = value;
+    return bytes;
+}
+
+/** Characters that change the direction of writing, or cannot be seen, or that terminals obey:
+ *  beyond ASCII. */
+static bool rp_codepoint_is_hidden(uint32_t c)
+{
+    return rp_utf8_is_invisible(c);
+}
+
+static bool is_control(uint32_t c)
+{
+    return (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f;
+}
+
+static bool is_trigraph(const char *at, size_t left)
+{
+    return left > 2 && at[0] == '?' && at[1] == '?' && strchr("=/'()!<>-", at[2]) && at[2];
+}
+
+static bool joins_lines(const char *at, size_t left)
+{
+    size_t i = 1;
+
+    /* The compiler takes blanks between the two for nothing, with a warning. */
+    while (at[0] == '\\' && i < left && strchr(" \t\r\f\v", at[i]) && at[i])
+        i++;
+    return at[0] == '\\' && (i == left || at[i] == '\n');
+}
+
+static int check_bytes(const char *text, size_t bytes, struct rp_err *err)
+{
+    uint32_t line = 1, character = 0;
+
+    for (size_t i = 0, length; i < bytes; i += length) {
+        length = read_character((const unsigned char *)text + i, bytes - i, &character);
+        if (length == 0)
+            return rp_fail(err, RP_VERDICT, "line %u: a byte that is not UTF-8: write plain text",
+                           line);
+        if (is_control(character) || rp_codepoint_is_hidden(character))
+            return rp_fail(err, RP_VERDICT,
+                           "line %u: the character U+%04X cannot be seen: leave it out", line,
+                           character);
+        if (character == '\r' && (i + 1 == bytes || text[i + 1] != '\n'))
+            return rp_fail(err, RP_VERDICT, "line %u: a CR without LF: leave it out", line);
+        if (is_trigraph(text + i, bytes - i))
+            return rp_fail(err, RP_VERDICT, "line %u: the trigraph %.3s: write the character", line,
+                           text + i);
+        if (joins_lines(text + i, bytes - i))
+            return rp_fail(err, RP_VERDICT,
+                           "line %u: \\ at the end joins two lines: write one line", line);
+        line += character == '\n';
+    }
+    return 0;
+}
+
+int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err)
+{
+    static const char *const digraphs[] = {"<:", ":>", "<%", "%>", "%:"};
+    struct rp_tokens tokens = {0};
+    int rc = check_bytes(text, bytes, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_tokens_read(text, bytes, &tokens, err);
+    for (size_t i = 0; rc == 0 && i < tokens.count; i++) {
+        if (tokens.list[i].kind == RP_TOKEN_OTHER)
+            rc = rp_fail(err, RP_VERDICT,
+                         "line %u: %c is no part of the language here: leave it out",
+                         tokens.list[i].line, text[tokens.list[i].begin]);
+        for (size_t j = 0; rc == 0 && j < sizeof digraphs / sizeof *digraphs; j++)
+            if (rp_token_is(text, &tokens.list[i], digraphs[j]))
+                rc = rp_fail(err, RP_VERDICT, "line %u: the digraph %s: write the character",
+                             tokens.list[i].line, digraphs[j]);
+    }
+    rp_tokens_free(&tokens);
+    return rc;
+}
+
+/* Unroll pragmas in their three spellings. */
+
+/* The words of a pragma that are read one by one. */
+struct words {
+    const char *text;
+    struct rp_tokens tokens;
+    size_t at;
+};
+
+static bool take(struct words *words, const char *word)
+{
+    if (words->at >= words->tokens.count ||
+        !rp_token_is(words->text, &words->tokens.list[words->at], word))
+        return false;
+    words->at++;
+    return true;
+}
+
+static void take_count(struct words *words, struct rp_unroll_pragma *ret)
+{
+    const struct rp_token *token = &words->tokens.list[words->at++];
+    uint32_t count = 0;
+
+    for (size_t i = token->begin; i < token->end; i++) {
+        char c = words->text[i];
+
+        if (c < '0' || c > '9' || count > 100000) {
+            ret->other_count = true;
+            return;
+        }
+        count = 10 * count + (uint32_t)(c - '0');
+    }
+    ret->count_known = true;
+    ret->count = count;
+}
+
+/** `unroll`, `unroll 4`, `unroll(4)`. Anything between the parentheses. */
+static bool read_unroll(struct words *words, struct rp_unroll_pragma *ret)
+{
+    bool open = take(words, "(");
+    bool any = words->at < words->tokens.count && !take(words, ")");
+
+    if (any)
+        take_count(words, ret);
+    while (words->at < words->tokens.count && !(open && take(words, ")"))) {
+        ret->other_count = true;
+        words->at++;
+    }
+    return words->at == words->tokens.count;
+}
+
+/** Behind `clang loop`: unroll(...) and unroll_count(...) only, any number of them. */
+static bool read_clang(struct words *words, struct rp_unroll_pragma *ret)
+{
+    bool any = false;
+
+    while (words->at < words->tokens.count) {
+        if (take(words, "unroll_count") && take(words, "(") &&
+            words->at + 1 < words->tokens.count) {
+            take_count(words, ret);
+        } else if (take(words, "unroll") && take(words, "(")) {
+            if (take(words, "disable"))
+                ret->disables = true;
+            else if (!take(words, "enable") && !take(words, "full"))
+                return false;
+        } else {
+            return false;
+        }
+        if (!take(words, ")"))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/** Behind `pragma`. */
+static bool read_pragma(const char *text, size_t bytes, struct rp_unroll_pragma *ret)
+{
+    struct words words = {.text = text};
+    bool is = false;
+
+    *ret = (struct rp_unroll_pragma){0};
+    if (rp_tokens_read(text, bytes, &words.tokens, NULL) < 0)
+        return false;
+    if (take(&words, "unroll")) {
+        is = read_unroll(&words, ret);
+    } else if (take(&words, "nounroll")) {
+        ret->disables = true;
+        is = words.at == words.tokens.count;
+    } else if (take(&words, "clang") && take(&words, "loop")) {
+        is = read_clang(&words, ret);
+    }
+    rp_tokens_free(&words.tokens);
+    return is;
+}
+
+static bool unroll_pragma_read_directive(const char *text, const struct rp_token *token,
+                                         struct rp_unroll_pragma *ret)
+{
+    const char *at = text + token->begin + 1, *end = text + token->end;
+
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    if ((size_t)(end - at) <= strlen("pragma") || memcmp(at, "pragma", strlen("pragma")) != 0)
+        return false;
+    at += strlen("pragma");
+    return (*at == ' ' || *at == '\t') && read_pragma(at, (size_t)(end - at), ret);
+}
+
+size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t at,
+                        struct rp_unroll_pragma *ret)
+{
+    const struct rp_token *token = &tokens->list[at];
+    struct rp_unroll_pragma own;
+
+    ret = ret ? ret : &own;
+    if (token->kind == RP_TOKEN_DIRECTIVE)
+        return unroll_pragma_read_directive(text, token, ret) ? 1 : 0;
+    if (tokens->count - at < 4 || !rp_token_is(text, token, "_Pragma") ||
+        !rp_token_is(text, token + 1, "(") || token[2].kind != RP_TOKEN_STRING ||
+        text[token[2].begin] != '"' || !rp_token_is(text, token + 3, ")"))
+        return 0;
+    return read_pragma(text + token[2].begin + 1, token[2].end - token[2].begin - 2, ret) ? 4 : 0;
+}
+
+/* Of whole UTF-8. */
+static uint32_t character_at(const char *text, size_t length)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    uint32_t value = length < 2 ? c[0] : c[0] & (0x7FU >> length);
+
+    for (size_t i = 1; i < length; i++)
+        value = value << 6 | (c[i] & 0x3F);
+    return value;
+}
+
+/* Terminals obey it, or nobody sees it. */
+static bool is_unseen(const char *text, size_t length)
+{
+    const uint32_t c = character_at(text, length);
+
+    return (c < ' ' && c != '\t' && c != '\n') || c == 0x7F || rp_codepoint_is_hidden(c);
+}
+
+void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        size_t length = rp_utf8_length(text + at, bytes - at);
+
+        if (text[at] == '\r' && at + 1 < bytes && text[at + 1] == '\n')
+            ;
+        else if (length == 0 || is_unseen(text + at, length))
+            rp_buf_puts(out, "\xEF\xBF\xBD");
+        else
+            rp_buf_add(out, text + at, length);
+        at += length ? length : 1;
+    }
+}

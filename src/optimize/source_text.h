@@ -1,0 +1,80 @@
+/**
+ * @file source_text.h
+ * @brief C++ text as tokens, as far as two texts must be compared without their comments and
+ * blanks.
+ */
+#ifndef RP_OPTIMIZE_SOURCE_TEXT_H
+#define RP_OPTIMIZE_SOURCE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+struct rp_err;
+
+enum rp_token_kind {
+    RP_TOKEN_IDENTIFIER,
+    RP_TOKEN_NUMBER,
+    RP_TOKEN_STRING, /**< with its prefix; raw ones, too */
+    RP_TOKEN_CHARACTER,
+    RP_TOKEN_PUNCTUATOR,
+    RP_TOKEN_DIRECTIVE, /**< a line of the preprocessor, without its line break */
+    RP_TOKEN_OTHER,     /**< a byte that begins none of these */
+};
+
+struct rp_token {
+    enum rp_token_kind kind;
+    size_t begin, end; /**< bytes in the text */
+    uint32_t line;     /**< 1 = first */
+};
+
+/** Zero-initialise; release with rp_tokens_free. */
+struct rp_tokens {
+    struct rp_token *list;
+    size_t count;
+};
+
+/** @return 0, or RP_VERDICT when a comment, a string or a character is not closed */
+int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err);
+void rp_tokens_free(struct rp_tokens *tokens);
+
+/** Whether a token is this text. */
+bool rp_token_is(const char *text, const struct rp_token *token, const char *is);
+/** Whether two tokens are the same; blanks and comments in directives do not count. */
+bool rp_token_same(const char *text_a, const struct rp_token *a, const char *text_b,
+                   const struct rp_token *b);
+
+/** What an unroll pragma asks for. */
+struct rp_unroll_pragma {
+    bool disables;    /**< nounroll, unroll(disable) */
+    bool count_known; /**< a number stands in it */
+    uint32_t count;
+    bool other_count; /**< something else than a number stands in it */
+};
+
+/**
+ * Whether an unroll pragma begins at a token: `#pragma unroll`, `#pragma nounroll`, `#pragma clang
+ * loop unroll...`, or _Pragma of one.
+ * @return how many tokens it has; 0: none begins there. ret may be NULL
+ */
+size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t at,
+                        struct rp_unroll_pragma *ret);
+
+/**
+ * Whether a text is free of what makes it look like another one: bytes that are not UTF-8, control
+ * characters, characters that change the direction of writing, trigraphs, joined lines, digraphs.
+ * @return 0, or RP_VERDICT naming the line
+ */
+int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err);
+
+/* Texts that are no UTF-8, or that are not for terminals, made so. */
+
+/**
+ * Adds the text; what is no UTF-8, control characters but tab and line feed, and characters that
+ * are not seen or change the direction of writing become U+FFFD.
+ * A carriage return before a line feed is left out.
+ */
+void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes);
+
+#endif

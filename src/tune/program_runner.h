@@ -1,0 +1,62 @@
+/**
+ * @file program_runner.h
+ * @brief A runner that runs programs: commands of templates, on the workers of a pool.
+ */
+#ifndef RP_TUNE_PROGRAM_RUNNER_H
+#define RP_TUNE_PROGRAM_RUNNER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/environment.h"
+#include "experiment/measured_run.h"
+#include "tune/launchers.h"
+#include "tune/search.h"
+#include "tune/worker_pool.h"
+#include "tune/worker_protocol.h"
+
+struct rp_err;
+struct rp_space;
+
+struct rp_program_runner_options {
+    const struct rp_space *space; /**< has to live as long, as all texts have */
+    const char *command;          /**< template of what is run */
+    const char *build;            /**< template of what makes {output} first; NULL: nothing does */
+    unsigned flags;               /**< of enum rp_template_flags: SHELL, ENVIRONMENT */
+    const char *build_folder;     /**< absolute; programs that were built; with build only */
+    const char *input;            /**< absolute; standard input of each run; NULL: nothing */
+    const char *check;            /**< NULL: whatever the program prints is right */
+    enum rp_objective objective;
+    const char *pattern; /**< OUTPUT */
+    double unit_ns;      /**< OUTPUT */
+    uint64_t memory_bytes;
+    struct rp_tune_pool_options pool;
+};
+
+/**
+ * Whether templates fit the space: every placeholder is a parameter, every parameter with several
+ * values is in one of them.
+ * @return 0; RP_USAGE; RP_ENVIRONMENT
+ */
+int rp_program_runner_check(const struct rp_program_runner_options *options, struct rp_err *err);
+
+/** Starts the workers. @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
+int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
+                           struct rp_err *err);
+/** Ends the workers. Accepts zeros. */
+void rp_program_runner_close(struct rp_runner *runner);
+
+/** "dispatch", "wall", "output". */
+const char *rp_objective_word(enum rp_objective objective);
+
+/* What `--gpus all` means: a worker for each GPU, all of one model. */
+
+/**
+ * All GPUs of this machine that we may use, or of the software device (ROCM_PERF_DEVICE_GPUS), as a
+ * list: "0,1,2". Those that ROCR_VISIBLE_DEVICES leaves.
+ * @param ret  owned
+ * @return 0; RP_ENVIRONMENT: there is none, or they are of several models, which are named
+ */
+int rp_gpu_choice(enum rp_device wish, char **ret, struct rp_err *err);
+
+#endif

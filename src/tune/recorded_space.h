@@ -1,0 +1,90 @@
+/**
+ * @file recorded_space.h
+ * @brief A search space of which every configuration has been run: what searches are tried on
+ *        without a GPU.
+ */
+#ifndef RP_TUNE_RECORDED_SPACE_H
+#define RP_TUNE_RECORDED_SPACE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+#include "tune/search.h"
+
+struct rp_err;
+struct rp_recorded;
+struct rp_space;
+
+/** What one configuration took. Times below 0 are not recorded. */
+struct rp_recorded_run {
+    bool ok;           /**< it ran, and its times are those of a run that may be believed */
+    double runtime_ms; /**< mean of the repeats; always there when ok, and above 0 */
+    double median_ms, std_ms, min_ms, first_ms;
+    double compile_ms, bench_ms; /**< how long it took to build it, and to run all repeats */
+    unsigned repeats;            /**< 0: not recorded */
+};
+
+/** Owned; release with rp_recorded_free. */
+struct rp_recorded {
+    struct rp_space *space;
+    struct rp_recorded_run *runs; /**< one per configuration of space, same number */
+    char *name, *device;          /**< "" when the file does not say */
+    char sha256[RP_SHA256_TEXT];  /**< of the file's text, decompressed */
+};
+
+/**
+ * Reads a recorded space, plain or compressed by gzip: of ours (docs/format/recorded-space.md), a
+ * cache file of Kernel Tuner, also one that was never closed, or results in the format T4.
+ * @param ret  written only on success
+ * @return 0; RP_BAD_INPUT: the file is not one, with what is wrong and where; RP_ENVIRONMENT
+ */
+int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *err);
+
+/** The same from text in memory. */
+int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret, struct rp_err *err);
+
+/** Accepts NULL and zeros. */
+void rp_recorded_free(struct rp_recorded *recorded);
+
+/* Recorded spaces of other tuners, told in the format of ours. Only of recorded*.c. */
+
+/* Runs that were recorded, instead of runs: to try searches without a GPU.
+ *
+ * Time is the recorded one, too: of building and of all repeats, on each of the workers.
+ */
+
+/**
+ * @param recorded  has to live as long
+ * @return 0; RP_ENVIRONMENT
+ */
+int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
+                      struct rp_err *err);
+/** Accepts zeros. */
+void rp_simulated_close(struct rp_runner *runner);
+
+/* Earlier results as a start: their fastest configurations are run first.
+ *
+ * Their times are of another day, and maybe of another GPU, so that only their order counts. Of
+ * rows that are one configuration here the fastest counts.
+ */
+
+/** Zero-initialise; release with rp_imported_free. */
+struct rp_imported {
+    uint32_t *fastest; /**< numbers in the space, fastest first */
+    size_t fastest_count;
+    size_t known; /**< configurations that ran then and are in the space */
+};
+
+/**
+ * @param path  a recorded space (tune/recorded_space.h)
+ * @return 0; RP_BAD_INPUT: it is none, or has nothing of this space; RP_ENVIRONMENT
+ */
+int rp_import(const char *path, const struct rp_space *space, struct rp_imported *ret,
+              struct rp_err *err);
+/** Accepts zeros. */
+void rp_imported_free(struct rp_imported *imported);
+
+#endif

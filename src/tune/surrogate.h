@@ -1,0 +1,127 @@
+/**
+ * @file surrogate.h
+ * @brief Extremely randomized trees: a regression that also says where it knows little.
+ *
+ * Each tree splits all samples until those of a leaf are alike; at each split one random cut per
+ * feature is tried and the one that separates best is taken. The trees' mean is the prediction,
+ * their disagreement how uncertain it is (Geurts, Ernst, Wehenkel: Extremely randomized trees,
+ * Machine Learning 63, 2006).
+ */
+#ifndef RP_TUNE_SURROGATE_H
+#define RP_TUNE_SURROGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tune/config_features.h"
+
+struct rp_err;
+
+struct rp_tree_node {
+    uint16_t feature, cut; /**< codes up to the cut go to child, others to child + 1 */
+    uint32_t child;        /**< 0: a leaf */
+    double value;          /**< of a leaf: the samples' mean */
+};
+
+/** Owned; release with rp_trees_free. */
+struct rp_trees {
+    struct rp_tree_node *nodes;
+    uint32_t *roots;
+    unsigned count;
+    size_t features;
+};
+
+/* Who says which configuration is run next.
+ *
+ * A strategy is asked for a configuration, and told what came of it. Several may be out at a time.
+ * It is deterministic: the same seed, the same order of asks and tells and the same times give the
+ * same configurations, whatever the machine (tune/random.h, experiment/verdict.h). It keeps no
+ * promise about how many are run but never to say one twice; the limit is the caller's.
+ */
+
+enum rp_reported {
+    RP_REPORTED_OK,
+    RP_REPORTED_FAILED,
+    RP_REPORTED_CENSORED, /**< it was stopped: it takes at least that long */
+};
+
+/* The surrogate: from what was told so far, what other configurations will take.
+ *
+ * It learns the logarithm of times, so that it is about ratios. Times above their median are drawn
+ * together: how bad a bad configuration is does not matter, and the trees' splits go to the better
+ * half. Failures are learned apart, as a probability; a run that was stopped counts as one that
+ * took as long as it was given.
+ */
+
+struct rp_observation {
+    uint32_t config;
+    enum rp_reported told;
+    double log_ms; /**< natural logarithm; of a failure nothing */
+};
+
+/** Owned; release with rp_model_free. */
+struct rp_model {
+    const struct rp_space_features *features;
+    struct rp_trees time, success;
+    bool has_failures;
+    double best; /**< log_ms, of runs that ended */
+};
+
+struct rp_prediction {
+    double mean, sd; /**< of log_ms; sd is never 0 */
+    double success;  /**< probability */
+};
+
+/**
+ * @param features      has to live as long
+ * @param observations  at least one that ended
+ * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: none ended
+ */
+int rp_model_fit(const struct rp_space_features *features,
+                 const struct rp_observation *observations, size_t count, uint64_t seed,
+                 struct rp_model *ret, struct rp_err *err);
+void rp_model_free(struct rp_model *model);
+
+enum { RP_MODEL_BLOCK = 256 /**< configurations at a time */ };
+
+/** @param codes  room for RP_MODEL_BLOCK rows of features->count codes */
+void rp_model_predict(const struct rp_model *model, const uint32_t *configs, size_t count,
+                      uint16_t *codes, struct rp_prediction *ret);
+
+/** How much faster than the best it will be on average, slower being 0, times that it runs. */
+double rp_model_improvement(const struct rp_model *model, const struct rp_prediction *prediction);
+
+/* How far the model may be trusted: what it says of runs that it has not seen.
+ *
+ * Five times a fifth of the runs is left out, a model of the others is asked about them. A model
+ * of trees is right about all runs that it knows, so that nothing but this tells anything.
+ */
+
+enum {
+    RP_CONFIDENCE_SAMPLES = 10, /**< fewer runs that ended tell nothing */
+    /** Fewer may fit well by luck, or because none is like the best ones: of 16 searches of a
+     * recorded space with 10 and 15 runs 15 had a good fit, and 7 a best one 1.3 to 7.7 times as
+     * slow as the optimum; with 30 runs 7 of 8 found it, and one was 1.23 times as slow. */
+    RP_CONFIDENCE_TRUSTED = 30,
+};
+
+struct rp_confidence {
+    size_t samples;      /**< runs that ended */
+    bool known;          /**< there were enough, of several times; else the rest is 0, and low */
+    double r2;           /**< of log_ms: 1 all explained, 0 no better than their mean, or below */
+    double spearman;     /**< rank correlation of predicted and measured times */
+    double coverage;     /**< share of times within the interval that should hold nine of ten */
+    double residual_std; /**< of log_ms, about the share by which a prediction is off */
+    /** r2 < 0.75, spearman < 0.8, coverage < 0.6 or too few: predictions must not be trusted. */
+    bool low;
+    /** Expected improvement of the most promising configuration that was not run, in log_ms. */
+    double gain_left;
+};
+
+/** @return 0; RP_ENVIRONMENT */
+int rp_confidence_of(const struct rp_space_features *features,
+                     const struct rp_observation *observations, size_t count, uint64_t seed,
+                     struct rp_confidence *ret, struct rp_err *err);
+
+#endif

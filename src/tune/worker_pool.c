@@ -1,0 +1,719 @@
+#include "tune/worker_pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "experiment/measured_run.h"
+#include "tune/launchers.h"
+#include "tune/worker.h"
+#include "tune/worker_protocol.h"
+
+/** A request on its way. Owned; release with rp_worker_job_free. */
+struct rp_worker_job {
+    uint64_t id;
+    char *line;
+    size_t bytes;
+    unsigned deaths; /**< workers that have died with it */
+    struct rp_worker_job *next;
+};
+
+struct rp_slot {
+    enum rp_slot_state state;
+    struct rp_launched child;
+    struct rp_line_reader reader;
+    struct rp_worker_hello hello;
+    struct rp_worker_job *job; /**< BUSY */
+    size_t sent;               /**< bytes of job->line */
+    unsigned deaths;           /**< since its last answer */
+    char *why;                 /**< how it ended, half a sentence; NULL */
+};
+
+static void rp_worker_job_free(struct rp_worker_job *job)
+{
+    if (job)
+        free(job->line);
+    free(job);
+}
+
+/** The child of a slot that was just started. */
+static void rp_worker_slot_begin(struct rp_slot *slot, const struct rp_launched *child)
+{
+    free(slot->why); /* of the one before */
+    slot->why = NULL;
+    slot->state = RP_SLOT_STARTING;
+    slot->child = *child;
+}
+
+static void rp_worker_slot_free(struct rp_slot *slot)
+{
+    rp_line_reader_free(&slot->reader);
+    rp_worker_hello_free(&slot->hello);
+    rp_worker_job_free(slot->job);
+    free(slot->why);
+    *slot = (struct rp_slot){0};
+}
+
+/** Hands the job to an idle worker. */
+static void rp_slot_give(struct rp_slot *slot, struct rp_worker_job *job)
+{
+    slot->job = job;
+    slot->sent = 0;
+    slot->state = RP_SLOT_BUSY;
+}
+
+/** What poll() is to look at: POLLIN, and POLLOUT while the request is not sent. */
+static short rp_worker_slot_events(const struct rp_slot *slot)
+{
+    return slot->state == RP_SLOT_BUSY && slot->sent < slot->job->bytes ? POLLIN | POLLOUT : POLLIN;
+}
+
+/** Is there a line that has come already? poll() does not know. */
+static bool rp_worker_slot_has_line(struct rp_slot *slot)
+{
+    const struct rp_buf *buf = &slot->reader.buf;
+
+    return slot->state != RP_SLOT_GONE && buf->len > slot->reader.begin &&
+           memchr(buf->data + slot->reader.begin, '\n', buf->len - slot->reader.begin);
+}
+
+/** A full socket is no error, and that nobody reads any more is seen when its answer is read. */
+static void send_more(struct rp_slot *slot)
+{
+    const struct rp_worker_job *job = slot->job;
+    ssize_t put = send(slot->child.fd, job->line + slot->sent, job->bytes - slot->sent,
+                       MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    slot->sent += put > 0 ? (size_t)put : 0;
+}
+
+/** Keeps the first reason. */
+static enum rp_slot_event died(struct rp_slot *slot, const char *why)
+{
+    if (!slot->why && why)
+        slot->why = strdup(why);
+    return RP_SLOT_DIED;
+}
+
+/** {"fatal": why}: its last words. @return NULL: it is another line. Owned */
+static char *fatal_of(const char *line, size_t bytes)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+    json_t *object = rp_json_read_line(line, bytes, &ignored);
+    char *text = NULL;
+
+    if (object)
+        rp_json_take_text(object, "fatal", false, &text, &ignored);
+    json_decref(object);
+    return text;
+}
+
+static enum rp_slot_event pool_slot_take_hello(struct rp_slot *slot, const char *line, size_t bytes)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    rp_worker_hello_free(&slot->hello);
+    if (rp_worker_hello_parse(line, bytes, &slot->hello, &err) < 0)
+        return died(slot, err.text);
+    slot->state = RP_SLOT_IDLE;
+    return RP_SLOT_HELLO;
+}
+
+static enum rp_slot_event take_answer(struct rp_slot *slot, const char *line, size_t bytes,
+                                      struct rp_evaluation *ret)
+{
+    struct rp_evaluation answer = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    if (slot->state != RP_SLOT_BUSY)
+        return died(slot, "it answered what it was not asked");
+    if (rp_evaluation_parse(line, bytes, &answer, &err) < 0)
+        return died(slot, err.text);
+    if (answer.id != slot->job->id) {
+        rp_evaluation_free(&answer);
+        return died(slot, "it answered another request");
+    }
+    rp_worker_job_free(slot->job);
+    slot->job = NULL;
+    slot->deaths = 0;
+    slot->state = RP_SLOT_IDLE;
+    *ret = answer;
+    return RP_SLOT_ANSWER;
+}
+
+static enum rp_slot_event take_line(struct rp_slot *slot, struct rp_evaluation *ret)
+{
+    size_t bytes;
+    const char *line = rp_line_reader_next(&slot->reader, &bytes);
+    rp_autofree char *fatal = line ? fatal_of(line, bytes) : NULL;
+
+    if (!line)
+        return slot->reader.ended ? died(slot, NULL) : RP_SLOT_NOTHING;
+    if (fatal)
+        return died(slot, fatal);
+    return slot->state == RP_SLOT_STARTING ? pool_slot_take_hello(slot, line, bytes)
+                                           : take_answer(slot, line, bytes, ret);
+}
+
+/**
+ * After poll: sends, receives, and understands at most one line.
+ * @param ret  with RP_SLOT_ANSWER: owned by the caller
+ * @return an event; DIED also when it does not keep to the protocol: the child is still there
+ */
+static enum rp_slot_event rp_worker_slot_poll(struct rp_slot *slot, short revents,
+                                              struct rp_evaluation *ret)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    if (slot->state == RP_SLOT_GONE)
+        return RP_SLOT_NOTHING;
+    if (rp_worker_slot_has_line(slot))
+        return take_line(slot, ret);
+    if ((revents & POLLOUT) && slot->state == RP_SLOT_BUSY)
+        send_more(slot);
+    if (!(revents & (POLLIN | POLLHUP | POLLERR)))
+        return RP_SLOT_NOTHING;
+    if (rp_line_reader_fill(&slot->reader, slot->child.fd, &err) < 0)
+        return err.code == RP_INTERRUPTED ? RP_SLOT_NOTHING : died(slot, err.text);
+    return take_line(slot, ret);
+}
+
+/** It has had a moment to write its last words: the socket may close before the process ends. */
+static int wait_for(pid_t pid)
+{
+    enum { ROUNDS = 200, ROUND_MS = 10 };
+    int status = 0;
+    pid_t got = 0;
+
+    for (int i = 0; i < ROUNDS && got == 0; i++) {
+        got = waitpid(pid, &status, WNOHANG);
+        if (got == 0)
+            poll(NULL, 0, ROUND_MS);
+    }
+    if (got == 0) {
+        kill(-pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    return status;
+}
+
+/** Ends its process, reaps it, and completes slot->why. The job stays. */
+static void rp_worker_slot_end(struct rp_slot *slot)
+{
+    const int status = wait_for(slot->child.pid);
+    rp_autofree char *how =
+        WIFSIGNALED(status) ? rp_format("was ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?")
+                            : rp_format("ended with exit status %d", WEXITSTATUS(status));
+    char *why =
+        how ? rp_format("%s%s%s", how, slot->why ? ": " : "", slot->why ? slot->why : "") : NULL;
+
+    free(slot->why);
+    slot->why = why;
+    close(slot->child.fd);
+    slot->child = (struct rp_launched){.fd = -1};
+    rp_line_reader_free(&slot->reader);
+    slot->state = RP_SLOT_GONE;
+    slot->deaths++;
+}
+
+/** Deaths in a row after which a worker is not started again: a request may cause two of them. */
+enum { MOST_DEATHS = 3, MOST_DEATHS_OF_JOB = 2 };
+enum { NS_PER_MS = 1000000, START_TIMEOUT_MS = 600000 };
+
+struct rp_tune_pool {
+    struct rp_tune_pool_options options;
+    const struct rp_launcher *launcher;
+    void *state;
+    struct rp_slot *slots;
+    struct pollfd *fds;
+    unsigned count;
+    bool opened; /**< all have said hello */
+    struct rp_worker_hello
+        device;                /**< of worker 0, as it was then: whom others are compared with */
+    struct rp_orphans adopted; /**< since when children that are no workers were a worker's */
+    struct rp_worker_job *waiting; /**< in order */
+    struct rp_evaluation *ready;
+    size_t ready_count;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / NS_PER_MS;
+}
+
+static int out_of_memory(struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+static void note(const struct rp_tune_pool *pool, const char *line)
+{
+    if (pool->options.note && line)
+        pool->options.note(pool->options.context, line);
+}
+
+/* --- starting -------------------------------------------------------------------------------- */
+
+static int start(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
+{
+    struct rp_launched child;
+    pid_t *ours = reallocarray(pool->adopted.before, pool->adopted.befores + 1, sizeof *ours);
+    int rc;
+
+    if (!ours)
+        return out_of_memory(err);
+    pool->adopted.before = ours;
+    rc = pool->launcher->start(pool->state, number, &child, err);
+    if (rc < 0)
+        return rc;
+    ours[pool->adopted.befores++] = child.pid;
+    rp_worker_slot_begin(&pool->slots[number], &child);
+    return 0;
+}
+
+/** "worker 2 (host b, GPU 1)" */
+static char *name_of(const struct rp_tune_pool *pool, unsigned number)
+{
+    const struct rp_worker_hello *h = &pool->slots[number].hello;
+
+    if (!h->host)
+        return rp_format("worker %u", number + 1);
+    return rp_format("worker %u (%s%s%s)", number + 1, h->host, h->visible[0] ? ", GPU " : "",
+                     h->visible);
+}
+
+/** Only times of the same GPU model are compared. @return owned; NULL: it may be used */
+static char *why_not_used(const struct rp_worker_hello *hello, const struct rp_worker_hello *first)
+{
+    rp_autofree char *differs = NULL;
+
+    if (hello->protocol != RP_WORKER_PROTOCOL)
+        return rp_format("speaks protocol %d, not %d: it is another rocm-perf", hello->protocol,
+                         RP_WORKER_PROTOCOL);
+    differs = rp_worker_hello_differs(hello, first);
+    return differs ? rp_format("%s as worker 1; only runs on the same are compared: use GPUs of "
+                               "one model",
+                               differs)
+                   : NULL;
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+static int add_ready(struct rp_tune_pool *pool, struct rp_evaluation *evaluation)
+{
+    struct rp_evaluation *grown =
+        reallocarray(pool->ready, pool->ready_count + 1, sizeof *pool->ready);
+
+    if (!grown) {
+        rp_evaluation_free(evaluation);
+        return -RP_ENVIRONMENT;
+    }
+    pool->ready = grown;
+    grown[pool->ready_count++] = *evaluation;
+    return 0;
+}
+
+/** What a dead worker was running: again, before all others, or its answer is that it killed two.
+ */
+static int answer_lost_job(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
+{
+    struct rp_slot *slot = &pool->slots[number];
+    struct rp_worker_job *job = rp_steal(slot->job);
+    struct rp_evaluation e;
+    int rc;
+
+    if (!job)
+        return 0;
+    if (++job->deaths < MOST_DEATHS_OF_JOB) {
+        job->next = pool->waiting;
+        pool->waiting = job;
+        return 0;
+    }
+    for (size_t i = 0; i < pool->count; i++)
+        pool->slots[i].deaths = 0; /* it was the job's fault, and the next one may be like it */
+    e = (struct rp_evaluation){
+        .id = job->id,
+        .outcome = RP_EVALUATION_FAILED,
+        .reason = rp_format("%u workers died with it; the last one %s", job->deaths, slot->why),
+        .runtimes_ns = calloc(1, sizeof *e.runtimes_ns),
+        .worker = number};
+    rp_worker_job_free(job);
+    rc = add_ready(pool, &e);
+    return rc < 0 ? out_of_memory(err) : 0;
+}
+
+/** @param again  it may be started again */
+static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct rp_err *err)
+{
+    struct rp_slot *slot = &pool->slots[number];
+    struct rp_err why = RP_ERR_INIT;
+    rp_autofree char *name = name_of(pool, number);
+    rp_autofree char *line = NULL;
+    int rc;
+
+    rp_worker_slot_end(slot);
+    rp_orphans_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
+    again = again && slot->deaths < MOST_DEATHS;
+    line = rp_format("%s %s%s", name ? name : "a worker", slot->why ? slot->why : "ended",
+                     again ? "; it is started again" : "");
+    note(pool, line);
+    rc = answer_lost_job(pool, number, err);
+    if (rc == 0 && again && start(pool, number, &why) < 0)
+        note(pool, why.text);
+    return rc;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/** A worker that was started again may have come up on another GPU. */
+static int take_hello(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
+{
+    struct rp_slot *slot = &pool->slots[number];
+
+    if (!pool->opened) /* all are compared when all are there */
+        return 0;
+    slot->why = why_not_used(&slot->hello, &pool->device);
+    if (!slot->why)
+        return 0;
+    kill(slot->child.pid, SIGTERM);
+    return bury(pool, number, false, err);
+}
+
+static int take_event(struct rp_tune_pool *pool, unsigned number, short revents, struct rp_err *err)
+{
+    struct rp_slot *slot = &pool->slots[number];
+    struct rp_evaluation answer = {0};
+
+    switch (rp_worker_slot_poll(slot, revents, &answer)) {
+    case RP_SLOT_HELLO:
+        return take_hello(pool, number, err);
+    case RP_SLOT_ANSWER:
+        answer.worker = number;
+        return add_ready(pool, &answer) < 0 ? out_of_memory(err) : 0;
+    case RP_SLOT_DIED:
+        kill(slot->child.pid, SIGTERM); /* it may have closed its output only */
+        return bury(pool, number, pool->opened, err);
+    default:
+        return 0;
+    }
+}
+
+static void hand_out(struct rp_tune_pool *pool)
+{
+    for (unsigned i = 0; i < pool->count && pool->waiting; i++) {
+        struct rp_worker_job *job = pool->waiting;
+
+        if (pool->slots[i].state != RP_SLOT_IDLE)
+            continue;
+        pool->waiting = job->next;
+        job->next = NULL;
+        rp_slot_give(&pool->slots[i], job);
+    }
+}
+
+/** For poll(), which waits no longer than until_ms (negative: for ever). */
+static int left_ms(int64_t until_ms)
+{
+    enum { MOST_MS = 60000 };
+    const int64_t left = until_ms < 0 ? MOST_MS : until_ms - now_ms();
+
+    return left < 0 ? 0 : left < MOST_MS ? (int)left : MOST_MS;
+}
+
+/** Waits for something to happen, and deals with it. */
+static int wait_for_events(struct rp_tune_pool *pool, int64_t until_ms, struct rp_err *err)
+{
+    bool has_lines = false;
+    int rc = 0;
+
+    hand_out(pool);
+    for (unsigned i = 0; i < pool->count; i++) {
+        const bool alive = pool->slots[i].state != RP_SLOT_GONE;
+
+        pool->fds[i] =
+            (struct pollfd){.fd = alive ? pool->slots[i].child.fd : -1,
+                            .events = alive ? rp_worker_slot_events(&pool->slots[i]) : 0};
+        has_lines = has_lines || rp_worker_slot_has_line(&pool->slots[i]);
+    }
+    if (poll(pool->fds, pool->count, has_lines ? 0 : left_ms(until_ms)) < 0)
+        return rp_proc_interrupted(err);
+    for (unsigned i = 0; rc == 0 && i < pool->count; i++)
+        rc = take_event(pool, i, pool->fds[i].revents, err);
+    return rc < 0 ? rc : rp_proc_interrupted(err);
+}
+
+/* --- the pool --------------------------------------------------------------------------------- */
+
+static int fail_gone(const struct rp_tune_pool *pool, struct rp_err *err)
+{
+    for (unsigned i = 0; i < pool->count; i++) {
+        const struct rp_slot *slot = &pool->slots[i];
+        rp_autofree char *name = name_of(pool, i);
+
+        if (slot->state == RP_SLOT_GONE && slot->why)
+            return rp_fail(err, RP_ENVIRONMENT, "%s %s", name ? name : "a worker", slot->why);
+    }
+    return rp_fail(err, RP_ENVIRONMENT, "no worker is left");
+}
+
+static unsigned count_state(const struct rp_tune_pool *pool, enum rp_slot_state state)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < pool->count; i++)
+        count += pool->slots[i].state == state;
+    return count;
+}
+
+/** One that does not come up at first is an error: the user has asked for it. */
+static int wait_for_hellos(struct rp_tune_pool *pool, struct rp_err *err)
+{
+    const int64_t timeout_ns = pool->options.start_timeout_ns;
+    const int64_t until_ms = now_ms() + (timeout_ns ? timeout_ns / NS_PER_MS : START_TIMEOUT_MS);
+    int rc = 0;
+
+    while (rc == 0 && count_state(pool, RP_SLOT_STARTING) > 0) {
+        rc = wait_for_events(pool, until_ms, err);
+        if (rc == 0 && count_state(pool, RP_SLOT_GONE) > 0)
+            rc = fail_gone(pool, err);
+        if (rc == 0 && count_state(pool, RP_SLOT_STARTING) > 0 && now_ms() >= until_ms)
+            rc = rp_fail(err, RP_ENVIRONMENT, "%u of %u workers have not come up in time",
+                         count_state(pool, RP_SLOT_STARTING), pool->count);
+    }
+    return rc;
+}
+
+/** Keeps who worker 0 is, and compares the others. */
+static int compare_hellos(struct rp_tune_pool *pool, struct rp_err *err)
+{
+    rp_autobuf line = {0};
+    int rc = rp_worker_hello_write(&pool->slots[0].hello, &line, err);
+
+    if (rc == 0)
+        rc = rp_worker_hello_parse(line.data, line.len, &pool->device, err);
+    for (unsigned i = 0; rc == 0 && i < pool->count; i++) {
+        rp_autofree char *why = why_not_used(&pool->slots[i].hello, &pool->device);
+        rp_autofree char *name = name_of(pool, i);
+
+        for (unsigned j = 0; !why && j < i; j++)
+            if (rp_worker_hello_shares(&pool->slots[i].hello, &pool->slots[j].hello))
+                why =
+                    rp_format("has the GPU of worker %u: their times would say nothing; give each "
+                              "its own (--gpus, or options of Slurm)",
+                              j + 1);
+        if (why)
+            rc = rp_fail(err, RP_ENVIRONMENT, "%s %s", name ? name : "a worker", why);
+    }
+    pool->opened = rc == 0;
+    return rc;
+}
+
+static int open_pool(struct rp_tune_pool *pool, struct rp_err *err)
+{
+    int rc = pool->launcher->open(&pool->options, &pool->state, &pool->count, err);
+
+    rp_orphans_begin(&pool->adopted);
+    if (rc < 0)
+        return rc;
+    pool->slots = calloc(pool->count, sizeof *pool->slots);
+    pool->fds = calloc(pool->count, sizeof *pool->fds);
+    if (!pool->slots || !pool->fds)
+        return out_of_memory(err);
+    for (unsigned i = 0; rc == 0 && i < pool->count; i++)
+        rc = start(pool, i, err);
+    if (rc == 0)
+        rc = wait_for_hellos(pool, err);
+    return rc < 0 ? rc : compare_hellos(pool, err);
+}
+
+int rp_tune_pool_open(const struct rp_tune_pool_options *options, struct rp_tune_pool **ret,
+                      struct rp_err *err)
+{
+    struct rp_tune_pool *pool = calloc(1, sizeof *pool);
+    int rc;
+
+    if (!pool)
+        return out_of_memory(err);
+    pool->options = *options;
+    pool->launcher = options->launcher ? options->launcher : &rp_launcher_local;
+    rc = open_pool(pool, err);
+    if (rc < 0)
+        rp_tune_pool_close(pool);
+    else
+        *ret = pool;
+    return rc;
+}
+
+/** @return whether all have ended by then */
+static bool reap_until(struct rp_tune_pool *pool, int64_t until_ms)
+{
+    for (;;) {
+        bool any = false;
+
+        for (unsigned i = 0; i < pool->count; i++) {
+            struct rp_slot *slot = &pool->slots[i];
+
+            if (slot->state == RP_SLOT_GONE)
+                continue;
+            if (waitpid(slot->child.pid, NULL, WNOHANG) != 0) {
+                close(slot->child.fd);
+                slot->state = RP_SLOT_GONE;
+            } else {
+                any = true;
+            }
+        }
+        if (!any || now_ms() >= until_ms)
+            return !any;
+        poll(NULL, 0, 5);
+    }
+}
+
+/** @param idle  also those that run nothing */
+static void signal_all(struct rp_tune_pool *pool, int signo, bool idle)
+{
+    for (unsigned i = 0; i < pool->count; i++)
+        if (pool->slots[i].state != RP_SLOT_GONE && (idle || pool->slots[i].state != RP_SLOT_IDLE))
+            kill(signo == SIGKILL ? -pool->slots[i].child.pid : pool->slots[i].child.pid, signo);
+}
+
+/** The end of input ends who is idle. Others get a signal, for programs that clean up, and a second
+ *  one, which kills them (process.h). */
+static void end_workers(struct rp_tune_pool *pool)
+{
+    enum { GRACE_MS = 2000, MORE_MS = 10000 };
+
+    for (unsigned i = 0; i < pool->count; i++)
+        if (pool->slots[i].state != RP_SLOT_GONE)
+            shutdown(pool->slots[i].child.fd, SHUT_WR);
+    signal_all(pool, SIGTERM, false);
+    if (reap_until(pool, now_ms() + GRACE_MS))
+        return;
+    signal_all(pool, SIGTERM, true);
+    if (reap_until(pool, now_ms() + MORE_MS))
+        return;
+    signal_all(pool, SIGKILL, true);
+    reap_until(pool, now_ms() + MORE_MS);
+}
+
+void rp_tune_pool_close(struct rp_tune_pool *pool)
+{
+    if (!pool)
+        return;
+    if (pool->slots) {
+        end_workers(pool);
+        rp_orphans_kill(&pool->adopted, 0);
+    }
+    rp_orphans_end(&pool->adopted);
+    if (pool->state)
+        pool->launcher->close(pool->state);
+    for (unsigned i = 0; pool->slots && i < pool->count; i++)
+        rp_worker_slot_free(&pool->slots[i]);
+    while (pool->waiting) {
+        struct rp_worker_job *next = pool->waiting->next;
+
+        rp_worker_job_free(pool->waiting);
+        pool->waiting = next;
+    }
+    for (size_t i = 0; i < pool->ready_count; i++)
+        rp_evaluation_free(&pool->ready[i]);
+    rp_worker_hello_free(&pool->device);
+    free(pool->ready);
+    free(pool->slots);
+    free(pool->fds);
+    free(pool);
+}
+
+unsigned rp_tune_pool_workers(const struct rp_tune_pool *pool)
+{
+    return pool->count - count_state(pool, RP_SLOT_GONE);
+}
+
+const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *pool)
+{
+    return &pool->device;
+}
+
+const struct rp_worker_hello *rp_tune_pool_worker(const struct rp_tune_pool *pool, unsigned worker)
+{
+    return &pool->slots[worker].hello;
+}
+
+/** Requests that no worker has begun: with 0, and fewer requests than workers, one is free. */
+static size_t rp_tune_pool_waiting(const struct rp_tune_pool *pool)
+{
+    size_t count = 0;
+
+    for (const struct rp_worker_job *job = pool->waiting; job; job = job->next)
+        count++;
+    return count;
+}
+
+/** Requests that have no answer yet, waiting ones included. */
+static size_t rp_tune_pool_pending(const struct rp_tune_pool *pool)
+{
+    return rp_tune_pool_waiting(pool) + count_state(pool, RP_SLOT_BUSY) + pool->ready_count;
+}
+
+int rp_tune_pool_submit(struct rp_tune_pool *pool, const struct rp_evaluation_request *request,
+                        struct rp_err *err)
+{
+    rp_autobuf line = {0};
+    struct rp_worker_job *job, **last = &pool->waiting;
+    int rc = rp_evaluation_request_write(request, &line, err);
+
+    if (rc < 0)
+        return rc;
+    if (!(job = calloc(1, sizeof *job)))
+        return out_of_memory(err);
+    job->id = request->id;
+    job->bytes = line.len;
+    if (!(job->line = rp_buf_steal(&line))) {
+        free(job);
+        return out_of_memory(err);
+    }
+    while (*last)
+        last = &(*last)->next;
+    *last = job;
+    hand_out(pool);
+    return 0;
+}
+
+int rp_tune_pool_next(struct rp_tune_pool *pool, int timeout_ms, struct rp_evaluation *ret,
+                      struct rp_err *err)
+{
+    const int64_t until_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    int rc = rp_proc_interrupted(err);
+
+    while (rc == 0 && pool->ready_count == 0) {
+        if (rp_tune_pool_pending(pool) == 0)
+            return 0;
+        if (rp_tune_pool_workers(pool) == 0)
+            return fail_gone(pool, err);
+        rc = wait_for_events(pool, until_ms, err);
+        if (rc == 0 && pool->ready_count == 0 && until_ms >= 0 && now_ms() >= until_ms)
+            return 0;
+    }
+    if (rc < 0)
+        return rc;
+    *ret = pool->ready[0];
+    memmove(pool->ready, pool->ready + 1, --pool->ready_count * sizeof *pool->ready);
+    return 1;
+}
