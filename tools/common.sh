@@ -14,7 +14,7 @@ cache_dir() {
 # Prints the folder of an installed ROCm 7, if there is one.
 installed_rocm() {
     local root version roots
-    # The same places in the same order as src/collect/environment.c: $ROCM_PATH alone when it is set.
+    # The same places in the same order as src/run/machine.c: $ROCM_PATH alone when it is set.
     if [ -n "${ROCM_PATH:-}" ]; then roots=("$ROCM_PATH")
     else roots=(/opt/rocm $(ls -d /opt/rocm-7* 2>/dev/null | sort -rV)); fi
     for root in "${roots[@]}"; do

@@ -7,11 +7,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/busy.h"
 #include "cli/cli.h"
-#include "cli/pending.h"
+#include "cli/device_options.h"
 #include "cli/results.h"
-#include "cli/roofline_options.h"
 #include "library/library.h"
 #include "report/report.h"
 
@@ -111,7 +109,7 @@ static int take_option(int c, const char *word, struct options *ret)
     case 'i':
         return take_gate(word, ret);
     default:
-        return rp_roof_take("analyze", c, word, &ret->roof);
+        return rp_roof_option_parse("analyze", c, word, &ret->roof);
     }
 }
 
@@ -186,14 +184,14 @@ static int check_inferred(const struct options *options, const struct inferred *
 }
 
 /* --json, --roofline ... choose what is printed; none of them: all, for people. */
-static struct rp_wish request_for(const struct options *options, bool chosen)
+static struct rp_result_request request_for(const struct options *options, bool chosen)
 {
-    struct rp_wish ret = {.folder = options->folder, .full = options->full};
+    struct rp_result_request ret = {.folder = options->folder, .full = options->full};
 
     if (chosen)
-        ret.print = RP_PRINT_JSON;
+        ret.print = RP_RESULT_JSON;
     else if (!options->json && !options->roofline && !options->thread_trace && !options->analysis)
-        ret.print = RP_PRINT_TERM;
+        ret.print = RP_RESULT_TERMINAL;
     return ret;
 }
 
@@ -206,7 +204,7 @@ static int make_parts(struct rp_inputs *in, const struct options *options,
         .dag = !other || options->folder || options->gated,
         .steps = options->full,
         .roofline = options->roofline,
-        .ranking = request_for(options, options->analysis).print != RP_PRINT_NOTHING ||
+        .ranking = request_for(options, options->analysis).print != RP_RESULT_SILENT ||
                    options->folder != NULL,
         .roof = &options->roof.roof,
     };
@@ -218,10 +216,10 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
                      const struct rp_analysis *parts, struct rp_file_set *pending,
                      struct rp_buf *text, struct rp_err *err)
 {
-    struct rp_wish for_dag = request_for(options, options->json);
-    struct rp_wish for_roofline = request_for(options, options->roofline);
-    struct rp_wish for_waves = request_for(options, options->thread_trace);
-    struct rp_wish for_ranking = request_for(options, options->analysis);
+    struct rp_result_request for_dag = request_for(options, options->json);
+    struct rp_result_request for_roofline = request_for(options, options->roofline);
+    struct rp_result_request for_waves = request_for(options, options->thread_trace);
+    struct rp_result_request for_ranking = request_for(options, options->analysis);
     int rc = 0;
 
     for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
@@ -233,7 +231,7 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
         rc = rp_put_thread_trace(in, &for_waves, text, err);
     if (rc == 0 && parts->has_ranking)
         rc = rp_put_ranking(&parts->ranking, options->top, &for_ranking, text, err);
-    if (rc == 0 && parts->has_roofline && for_roofline.print == RP_PRINT_TERM)
+    if (rc == 0 && parts->has_roofline && for_roofline.print == RP_RESULT_TERMINAL)
         rc = rp_report_counters_term(&parts->roofline, true, rp_cli_style(), text, err);
     return rc == 0 && text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
 }
@@ -258,14 +256,14 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
                        struct inferred *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_analysis_free) struct rp_analysis parts = {0};
-    rp_cleanup(rp_pending_drop) struct rp_file_set pending = {0};
+    rp_cleanup(rp_file_set_drop) struct rp_file_set pending = {0};
     int rc = make_parts(in, options, &parts, err);
 
     rp_work_at(&in->work, RP_WORK_WRITE, 0);
     if (rc == 0)
         rc = put_parts(in, options, &parts, &pending, text, err);
     if (rc == 0)
-        rc = rp_pending_commit(&pending, err);
+        rc = rp_file_set_commit(&pending, err);
     if (rc == 0 && options->folder)
         rc = drop_others(in, options->folder, &parts, err);
     if (rc == 0 && parts.dag.makespan_ns)
@@ -309,10 +307,10 @@ static const char *lacking(const struct rp_inputs *in, const struct options *opt
 }
 
 static int analyze(char *const *paths, size_t count, const struct options *options,
-                   struct rp_busy *busy)
+                   struct rp_activity *busy)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_busy_notes(busy),
-                                                       .work = rp_busy_work(busy)};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_activity_notes(busy),
+                                                       .work = rp_activity_work(busy)};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
     struct inferred inferred = {0};
@@ -321,7 +319,7 @@ static int analyze(char *const *paths, size_t count, const struct options *optio
 
     if (rc == 0 && !missing)
         rc = put_results(&in, options, &text, &inferred, &err);
-    rp_busy_end(busy);
+    rp_activity_end(busy);
     if (missing)
         return rp_cli_usage_error("analyze", "%s", missing);
     if (rc < 0)
@@ -354,17 +352,17 @@ int rp_cmd_analyze(int argc, char **argv)
 {
     rp_cleanup(free_options) struct options options = {0};
     struct rp_err err = RP_ERR_INIT;
-    struct rp_busy busy;
+    struct rp_activity busy;
     int code;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (rp_roof_read(&options.roof, &err) < 0)
+    if (rp_roof_options_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (keep_apart(options.folder, argv + optind, (size_t)(argc - optind), &err) < 0)
         return rp_cli_error(&err);
-    rp_busy_begin(options.full, &busy); /* a summary is soon written */
+    rp_activity_begin(options.full, &busy); /* a summary is soon written */
     code = analyze(argv + optind, (size_t)(argc - optind), &options, &busy);
-    rp_busy_end(&busy);
+    rp_activity_end(&busy);
     return code;
 }

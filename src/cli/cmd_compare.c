@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/compare_read.h"
+#include "cli/device_options.h"
+#include "cli/results.h"
 #include "library/library.h"
 
 static const char help[] =
@@ -191,7 +192,7 @@ static void free_work(struct work *work)
 static int read_sides(char **paths, size_t count, struct work *work, struct rp_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        int rc = rp_versus_read(paths[i], &work->sides[i], err);
+        int rc = rp_compare_read_side(paths[i], &work->sides[i], err);
 
         if (rc < 0)
             return rc;

@@ -9,8 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "collect/environment.h"
+#include "cli/device_options.h"
 #include "report/report_text.h"
+#include "run/machine.h"
 
 static const char help[] =
     "usage: rocm-perf doctor [--json]\n"

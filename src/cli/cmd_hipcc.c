@@ -7,9 +7,8 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
-#include "collect/compiler_cache.h"
-#include "collect/environment.h"
-#include "collect/hipcc.h"
+#include "run/hip_compiler.h"
+#include "run/machine.h"
 
 static const char help[] =
     "usage: rocm-perf hipcc ARGS...\n"
@@ -67,7 +66,7 @@ int rp_cmd_hipcc(int argc, char **argv)
         return rp_cli_error(&err);
     proc.path = args[0];
     proc.argv = args;
-    if (rp_compiler_cache_takes(&env, args))
+    if (rp_compiler_cache_applies(&env, args))
         return run_cached(&env, &proc);
     rp_proc_exec(&proc, &err);
     return rp_cli_error(&err);

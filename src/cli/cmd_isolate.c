@@ -1,27 +1,223 @@
 #include <dirent.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/units.h"
-#include "cli/capture_text.h"
 #include "cli/cli.h"
-#include "cli/isolate_choice.h"
-#include "cli/progress.h"
+#include "cli/device_options.h"
 #include "cli/replay_child.h"
-#include "cli/target.h"
-#include "collect/environment.h"
-#include "collect/isolate_run.h"
-#include "collect/kept_input.h"
-#include "collect/kernel_match.h"
-#include "collect/output_claim.h"
+#include "cli/result_text.h"
 #include "report/report_text.h"
+#include "run/isolate_run.h"
+#include "run/kernel_pattern.h"
+#include "run/machine.h"
+#include "run/result_folder.h"
+#include "run/standard_input.h"
 #include "trace/capture.h"
+#include "trace/capture_stream.h"
+
+/* Options of rocm-perf isolate that say which dispatches are to be captured. */
+
+/** Zeroed: the first dispatch that matches. Owned; release with rp_dispatch_selection_free. */
+struct rp_dispatch_selection {
+    struct rp_snapshot_selection selection; /**< complete after rp_dispatch_selection_finish */
+    uint64_t *numbers;
+    size_t count;
+    bool longest, representative, has_most;
+    bool several; /**< after rp_dispatch_selection_finish: each capture gets a folder of its own */
+};
+
+enum { MOST_GEOMETRIES = 16 /* captures may be large */ };
+
+/* A whole number up to the next comma, x or end. */
+static bool read_number(const char **at, uint64_t least, uint64_t most, uint64_t *ret)
+{
+    char *end;
+    unsigned long long value;
+
+    if (**at < '0' || **at > '9')
+        return false;
+    value = strtoull(*at, &end, 10);
+    if ((size_t)(end - *at) > 19 || value < least || value > most)
+        return false;
+    *at = end;
+    *ret = value;
+    return true;
+}
+
+static int add(struct rp_dispatch_selection *choice, uint64_t number, struct rp_err *err)
+{
+    size_t at = 0;
+
+    while (at < choice->count && choice->numbers[at] < number)
+        at++;
+    if (at < choice->count && choice->numbers[at] == number)
+        return 0;
+    if (choice->count == RP_SNAPSHOT_MAX_NUMBERS)
+        return rp_fail(err, RP_USAGE, "--dispatch: no more than %d in one run",
+                       RP_SNAPSHOT_MAX_NUMBERS);
+    memmove(&choice->numbers[at + 1], &choice->numbers[at],
+            (choice->count++ - at) * sizeof *choice->numbers);
+    choice->numbers[at] = number;
+    return 0;
+}
+
+static int make_room(struct rp_dispatch_selection *choice, struct rp_err *err)
+{
+    if (!choice->numbers)
+        choice->numbers = calloc(RP_SNAPSHOT_MAX_NUMBERS + 1, sizeof *choice->numbers);
+    return choice->numbers ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/** One that was found. */
+static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint64_t match,
+                                     struct rp_err *err)
+{
+    int rc = make_room(choice, err);
+
+    if (rc == 0)
+        rc = add(choice, match, err);
+    choice->selection.number_count = (uint32_t)choice->count;
+    return rc;
+}
+
+/** --dispatch 1,3,7: adds to those before. All of these return 0 or RP_USAGE. */
+static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice, const char *word,
+                                            struct rp_err *err)
+{
+    const char *at = word;
+    uint64_t number;
+    int rc = make_room(choice, err);
+
+    while (rc == 0) {
+        if (!read_number(&at, 1, INT64_MAX, &number) || (*at && *at != ','))
+            return rp_fail(err, RP_USAGE,
+                           "--dispatch %s: use whole numbers with commas between them, 1 being the "
+                           "first",
+                           word);
+        rc = add(choice, number, err);
+        if (!*at)
+            break;
+        at++;
+    }
+    return rc;
+}
+
+/** --grid, --workgroup X[,Y,Z]. @param filter  enum rp_snapshot_filter */
+static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
+                                      enum rp_snapshot_filter filter, const char *word,
+                                      struct rp_err *err)
+{
+    const bool grid = filter == RP_SNAPSHOT_GRID;
+    uint64_t numbers[3] = {1, 1, 1};
+    const char *at = word;
+
+    for (size_t i = 0; i < 3; i++) {
+        if (!read_number(&at, 1, grid ? UINT32_MAX : UINT16_MAX, &numbers[i]))
+            break;
+        if (!*at) {
+            for (size_t k = 0; k < 3; k++)
+                (grid ? choice->selection.grid : choice->selection.workgroup)[k] =
+                    (uint32_t)numbers[k];
+            choice->selection.filters |= filter;
+            return 0;
+        }
+        if (*at != ',' && *at != 'x')
+            break;
+        at++;
+    }
+    return rp_fail(err, RP_USAGE, "--%s %s: use X, X,Y or X,Y,Z in work-items%s",
+                   grid ? "grid" : "workgroup", word, grid ? ", as isolate --list prints it" : "");
+}
+
+/** --queue, --stream, --gpu N. */
+static int rp_dispatch_selection_number(struct rp_dispatch_selection *choice,
+                                        enum rp_snapshot_filter filter, const char *word,
+                                        struct rp_err *err)
+{
+    const char *name = filter == RP_SNAPSHOT_QUEUE    ? "queue"
+                       : filter == RP_SNAPSHOT_STREAM ? "stream"
+                                                      : "gpu";
+    uint32_t *to = filter == RP_SNAPSHOT_QUEUE    ? &choice->selection.queue
+                   : filter == RP_SNAPSHOT_STREAM ? &choice->selection.stream
+                                                  : &choice->selection.gpu;
+    const char *at = word;
+    uint64_t number;
+
+    if (!read_number(&at, 0, UINT32_MAX - 1, &number) || *at)
+        return rp_fail(err, RP_USAGE, "--%s %s: use a whole number, 0 being the %s", name, word,
+                       filter == RP_SNAPSHOT_STREAM ? "default stream" : "first");
+    *to = (uint32_t)number;
+    choice->selection.filters |= filter;
+    return 0;
+}
+
+/** --most N. */
+static int rp_dispatch_selection_max(struct rp_dispatch_selection *choice, const char *word,
+                                     struct rp_err *err)
+{
+    const char *at = word;
+    uint64_t number;
+
+    if (!read_number(&at, 1, RP_SNAPSHOT_MAX_NUMBERS, &number) || *at)
+        return rp_fail(err, RP_USAGE, "--most %s: use a whole number from 1 to %d", word,
+                       RP_SNAPSHOT_MAX_NUMBERS);
+    choice->selection.most = (uint32_t)number;
+    choice->has_most = true;
+    return 0;
+}
+
+/** Whether anything was chosen. */
+static bool rp_dispatch_selection_is_made(const struct rp_dispatch_selection *choice)
+{
+    return choice->numbers || choice->selection.filters || choice->longest ||
+           choice->representative || choice->has_most;
+}
+
+/** All options are there: refuses what makes no sense together, fills what was left out. */
+static int rp_dispatch_selection_finish(struct rp_dispatch_selection *choice, struct rp_err *err)
+{
+    struct rp_snapshot_selection *s = &choice->selection;
+    int rc = 0;
+
+    if (choice->longest && (choice->representative || choice->count))
+        return rp_fail(err, RP_USAGE,
+                       "--longest chooses one dispatch itself: leave out %s, or narrow its choice "
+                       "with --grid, --workgroup, --queue, --stream or --gpu",
+                       choice->count ? "--dispatch" : "--representative");
+    if (choice->representative && choice->count)
+        return rp_fail(err, RP_USAGE,
+                       "--representative takes the first dispatch of each geometry: leave out "
+                       "--dispatch, or name the geometry with --grid and --workgroup");
+    if (choice->has_most && !choice->representative)
+        return rp_fail(err, RP_USAGE, "--most is for --representative");
+    if (!choice->representative && !choice->longest && choice->count == 0)
+        rc = rp_dispatch_selection_dispatches(choice, "1", err);
+    if (rc < 0)
+        return rc;
+    s->mode = choice->representative ? RP_SNAPSHOT_GEOMETRIES : RP_SNAPSHOT_NUMBERS;
+    if (choice->representative && !choice->has_most)
+        s->most = MOST_GEOMETRIES;
+    s->number_count = (uint32_t)choice->count;
+    choice->several = choice->representative || choice->count > 1;
+    return 0;
+}
+
+static void rp_dispatch_selection_free(struct rp_dispatch_selection *choice)
+{
+    free(choice->numbers);
+    memset(choice, 0, sizeof *choice);
+}
 
 static const char help[] =
     "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
@@ -78,7 +274,7 @@ static const char help[] =
 
 struct options {
     const char *kernel, *folder;
-    struct rp_isolate_choice choice;
+    struct rp_dispatch_selection choice;
     bool has_folder, list, json, unchecked;
     int expected_status;
     enum rp_device wish;
@@ -100,7 +296,7 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         o->kernel = optarg;
         return rp_kernel_pattern_check("--kernel", optarg, err);
     case 'n':
-        return rp_isolate_choose_dispatches(&o->choice, optarg, err);
+        return rp_dispatch_selection_dispatches(&o->choice, optarg, err);
     case 'L':
         o->choice.longest = true;
         return 0;
@@ -108,17 +304,17 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         o->choice.representative = true;
         return 0;
     case 'M':
-        return rp_isolate_choose_most(&o->choice, optarg, err);
+        return rp_dispatch_selection_max(&o->choice, optarg, err);
     case 'G':
-        return rp_isolate_choose_size(&o->choice, RP_SNAPSHOT_GRID, optarg, err);
+        return rp_dispatch_selection_size(&o->choice, RP_SNAPSHOT_GRID, optarg, err);
     case 'W':
-        return rp_isolate_choose_size(&o->choice, RP_SNAPSHOT_WORKGROUP, optarg, err);
+        return rp_dispatch_selection_size(&o->choice, RP_SNAPSHOT_WORKGROUP, optarg, err);
     case 'Q':
-        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_QUEUE, optarg, err);
+        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_QUEUE, optarg, err);
     case 'S':
-        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_STREAM, optarg, err);
+        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_STREAM, optarg, err);
     case 'D':
-        return rp_isolate_choose_number(&o->choice, RP_SNAPSHOT_GPU, optarg, err);
+        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_GPU, optarg, err);
     case 'o':
         strip_slashes(optarg);
         o->folder = optarg;
@@ -325,9 +521,9 @@ static int list(const char *folder)
 
 /* --- capture ------------------------------------------------------------------------------- */
 
-static void print_names(const struct rp_isolation *isolation)
+static void print_names(const struct rp_captured_run *isolation)
 {
-    for (size_t i = 0; i < RP_ISOLATION_NAMES && isolation->names[i]; i++)
+    for (size_t i = 0; i < RP_CAPTURED_RUN_NAMES && isolation->names[i]; i++)
         rp_cli_item("%s", isolation->names[i]);
     if (isolation->more_names)
         fprintf(stderr, "rocm-perf:   ...\n");
@@ -341,7 +537,7 @@ static void print_number(const char *name, uint32_t number)
         fprintf(stderr, "  %s %" PRIu32, name, number);
 }
 
-static void print_passed(const struct rp_isolation *isolation)
+static void print_passed(const struct rp_captured_run *isolation)
 {
     for (size_t i = 0; i < isolation->passed_count; i++) {
         const struct rp_snapshot_filtered *p = &isolation->passed[i];
@@ -361,7 +557,7 @@ static void print_passed(const struct rp_isolation *isolation)
 }
 
 /* Numbers that were wanted and have not come, or were declined. */
-static void name_missing(const struct options *o, const struct rp_isolation *isolation)
+static void name_missing(const struct options *o, const struct rp_captured_run *isolation)
 {
     rp_cleanup(rp_buf_free) struct rp_buf text = {0};
     size_t missing = 0;
@@ -385,7 +581,7 @@ static void name_missing(const struct options *o, const struct rp_isolation *iso
 }
 
 /* Where dispatches of the kernel were, when none was where it should be. */
-static void name_places(const struct options *o, const struct rp_isolation *isolation,
+static void name_places(const struct options *o, const struct rp_captured_run *isolation,
                         enum rp_snapshot_filter filter, const char *option, uint32_t wanted,
                         uint32_t (*place_of)(const struct rp_snapshot_filtered *))
 {
@@ -433,7 +629,7 @@ static uint32_t gpu_of(const struct rp_snapshot_filtered *passed)
     return passed->gpu;
 }
 
-static void print_what_came(const struct options *o, const struct rp_isolation *isolation)
+static void print_what_came(const struct options *o, const struct rp_captured_run *isolation)
 {
     const struct rp_snapshot_selection *s = &o->choice.selection;
 
@@ -444,7 +640,7 @@ static void print_what_came(const struct options *o, const struct rp_isolation *
 }
 
 /* Exit status for what is there of what was wanted. */
-static int say_why_not(const struct options *o, const struct rp_isolation *isolation)
+static int say_why_not(const struct options *o, const struct rp_captured_run *isolation)
 {
     const bool filtered = o->choice.selection.filters != 0;
 
@@ -510,7 +706,7 @@ static int describe(const struct options *o, const char *folder, const struct rp
     return print_and_free(&text);
 }
 
-static int report(const struct options *o, const struct rp_isolation *isolation,
+static int report(const struct options *o, const struct rp_captured_run *isolation,
                   const struct rp_environment *env, enum rp_device device)
 {
     const struct rp_proc_end *end = &isolation->end;
@@ -543,11 +739,11 @@ static int report(const struct options *o, const struct rp_isolation *isolation,
 }
 
 /* The first run of two. @return false: it is over, with *ret_code */
-static bool choose_longest(struct options *o, const struct rp_isolation_request *request,
-                           struct rp_kept_input *input, struct rp_isolate_longest *longest,
+static bool choose_longest(struct options *o, const struct rp_captured_run_request *request,
+                           struct rp_kept_input *input, struct rp_longest_dispatch *longest,
                            int64_t *ret_wall_ns, int *ret_code)
 {
-    rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
+    rp_cleanup(rp_captured_run_free) struct rp_captured_run isolation = {0};
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     struct rp_err err = RP_ERR_INIT;
 
@@ -558,7 +754,7 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
     }
     rp_progress_say("isolate", "run 1 of 2, which dispatch is the longest", 0);
     if (rp_kept_input_begin(input, &err) < 0 ||
-        rp_isolate_find_longest(request, longest, &isolation, &err) < 0 ||
+        rp_run_finding_longest(request, longest, &isolation, &err) < 0 ||
         rp_kept_input_end(input, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
@@ -572,7 +768,7 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
                 " is the longest, %s; it is captured in a second run",
                 longest->match, longest->matches,
                 rp_unit_one(RP_UNIT_TIME, (double)longest->duration_ns, rp_locale_is_utf8()).text);
-    if (rp_isolate_choose_number_of(&o->choice, longest->match, &err) < 0) {
+    if (rp_dispatch_selection_add(&o->choice, longest->match, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
     }
@@ -580,7 +776,7 @@ static bool choose_longest(struct options *o, const struct rp_isolation_request 
 }
 
 /* What was the longest in the first run may be something else in the second one. */
-static int compare_runs(const struct options *o, const struct rp_isolate_longest *longest)
+static int compare_runs(const struct options *o, const struct rp_longest_dispatch *longest)
 {
     rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
     const struct rp_snapshot_dispatch *d;
@@ -599,11 +795,11 @@ static int compare_runs(const struct options *o, const struct rp_isolate_longest
     return RP_VERDICT;
 }
 
-static int capture(struct options *o, struct rp_isolation_request *request)
+static int capture(struct options *o, struct rp_captured_run_request *request)
 {
-    rp_cleanup(rp_isolation_free) struct rp_isolation isolation = {0};
+    rp_cleanup(rp_captured_run_free) struct rp_captured_run isolation = {0};
     rp_cleanup(rp_kept_input_free) struct rp_kept_input input = {0};
-    struct rp_isolate_longest longest = {0};
+    struct rp_longest_dispatch longest = {0};
     struct rp_err err = RP_ERR_INIT;
     int64_t first_ns = 0;
     int code;
@@ -616,8 +812,8 @@ static int capture(struct options *o, struct rp_isolation_request *request)
                     (double)first_ns / 1e9);
     request->selection = o->choice.selection;
     request->numbers = o->choice.numbers;
-    if (rp_kept_input_begin(&input, &err) < 0 ||
-        rp_isolate_program(request, &isolation, &err) < 0 || rp_kept_input_end(&input, &err) < 0)
+    if (rp_kept_input_begin(&input, &err) < 0 || rp_run_capturing(request, &isolation, &err) < 0 ||
+        rp_kept_input_end(&input, &err) < 0)
         return rp_cli_error(&err);
     code = report(o, &isolation, request->env, request->device);
     return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;
@@ -661,26 +857,26 @@ static void say_waits(uint64_t match, const struct rp_snapshot_waits *waits)
 static int run(struct options *o, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
-    struct rp_isolation_request request = {.env = &env,
-                                           .argv = argv,
-                                           .kernel = o->kernel,
-                                           .selection = o->choice.selection,
-                                           .folder = o->folder,
-                                           .several = o->choice.several,
-                                           .version = RP_VERSION,
-                                           .waits = say_waits};
+    struct rp_captured_run_request request = {.env = &env,
+                                              .argv = argv,
+                                              .kernel = o->kernel,
+                                              .selection = o->choice.selection,
+                                              .folder = o->folder,
+                                              .several = o->choice.several,
+                                              .version = RP_VERSION,
+                                              .waits = say_waits};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *executable = NULL;
     rp_autoclose int claim = -1;
 
-    if (rp_output_claim(o->folder, &claim, &err) < 0)
+    if (rp_output_lock(o->folder, &claim, &err) < 0)
         return rp_cli_error(&err);
     if (rp_path_exists(o->folder)) {
         rp_fail(&err, RP_USAGE, "%s exists already; remove it or give another folder with -o",
                 o->folder);
         return rp_cli_error(&err);
     }
-    if (rp_output_try(o->folder, RP_CAPTURE_PARTIAL, &err) < 0 ||
+    if (rp_output_check_folder(o->folder, RP_CAPTURE_PARTIAL, &err) < 0 ||
         rp_environment_detect(&env, &err) < 0 ||
         rp_device_resolve(&env, o->wish, &request.device, &err) < 0 ||
         check_gpu(o, &env, request.device, &err) < 0 ||
@@ -693,7 +889,7 @@ static int run(struct options *o, char **argv)
 
 static void free_options(struct options *o)
 {
-    rp_isolate_choice_free(&o->choice);
+    rp_dispatch_selection_free(&o->choice);
 }
 
 int rp_cmd_isolate(int argc, char **argv)
@@ -711,7 +907,7 @@ int rp_cmd_isolate(int argc, char **argv)
     argc -= bare;
     argv += bare;
     if (action || o.list) {
-        if (o.kernel || rp_isolate_choice_is_made(&o.choice) || o.has_folder || o.unchecked ||
+        if (o.kernel || rp_dispatch_selection_is_made(&o.choice) || o.has_folder || o.unchecked ||
             (o.list && (action || o.json)))
             return rp_cli_usage_error("isolate", "%s takes the folder of a capture%s",
                                       action ? action : "--list", action ? " and --json" : "");
@@ -728,7 +924,7 @@ int rp_cmd_isolate(int argc, char **argv)
         return rp_cli_usage_error("isolate", "--json is for inspect and verify");
     if (optind == argc)
         return rp_cli_usage_error("isolate", "no program given");
-    if (rp_isolate_choice_finish(&o.choice, &err) < 0)
+    if (rp_dispatch_selection_finish(&o.choice, &err) < 0)
         return rp_cli_error(&err);
     return run(&o, argv + optind);
 }

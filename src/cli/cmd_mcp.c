@@ -1,8 +1,584 @@
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
-#include "mcp/server.h"
+#include "cli/device_options.h"
+#include "cli/mcp.h"
+
+static bool is_id(const json_t *id)
+{
+    return json_is_string(id) || json_is_integer(id);
+}
+
+static int message_refuse(struct rp_err *err, enum rp_mcp_code code, const char *text)
+{
+    rp_fail(err, RP_BAD_INPUT, "%s", text);
+    return code;
+}
+
+static int take_members(struct rp_mcp_message *m, struct rp_err *err)
+{
+    const char *version = json_string_value(json_object_get(m->root, "jsonrpc"));
+    json_t *id = json_object_get(m->root, "id");
+    json_t *method = json_object_get(m->root, "method");
+
+    if (is_id(id))
+        m->id = id;
+    if (!version || strcmp(version, "2.0") != 0)
+        return message_refuse(err, RP_MCP_INVALID_REQUEST, "jsonrpc is not \"2.0\"");
+    if (!method && (json_object_get(m->root, "result") || json_object_get(m->root, "error"))) {
+        m->kind = RP_MCP_RESPONSE;
+        return 0;
+    }
+    if (!json_is_string(method))
+        return message_refuse(err, RP_MCP_INVALID_REQUEST, "method is not a string");
+    if (id && !m->id)
+        return message_refuse(err, RP_MCP_INVALID_REQUEST, "id is neither a string nor an integer");
+    m->kind = id ? RP_MCP_REQUEST : RP_MCP_NOTIFICATION;
+    m->method = json_string_value(method);
+    m->params = json_object_get(m->root, "params");
+    if (m->params && !json_is_object(m->params))
+        return message_refuse(err, RP_MCP_BAD_PARAMS, "params is not an object");
+    return 0;
+}
+
+int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
+                         struct rp_err *err)
+{
+    struct rp_mcp_message m = {0};
+    json_error_t where;
+    int code;
+
+    m.root = json_loadb(line, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+    if (!m.root) {
+        rp_fail(err, RP_BAD_INPUT, "not JSON: %s", where.text);
+        code = RP_MCP_PARSE;
+    } else if (json_is_array(m.root)) {
+        code = message_refuse(err, RP_MCP_INVALID_REQUEST, "batches are not part of the protocol");
+    } else if (!json_is_object(m.root)) {
+        code = message_refuse(err, RP_MCP_INVALID_REQUEST, "a message is an object");
+    } else {
+        code = take_members(&m, err);
+    }
+    *ret = m;
+    return code;
+}
+
+void rp_mcp_message_free(struct rp_mcp_message *message)
+{
+    json_decref(message->root);
+    *message = (struct rp_mcp_message){0};
+}
+
+static json_t *rp_mcp_result(json_t *id, json_t *result)
+{
+    return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
+}
+
+/** @param id  NULL: that of the request is not known */
+static json_t *rp_mcp_error(json_t *id, int code, const char *text, json_t *data)
+{
+    json_t *error =
+        json_pack("{s:i, s:o}", "code", code, "message", rp_mcp_text(text, strlen(text)));
+
+    if (data && json_object_set_new(error, "data", data) < 0)
+        return NULL;
+    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", id ? json_incref(id) : json_null(),
+                     "error", error);
+}
+
+struct rp_mcp_server {
+    int in, out;
+    const char *program; /**< what runs the commands */
+    const char *version; /**< of it */
+};
+
+#define META   "io.modelcontextprotocol/"
+#define MODERN "2026-07-28"
+
+/* With a handshake; the newest first. */
+static const char *const handshaken[] = {"2025-11-25", "2025-06-18"};
+enum { HANDSHAKEN = sizeof handshaken / sizeof *handshaken };
+
+struct state {
+    const struct rp_mcp_server *server;
+    struct rp_line_reader reader;
+    bool initialized;
+    bool closing;                                   /* nothing more is read */
+    struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /* the first one runs */
+    size_t count;
+    int write_errno;
+    sigset_t unblocked; /* signals are taken while something is waited for, and at no other time */
+};
+
+static const char instructions[] =
+    "Profiles, analyzes and optimizes HIP programs for AMD GPUs. Call doctor first: without a GPU "
+    "programs run on a software MI300X, whose times are modelled, not measured on hardware. Calls "
+    "run one after another and may take minutes.";
+
+/* Who does not read us can still end us: then PIPE_BUF bytes can be written without waiting. */
+static int wait_to_write(const struct state *s)
+{
+    struct pollfd fd = {.fd = s->server->out, .events = POLLOUT};
+
+    return ppoll(&fd, 1, NULL, &s->unblocked);
+}
+
+/* Takes over the message. */
+static void send_json(struct state *s, json_t *message)
+{
+    rp_autofree char *text =
+        message ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    rp_autobuf line = {0};
+    size_t at = 0;
+
+    json_decref(message);
+    if (text) /* the client's own id is in it, and who looks at the log has a terminal */
+        rp_escape_invisible(&line, text);
+    rp_buf_puts(&line, "\n");
+    if (!text || line.failed)
+        s->write_errno = ENOMEM;
+    while (at < line.len && !s->write_errno) {
+        const size_t left = line.len - at;
+        const ssize_t put = wait_to_write(s) < 0 ? -1
+                                                 : write(s->server->out, line.data + at,
+                                                         left < PIPE_BUF ? left : PIPE_BUF);
+
+        if (put >= 0)
+            at += (size_t)put;
+        else if (errno != EINTR || rp_proc_interrupted(NULL) < 0)
+            s->write_errno = errno;
+    }
+}
+
+static json_t *server_info(const struct state *s)
+{
+    return json_pack("{s:s, s:s, s:s}", "name", "rocm-perf-lab", "title", "ROCm performance lab",
+                     "version", s->server->version);
+}
+
+static json_t *versions(void)
+{
+    json_t *array = json_array();
+
+    json_array_append_new(array, json_string(MODERN));
+    for (size_t i = 0; i < HANDSHAKEN; i++)
+        json_array_append_new(array, json_string(handshaken[i]));
+    return array;
+}
+
+/* Takes over the result. */
+static void answer(struct state *s, json_t *id, bool modern, json_t *result)
+{
+    if (result && modern) {
+        json_t *meta = json_object_get(result, "_meta");
+
+        if (!meta)
+            json_object_set_new(result, "_meta", meta = json_object());
+        json_object_set_new(meta, META "serverInfo", server_info(s));
+        json_object_set_new(result, "resultType", json_string("complete"));
+    }
+    send_json(s, rp_mcp_result(id, result));
+}
+
+static void refuse(struct state *s, json_t *id, int code, const char *text)
+{
+    send_json(s, rp_mcp_error(id, code, text, NULL));
+}
+
+static void initialize(struct state *s, const struct rp_mcp_message *m)
+{
+    const char *wanted = json_string_value(json_object_get(m->params, "protocolVersion"));
+    const char *version = handshaken[0];
+
+    if (!wanted || !json_is_object(json_object_get(m->params, "capabilities")) ||
+        !json_is_object(json_object_get(m->params, "clientInfo"))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "initialize needs protocolVersion, capabilities and clientInfo");
+        return;
+    }
+    if (s->initialized) {
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST, "initialized already");
+        return;
+    }
+    for (size_t i = 0; i < HANDSHAKEN; i++)
+        if (strcmp(wanted, handshaken[i]) == 0)
+            version = handshaken[i];
+    s->initialized = true;
+    answer(s, m->id, false,
+           json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities",
+                     "tools", "serverInfo", server_info(s), "instructions", instructions));
+}
+
+/* What clients may keep, as long as this program runs. */
+static void make_cacheable(json_t *result)
+{
+    json_object_set_new(result, "ttlMs", json_integer(3600000));
+    json_object_set_new(result, "cacheScope", json_string("public"));
+}
+
+static void discover(struct state *s, const struct rp_mcp_message *m)
+{
+    json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", versions(),
+                               "capabilities", "tools", "instructions", instructions);
+
+    make_cacheable(result);
+    answer(s, m->id, true, result);
+}
+
+static void list_tools(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    json_t *result;
+
+    if (json_object_get(m->params, "cursor")) { /* there is one page */
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, "cursor is not one of ours");
+        return;
+    }
+    result = json_pack("{s:o}", "tools", rp_mcp_tools());
+    if (modern)
+        make_cacheable(result);
+    answer(s, m->id, modern, result);
+}
+
+static void progress(struct state *s, struct rp_mcp_call *call, const char *text)
+{
+    if (call->news.token)
+        send_json(s, rp_mcp_notifier_notify(&call->news, text, strlen(text), rp_mcp_now_ms()));
+}
+
+/* Drops the first call, whose result has been told. */
+static void drop(struct state *s, size_t at)
+{
+    rp_mcp_call_free(s->calls[at]);
+    s->count--;
+    memmove(s->calls + at, s->calls + at + 1, (s->count - at) * sizeof *s->calls);
+}
+
+static void start_next(struct state *s)
+{
+    while (s->count && !s->calls[0]->child.pid) {
+        struct rp_mcp_call *call = s->calls[0];
+        struct rp_err err = RP_ERR_INIT;
+
+        if (rp_mcp_call_start(call, s->server->program, &err) == 0) {
+            progress(s, call, "started");
+            return;
+        }
+        answer(s, call->id, call->modern, rp_mcp_call_failure(err.text));
+        drop(s, 0);
+    }
+}
+
+static void call_tool(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    const char *name = json_string_value(json_object_get(m->params, "name"));
+    const struct rp_mcp_tool *tool = name ? rp_mcp_tool_find(name) : NULL;
+    const json_t *arguments = json_object_get(m->params, "arguments");
+    json_t *token = json_object_get(json_object_get(m->params, "_meta"), "progressToken");
+    struct rp_mcp_command command;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_mcp_call *call;
+
+    if (!tool) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, name ? "there is no such tool" : "name is missing");
+        return;
+    }
+    if ((arguments && !json_is_object(arguments)) ||
+        (token && !json_is_string(token) && !json_is_integer(token))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "arguments is not an object, or progressToken neither a string nor an integer");
+        return;
+    }
+    if (rp_mcp_command_make(tool, arguments, &command, &err) < 0) {
+        answer(s, m->id, modern, rp_mcp_call_failure(err.text));
+        return;
+    }
+    call = s->count < RP_MCP_MOST_WAITING ? calloc(1, sizeof *call) : NULL;
+    if (!call) {
+        rp_mcp_command_free(&command);
+        refuse(s, m->id, RP_MCP_INTERNAL, "too many calls are waiting");
+        return;
+    }
+    *call = (struct rp_mcp_call){.id = json_incref(m->id),
+                                 .news.token = json_incref(token),
+                                 .modern = modern,
+                                 .tool = tool,
+                                 .command = command};
+    s->calls[s->count++] = call;
+    if (s->count > 1)
+        progress(s, call, "waiting for the calls before");
+    start_next(s);
+}
+
+static void cancel(struct state *s, const json_t *id)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (!json_equal(s->calls[i]->id, id))
+            continue;
+        if (s->calls[i]->child.pid) {
+            s->calls[i]->cancelled = true;
+            rp_mcp_child_end(&s->calls[i]->child);
+        } else {
+            drop(s, i);
+        }
+        return;
+    }
+}
+
+/* @return whether the request is in a version that is served, and which form that has */
+static bool take_version(struct state *s, const struct rp_mcp_message *m, bool *ret_modern)
+{
+    const json_t *meta = json_object_get(m->params, "_meta");
+    const json_t *wanted = json_object_get(meta, META "protocolVersion");
+
+    *ret_modern = wanted != NULL || strcmp(m->method, "server/discover") == 0;
+    if (*ret_modern && (!json_is_string(wanted) ||
+                        !json_is_object(json_object_get(meta, META "clientCapabilities")))) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS,
+               "_meta needs " META "protocolVersion and " META "clientCapabilities");
+        return false;
+    }
+    if (*ret_modern && strcmp(json_string_value(wanted), MODERN) != 0) {
+        send_json(
+            s, rp_mcp_error(m->id, RP_MCP_VERSION, "Unsupported protocol version",
+                            json_pack("{s:o, s:O}", "supported", versions(), "requested", wanted)));
+        return false;
+    }
+    return true;
+}
+
+static bool is_in_use(const struct state *s, const json_t *id)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (json_equal(s->calls[i]->id, id))
+            return true;
+    return false;
+}
+
+static void serve_request(struct state *s, const struct rp_mcp_message *m)
+{
+    bool modern;
+
+    if (is_in_use(s, m->id)) {
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST, "a request with this id is not answered yet");
+        return;
+    }
+    if (!take_version(s, m, &modern))
+        return;
+    if (!modern && strcmp(m->method, "initialize") == 0)
+        initialize(s, m);
+    else if (!modern && strcmp(m->method, "ping") == 0)
+        answer(s, m->id, false, json_object());
+    else if (!modern && !s->initialized)
+        refuse(s, m->id, RP_MCP_INVALID_REQUEST,
+               "initialize comes first, or " META "protocolVersion in _meta");
+    else if (strcmp(m->method, "server/discover") == 0)
+        discover(s, m);
+    else if (strcmp(m->method, "tools/list") == 0)
+        list_tools(s, m, modern);
+    else if (strcmp(m->method, "tools/call") == 0)
+        call_tool(s, m, modern);
+    else
+        refuse(s, m->id, RP_MCP_NO_METHOD, "there is no such method");
+}
+
+static void refuse_long(struct state *s)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "a message has more than %d bytes (1 MiB)",
+             RP_MCP_MOST_MESSAGE_BYTES);
+    refuse(s, NULL, RP_MCP_INVALID_REQUEST, text);
+}
+
+static void serve_line(struct state *s, const char *line, size_t bytes)
+{
+    struct rp_mcp_message m;
+    struct rp_err err = RP_ERR_INIT;
+    int code;
+
+    if (bytes > RP_MCP_MOST_MESSAGE_BYTES) { /* it came whole, in few reads */
+        refuse_long(s);
+        return;
+    }
+    if (strspn(line, " \t\r") >= bytes)
+        return;
+    code = rp_mcp_message_parse(line, bytes, &m, &err);
+    if (code) {
+        if (m.kind != RP_MCP_NOTIFICATION)
+            refuse(s, m.id, code, err.text);
+    } else if (m.kind == RP_MCP_REQUEST) {
+        serve_request(s, &m);
+    } else if (m.kind == RP_MCP_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0) {
+        cancel(s, json_object_get(m.params, "requestId"));
+    }
+    rp_mcp_message_free(&m);
+}
+
+static void read_lines(struct state *s)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const char *line;
+    size_t bytes;
+    int rc = rp_line_reader_fill(&s->reader, s->server->in, &err);
+
+    if (rc == -(int)RP_BAD_INPUT) {
+        refuse_long(s);
+        rp_line_reader_skip(&s->reader);
+        rc = 0;
+    }
+    while (!s->write_errno && (line = rp_line_reader_next(&s->reader, &bytes)))
+        serve_line(s, line, bytes);
+    if (!s->write_errno && (line = rp_line_reader_rest(&s->reader, &bytes)))
+        serve_line(s, line, bytes); /* who writes one message may leave the newline out */
+    if (rc < 0 || s->reader.ended)
+        s->closing = true;
+}
+
+static void finish(struct state *s)
+{
+    struct rp_mcp_call *call = s->calls[0];
+    const int status = rp_mcp_child_reap(&call->child);
+
+    while (call->child.out >= 0 || call->child.err >= 0) { /* what is still in the pipes */
+        const size_t before = call->out_bytes + call->said.len;
+
+        rp_mcp_call_pump(call);
+        if (call->out_bytes + call->said.len == before)
+            break;
+    }
+    if (!call->cancelled && !s->closing)
+        answer(s, call->id, call->modern, rp_mcp_call_result(call, status));
+    drop(s, 0);
+}
+
+static void look_after_call(struct state *s)
+{
+    struct rp_mcp_call *call = s->count ? s->calls[0] : NULL;
+
+    if (!call)
+        return;
+    rp_mcp_call_pump(call);
+    if (rp_mcp_child_has_ended(&call->child))
+        finish(s);
+}
+
+/* Those that wait for their turn are spoken of, too. */
+static void tell_news(struct state *s)
+{
+    const long long now_ms = rp_mcp_now_ms();
+
+    for (size_t i = 0; i < s->count && !s->write_errno; i++) {
+        struct rp_mcp_call *call = s->calls[i];
+        json_t *told = call->cancelled ? NULL
+                                       : rp_mcp_notifier_due(&call->news, rp_buf_text(&call->said),
+                                                             call->said.len, now_ms);
+
+        if (told)
+            send_json(s, told);
+    }
+}
+
+/* Nobody asks any more. */
+static void close_down(struct state *s)
+{
+    while (s->count > 1)
+        drop(s, s->count - 1);
+    if (s->count)
+        rp_mcp_child_end(&s->calls[0]->child);
+}
+
+/* Until something is to be done although nothing has come; -1: never. */
+static int patience_ms(const struct state *s)
+{
+    const long long now_ms = rp_mcp_now_ms();
+    int least_ms = s->count ? rp_mcp_child_wait_ms(&s->calls[0]->child) : -1;
+
+    for (size_t i = 0; i < s->count && !s->closing; i++) {
+        const int ms =
+            s->calls[i]->cancelled ? -1 : rp_mcp_notifier_wait_ms(&s->calls[i]->news, now_ms);
+
+        if (ms >= 0 && (least_ms < 0 || ms < least_ms))
+            least_ms = ms;
+    }
+    return least_ms;
+}
+
+static void wait_for_something(const struct state *s)
+{
+    const struct rp_mcp_child *child = s->count ? &s->calls[0]->child : NULL;
+    struct pollfd fds[] = {{.fd = s->closing ? -1 : s->server->in, .events = POLLIN},
+                           {.fd = child ? child->pidfd : -1, .events = POLLIN},
+                           {.fd = child ? child->out : -1, .events = POLLIN},
+                           {.fd = child ? child->err : -1, .events = POLLIN}};
+    const int ms = patience_ms(s);
+    const struct timespec patience = {ms / 1000, ms % 1000 * 1000000L};
+
+    ppoll(fds, sizeof fds / sizeof *fds, ms < 0 ? NULL : &patience, &s->unblocked);
+}
+
+static bool can_read(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) > 0;
+}
+
+/**
+ * Serves until the other side closes in; what runs then is ended.
+ * @return 0; RP_INTERRUPTED; RP_ENVIRONMENT: out cannot be written
+ */
+static int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
+{
+    struct state s = {.server = server, .reader = {.most_bytes = RP_MCP_MOST_MESSAGE_BYTES}};
+    sigset_t ending;
+    int rc = 0;
+
+    signal(SIGPIPE, SIG_IGN);
+    rp_proc_catch_signals();
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGQUIT);
+    sigprocmask(SIG_BLOCK, &ending, &s.unblocked);
+    while (!s.closing || s.count) {
+        wait_for_something(&s);
+        rc = rp_proc_interrupted(err);
+        if (!s.closing && rc == 0 && can_read(server->in))
+            read_lines(&s);
+        look_after_call(&s);
+        if (rc < 0 || s.write_errno)
+            s.closing = true;
+        if (s.closing)
+            close_down(&s);
+        else
+            start_next(&s);
+        if (!s.closing)
+            tell_news(&s);
+    }
+    sigprocmask(SIG_SETMASK, &s.unblocked, NULL);
+    rp_line_reader_free(&s.reader);
+    if (rc == 0) /* while an answer was written */
+        rc = rp_proc_interrupted(err);
+    if (rc == 0 && s.write_errno)
+        return rp_fail_errno(err, RP_ENVIRONMENT, s.write_errno, "cannot write an answer");
+    return rc;
+}
 
 static const char help[] =
     "usage: rocm-perf mcp\n"

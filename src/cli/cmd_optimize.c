@@ -11,12 +11,11 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
-#include "cli/optimize_summary.h"
-#include "cli/progress.h"
-#include "collect/device_identity.h"
-#include "collect/environment.h"
-#include "collect/kernel_match.h"
+#include "cli/device_options.h"
+#include "cli/result_text.h"
 #include "optimize/session.h"
+#include "run/kernel_pattern.h"
+#include "run/machine.h"
 
 static const char help[] =
     "usage: rocm-perf optimize PROGRAM --source FILE [options] [-- ARGS...]\n"

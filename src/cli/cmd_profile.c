@@ -1,9 +1,12 @@
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,12 +14,459 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/device_counters.h"
+#include "cli/device_options.h"
 #include "cli/profile_session.h"
-#include "collect/kernel_filter.h"
+#include "cli/results.h"
 #include "report/report.h"
+#include "run/device_thread_trace.h"
+#include "run/kernel_pattern.h"
+#include "trace/counter_set.h"
+
+/* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
+ * repeats would only say it again; their stderr is always shown. */
+static int stdout_for_run(const struct rp_profile_options *options, unsigned number)
+{
+    if (number > 1)
+        return open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
+}
+
+static void show_progress(const struct rp_profile_options *options,
+                          const struct rp_profile_session *session, unsigned number)
+{
+    rp_autofree char *what = rp_format("run %u of %u", number, options->runs);
+    double all_ms = 0;
+
+    if (!what || options->quiet)
+        return;
+    for (unsigned i = 0; i + 1 < number; i++)
+        all_ms += session->wall_ms[i];
+    rp_progress_say("profile", what,
+                    number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0);
+}
+
+/*
+ * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
+ * ROCr says at the end of every run (device/kfd/hooks.c) is shown once.
+ */
+static void show_log(const struct rp_profile_options *options, struct rp_profile_session *session,
+                     const char *dir)
+{
+    static const char leak[] = "Warning: Resource leak detected by ";
+    rp_autofree char *path = options->debug ? rp_path_join(dir, "tracer.log") : NULL;
+    rp_autofree char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
+
+    for (const char *line = text, *end; line && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        if (strncmp(line, leak, sizeof leak - 1) == 0) {
+            if (session->leak_shown)
+                continue;
+            session->leak_shown = true;
+        }
+        fwrite(line, 1, (size_t)(end - line), stderr);
+    }
+}
+
+static int run_once(const struct rp_profile_options *options, struct rp_profile_session *session,
+                    unsigned number, struct rp_err *err)
+{
+    rp_autofree char *dir =
+        number == 1 ? strdup(session->dir.partial) : rp_path_join(session->dir.partial, "repeats");
+    rp_autofree char *prefix = number == 1 ? strdup("trace") : rp_format("run-%u", number);
+    struct rp_run_request request = {
+        .env = &session->env,
+        .device = session->device,
+        .argv = options->argv,
+        .traced = !options->wallclock,
+        .log = options->debug,
+        .out_dir = dir,
+        .db_prefix = prefix,
+        .timeout_ns = options->timeout_ns,
+        .no_hip_calls = options->no_hip_calls,
+    };
+    int rc;
+
+    if (!dir || !prefix)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_mkdirs(dir, err);
+    if (rc < 0)
+        return rc;
+    show_progress(options, session, number);
+    rc = rp_kept_input_begin(&session->input, err);
+    if (rc < 0)
+        return rc;
+    request.stdout_fd = stdout_for_run(options, number);
+    rc = session->tracer ? session->tracer->trace(&request, &session->runs[session->run_count], err)
+                         : rp_run_program(&request, &session->runs[session->run_count], err);
+    if (request.stdout_fd >= 0)
+        close(request.stdout_fd);
+    if (session->tracer && !session->tracer->shows_log)
+        show_log(options, session, dir);
+    if (rc < 0)
+        return rc;
+    session->run_count++;
+    rc = rp_kept_input_end(&session->input, err);
+    return rc < 0 ? rc
+                  : rp_profile_session_warn(session, &session->runs[session->run_count - 1], err);
+}
+
+/* --- results of a run ---------------------------------------------------------------------- */
+
+static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_ns,
+                   uint64_t *ret_dispatches, struct rp_err *err)
+{
+    uint64_t total_ns = 0, total = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns, dispatches, bad;
+        int rc = rp_store_runtime_ns(stores[i], &ns, &dispatches, &bad, err);
+        if (rc < 0)
+            return rc;
+        total_ns += ns;
+        total += dispatches;
+    }
+    *ret_ns = total_ns;
+    *ret_dispatches = total;
+    return 0;
+}
+
+/* Every run counts: a loss in a repeat would show as an unstable runtime. */
+static int note_trace(struct rp_profile_session *session, struct rp_store *store,
+                      struct rp_err *err)
+{
+    const char *wanted = rp_device_label(session->device);
+    const char *device;
+    int rc = rp_profile_device_of(store, &device, err);
+
+    if (rc < 0)
+        return rc;
+    /* Modelled time must never pass for hardware time, whatever the environment preloads. */
+    if (device && strcmp(device, wanted) != 0)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the program ran on the %s device instead of the %s device; is "
+                       "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
+                       device, wanted);
+    rp_losses_add(&session->losses, store);
+    return 0;
+}
+
+static int program_failed(const struct rp_profile_options *options,
+                          struct rp_profile_session *session, struct rp_err *err)
+{
+    rp_autofree char *where = rp_format("run %zu of %u", session->run_count, options->runs);
+
+    if (!where)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_profile_session_failed(options, session, &session->runs[session->run_count - 1],
+                                     where, err);
+}
+
+static int all_failed(const struct rp_profile_options *options, const struct rp_launches *launches,
+                      struct rp_err *err)
+{
+    rp_autofree char *text = rp_launches_text(launches);
+
+    return text ? rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->argv[0], text)
+                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* @param launches  NULL: not known */
+static int no_kernel(const struct rp_profile_options *options,
+                     const struct rp_profile_session *session, const struct rp_launches *launches,
+                     struct rp_err *err)
+{
+    uint64_t lost = session->losses.lost_dispatches + session->losses.lost_records;
+
+    if (lost)
+        return rp_fail(err, RP_PROGRAM,
+                       "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
+                       "to profile; the device's message is above",
+                       options->argv[0], lost);
+    if (session->losses.untraced_queues)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s launched its kernels on queues that the collector cannot "
+                       "watch" RP_WALLCLOCK_INSTEAD,
+                       options->argv[0]);
+    if (launches && launches->failed)
+        return all_failed(options, launches, err);
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s launched no kernel on %s, so there is nothing to "
+                   "profile" RP_WALLCLOCK_INSTEAD,
+                   options->argv[0],
+                   session->device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
+}
+
+/* Takes the run's device time; keeps the stores of the base run open for the analysis. */
+static int measure_run(const struct rp_profile_options *options, struct rp_profile_session *session,
+                       struct rp_err *err)
+{
+    size_t at = session->run_count - 1;
+    const struct rp_run *run = &session->runs[at];
+    struct rp_store **stores = NULL;
+    uint64_t ns = 0, dispatches = 0;
+    int rc;
+
+    session->wall_ms[at] = (double)run->end.wall_ns / 1e6;
+    if (rp_profile_ended_badly(options, run))
+        return program_failed(options, session, err);
+    if (options->wallclock)
+        return 0;
+    rc = rp_profile_open_stores(run, &stores, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < run->db_count && rc == 0; i++)
+        rc = note_trace(session, stores[i], err);
+    if (rc == 0)
+        rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
+    session->runtime_ms[at] = (double)ns / 1e6;
+    /* The base run's is made of all of it, in the end. */
+    if (rc == 0 && (at > 0 || dispatches == 0))
+        rc = rp_profile_compute(stores, run->db_count, NULL, 0, &session->repeats[at], err);
+    if (rc == 0 && dispatches == 0)
+        rc = no_kernel(options, session, &session->repeats[at]->launches, err);
+    if (at == 0 && rc == 0) {
+        session->stores = stores;
+        session->store_count = run->db_count;
+    } else {
+        rp_profile_close_stores(stores, run->db_count);
+    }
+    return rc;
+}
+
+/* Runs of which each loaded only one of several kernels of a name: what was made of a run without
+ * knowing the others is made again. */
+static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *err)
+{
+    struct rp_store **all = NULL, ***run = calloc(session->run_count + 1, sizeof *run);
+    size_t count = session->store_count, at = 0;
+    bool changed = false;
+    int rc = run ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = 1; rc == 0 && i < session->run_count; i++) {
+        rc = rp_profile_open_stores(&session->runs[i], &run[i], err);
+        count += session->runs[i].db_count;
+    }
+    if (rc == 0 && !(all = calloc(count + 1, sizeof *all)))
+        rc = rp_out_of_memory(err);
+    for (size_t i = 0; rc == 0 && i < session->run_count; i++)
+        for (size_t k = 0; k < session->runs[i].db_count; k++)
+            all[at++] = i ? run[i][k] : session->stores[k];
+    if (rc == 0)
+        rc = rp_store_tell_apart(all, at, &changed, err);
+    for (size_t i = 1; rc == 0 && changed && i < session->run_count; i++) {
+        rp_profile_free(rp_steal(session->repeats[i]));
+        rc = rp_profile_compute(run[i], session->runs[i].db_count, NULL, 0, &session->repeats[i],
+                                err);
+    }
+    for (size_t i = 1; run && i < session->run_count; i++)
+        rp_profile_close_stores(run[i], session->runs[i].db_count);
+    free(run);
+    free(all);
+    return rc;
+}
+
+static int run_all(const struct rp_profile_options *options, struct rp_profile_session *session,
+                   struct rp_err *err)
+{
+    session->runs = calloc(options->runs, sizeof *session->runs);
+    session->runtime_ms = calloc(options->runs, sizeof *session->runtime_ms);
+    session->wall_ms = calloc(options->runs, sizeof *session->wall_ms);
+    session->repeats = calloc(options->runs, sizeof *session->repeats);
+    if (!session->runs || !session->runtime_ms || !session->wall_ms || !session->repeats)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (unsigned number = 1; number <= options->runs; number++) {
+        int rc = 0;
+
+        /* Counting changes no result, but takes the host's time: the base run's is enough. */
+        if (rp_device_counts(session) && number == 1)
+            rc = rp_request_device_counters(options, err);
+        else
+            rp_request_no_counters();
+        if (rc == 0)
+            rc = run_once(options, session, number, err);
+        if (rc == 0)
+            rc = measure_run(options, session, err);
+        if (rc < 0)
+            return rc;
+    }
+    return options->wallclock || options->runs == 1 ? 0 : tell_runs_apart(session, err);
+}
+
+/* Everything that can be refused before the program runs. */
+static int prepare(const struct rp_profile_options *options, struct rp_profile_session *session,
+                   struct rp_err *err)
+{
+    rp_autofree char *program = NULL;
+    int rc = rp_environment_detect(&session->env, err);
+
+    if (rc == 0)
+        rc = rp_device_resolve(&session->env, options->device, &session->device, err);
+    if (rc == 0 && session->device == RP_DEVICE_SOFTWARE && !options->wallclock &&
+        rp_device_timing_off())
+        rc = rp_fail(err, RP_USAGE,
+                     "--timing off models no times, and a profile is about these: use fast or "
+                     "detailed, or rocm-perf run; --no-rocprof times the whole process");
+    if (rc == 0 && !options->wallclock)
+        rc = rp_tracer_choose(&session->env, session->device, options->tracer, &session->tracer,
+                              err);
+    if (rc == 0 && options->counter_count && rp_device_counts(session))
+        rc = rp_check_device_counters(options, err);
+    else if (rc == 0 && options->counter_count && !session->tracer->count)
+        rc = rp_fail(err, RP_ENVIRONMENT,
+                     "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
+                     " rocprofv3",
+                     session->tracer->name);
+    if (rc == 0 && options->deep_analysis && rp_device_counts(session))
+        rc = rp_device_thread_trace_check(&options->threads, err);
+    if (rc == 0)
+        rc = rp_find_program(options->argv[0], &program, err);
+    if (rc == 0)
+        rp_cli_warn_about_target(program, session->device);
+    if (rc == 0)
+        rc = rp_kept_input_open(options->runs > 1 || options->deep_analysis || options->roofline ||
+                                    options->counter_count,
+                                options->runs > 1 ? "use --runs 1" : "leave out further analyses",
+                                &session->input, err);
+    if (rc == 0)
+        rc = rp_result_folder_open(options->out_dir, &session->dir, err);
+    return rc;
+}
+
+/* A trace of the runtime's own kernels alone, while the program's did not come to their end, is
+ * nothing that the program did. */
+static int refuse_failed(const struct rp_profile_options *options,
+                         const struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *p = session->profile;
+
+    if (options->wallclock ||
+        !(session->losses.lost_dispatches + session->losses.lost_records + p->launches.failed))
+        return 0;
+    for (size_t i = 0; i < p->kernel_count; i++)
+        if (!p->kernels[i].runtime_internal)
+            return 0;
+    return no_kernel(options, session, &p->launches, err);
+}
+
+/* In what the runs differ, other than times. */
+static int find_differences(struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *base = session->profile;
+    int rc;
+
+    session->failed_launches = calloc(session->run_count + 1, sizeof *session->failed_launches);
+    if (!session->failed_launches)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < session->run_count; i++)
+        session->failed_launches[i] = (i ? session->repeats[i] : base)->launches.failed;
+    rc = rp_profile_run_differences(base, session->repeats, session->run_count,
+                                    &session->differences, err);
+    return rc < 0 ? rc
+                  : rp_profile_repeat_kernels(base, session->repeats, session->run_count,
+                                              &session->repeat_kernels, err);
+}
+
+/* Times of kernels by run. */
+static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_profile *base = session->profile;
+
+    session->kernel_ms =
+        calloc(session->run_count * base->kernel_count + 1, sizeof *session->kernel_ms);
+    if (!session->kernel_ms)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < session->run_count; i++)
+        rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
+                             session->kernel_ms + i * base->kernel_count);
+    return find_differences(session, err);
+}
+
+static void rp_profile_session_free(struct rp_profile_session *session);
+
+/**
+ * Runs the program options->runs times and computes the profile.
+ * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed) or none of its
+ *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
+ * RP_ENVIRONMENT
+ */
+static int rp_profile_session_run(const struct rp_profile_options *options,
+                                  struct rp_profile_session *ret, struct rp_err *err)
+{
+    struct rp_profile_session session = {0};
+    int rc;
+
+    rp_proc_catch_signals(); /* until the end: the folder must be left clean */
+    rc = prepare(options, &session, err);
+    if (rc == 0)
+        rc = run_all(options, &session, err);
+    if (rc == 0) /* without a trace there are no stores, and the wall clock is what was measured */
+        rc = rp_profile_compute(session.stores, session.store_count,
+                                options->wallclock ? session.wall_ms : session.runtime_ms,
+                                session.run_count, &session.profile, err);
+    if (rc == 0 && !options->wallclock)
+        rc = time_kernels(&session, err);
+    if (rc == 0)
+        rc = refuse_failed(options, &session, err);
+    if (rc == 0)
+        rc = rp_profile_analyses(options, &session, err);
+    if (rc == 0 && session.tracer && session.tracer->version)
+        session.tracer_version = session.tracer->version(&session.env);
+    if (rc < 0) {
+        rp_profile_session_free(&session);
+        return rc;
+    }
+    *ret = session;
+    return 0;
+}
+
+/** Writes profile.json beside the traces and moves all into place. */
+static int rp_profile_session_commit(struct rp_profile_session *session, const char *json,
+                                     struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(session->dir.partial, "profile.json");
+    int rc;
+
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_proc_interrupted(err);
+    if (rc == 0)
+        rc = rp_write_file(path, json, strlen(json), err);
+    return rc < 0 ? rc : rp_result_folder_commit(&session->dir, err);
+}
+
+static void rp_profile_session_free(struct rp_profile_session *session)
+{
+    rp_kept_input_free(&session->input);
+    rp_profile_free(session->profile);
+    rp_profile_close_stores(session->stores, session->store_count);
+    for (size_t i = 0; i < session->run_count; i++)
+        rp_run_free(&session->runs[i]);
+    free(session->runs);
+    for (size_t i = 0; i < session->warning_count; i++)
+        free(session->warnings[i]);
+    free(session->warnings);
+    for (size_t i = 0; session->repeats && i < session->run_count; i++)
+        rp_profile_free(session->repeats[i]);
+    free(session->repeats);
+    free(session->kernel_ms);
+    rp_repeat_kernels_free(&session->repeat_kernels);
+    rp_run_differences_free(&session->differences);
+    free(session->failed_launches);
+    free(session->runtime_ms);
+    free(session->wall_ms);
+    free(session->tracer_version);
+    rp_roofline_free(&session->roofline);
+    rp_counters_free(session->counters);
+    rp_thread_traces_free(&session->waves);
+    rp_buf_free(&session->summary);
+    rp_result_folder_close(&session->dir);
+    rp_environment_free(&session->env);
+    memset(session, 0, sizeof *session);
+}
 
 enum { DEFAULT_RUNS = 3, MAX_RUNS = 1000 };
 
@@ -84,7 +534,7 @@ static const struct word_option {
     {option, help, offsetof(struct rp_profile_options, threads.member), true, least, most},
 #define WORD(member, option, help)                                                                 \
     {option, help, offsetof(struct rp_profile_options, threads.member), false, 0, 0},
-#include "collect/thread_trace.def"
+#include "run/thread_trace_options.def"
 #undef NUMBER
 #undef WORD
 };

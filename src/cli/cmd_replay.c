@@ -10,12 +10,12 @@
 #include "base/cleanup.h"
 #include "base/memfd.h"
 #include "cli/cli.h"
+#include "cli/device_options.h"
 #include "cli/replay_child.h"
-#include "cli/replay_text.h"
-#include "cli/replay_watch.h"
-#include "collect/environment.h"
+#include "cli/result_text.h"
 #include "replay/page_changes.h"
 #include "replay/replay_protocol.h"
+#include "run/machine.h"
 #include "trace/capture.h"
 
 static const char help[] =
@@ -252,7 +252,7 @@ struct attempt {
     char not_varied[RP_STEP_VARIATIONS + 1]; /* of the kinds of other inputs: their steps */
     bool last;                               /* a range that is taken is the end */
     int step_fd;
-    struct rp_replay_watch *watch;
+    struct rp_replay_progress *watch;
     int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
@@ -285,14 +285,14 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
                                     .compare = o->compare ? o->compare : "",
                                     .stdout_fd = attempt->text_fd,
                                     .stderr_fd = attempt->watch->stderr_fd,
-                                    .waiting = rp_replay_watch_look,
+                                    .waiting = rp_replay_progress_look,
                                     .context = attempt->watch};
     int rc;
 
     snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
     snprintf(step_fd, sizeof step_fd, "%d", attempt->step_fd);
     rc = rp_replay_child_run(env, device, &child, ret, err);
-    rp_replay_watch_end(attempt->watch);
+    rp_replay_progress_end(attempt->watch);
     return rc;
 }
 
@@ -411,7 +411,7 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
     }
 
     for (unsigned i = 0; i < MOST_STARTS; i++) {
-        struct rp_replay_watch watch = rp_replay_watch_begin(step_fd);
+        struct rp_replay_progress watch = rp_replay_progress_begin(step_fd);
 
         attempt.watch = &watch;
         attempt.last = i + 1 == MOST_STARTS;
@@ -468,7 +468,7 @@ static int choose_device(struct options *o, struct rp_err *err)
     facts = rp_capture_get_facts(capture);
     if (!o->has_device && facts->software)
         o->wish = RP_DEVICE_SOFTWARE;
-    if (may_choose_product(o) && !rp_device_take_product(facts->isa, facts->product) &&
+    if (may_choose_product(o) && !rp_device_choose_product(facts->isa, facts->product) &&
         facts->software)
         rp_cli_note("the software device cannot be what the capture was made on (%s%s%s); it is "
                     "replayed on its default, or say --device software:TARGET",
@@ -494,7 +494,7 @@ static int choose_timing(const struct options *o, const char *action, struct rp_
     } else if (strcmp(word, "off") == 0) {
         rp_cli_note("not timed, as the capture was made with --timing off; --timing fast gives "
                     "times");
-    } else if (strcmp(word, "detailed") == 0 && !rp_device_traces_threads()) {
+    } else if (strcmp(word, "detailed") == 0 && !rp_device_has_thread_traces()) {
         rp_cli_note("the capture was made with --timing detailed, which there is not of this "
                     "device: times are those of --timing fast");
         word = "fast";

@@ -1,11 +1,10 @@
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #include "analyze/dag.h"
 #include "base/buf.h"
@@ -13,10 +12,9 @@
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "cli/busy.h"
 #include "cli/cli.h"
+#include "cli/device_options.h"
 #include "cli/results.h"
-#include "cli/roofline_options.h"
 #include "library/library.h"
 #include "trace/gzip.h"
 
@@ -50,7 +48,7 @@ struct options {
     const char *file, *title;
     const struct rp_report_form *form;
     struct rp_roof_options roof;
-    struct rp_busy *busy; /* while it is made */
+    struct rp_activity *busy; /* while it is made */
 };
 
 static int bad_form(const char *word)
@@ -143,7 +141,7 @@ static int parse(int argc, char **argv, struct options *ret, int *ret_code)
             *ret_code = rp_cli_help(help);
             return -1;
         default:
-            *ret_code = rp_roof_is_option(c) ? rp_roof_take("report", c, optarg, &ret->roof)
+            *ret_code = rp_roof_is_option(c) ? rp_roof_option_parse("report", c, optarg, &ret->roof)
                                              : rp_cli_bad_option("report", argv[optind - 1], c);
             if (*ret_code)
                 return -1;
@@ -251,7 +249,7 @@ static int write_out(const struct rp_buf *made, const struct options *options, s
 
     if (strcmp(file, "-") != 0)
         return rp_write_output(file, made->data, made->len, err);
-    rp_busy_end(options->busy);
+    rp_activity_end(options->busy);
     if (fwrite(made->data, 1, made->len, stdout) != made->len || fflush(stdout) == EOF)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write to standard output");
     return 0;
@@ -315,8 +313,8 @@ static int write_parts(const struct rp_inputs *in, const struct options *options
 static int make_report(char **paths, size_t count, const struct options *options,
                        struct rp_buf *summary, struct rp_err *err)
 {
-    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_busy_notes(options->busy),
-                                                       .work = rp_busy_work(options->busy)};
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_activity_notes(options->busy),
+                                                       .work = rp_activity_work(options->busy)};
     rp_cleanup(rp_analysis_free) struct rp_analysis made = {0};
     rp_cleanup(rp_timeline_free) struct rp_timeline timeline = {0};
     const struct rp_analysis_request wish = {
@@ -359,20 +357,20 @@ int rp_cmd_report(int argc, char **argv)
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *name = NULL;
     rp_autobuf summary = {0};
-    struct rp_busy busy;
+    struct rp_activity busy;
     int code, rc;
 
     if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (rp_roof_read(&options.roof, &err) < 0)
+    if (rp_roof_options_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (settle(&options, &name, &err) < 0 ||
         keep_apart(&options, argv + optind, (size_t)(argc - optind), &err) < 0)
         return rp_cli_error(&err);
     options.busy = &busy;
-    rp_busy_begin(true, &busy);
+    rp_activity_begin(true, &busy);
     rc = make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err);
-    rp_busy_end(&busy);
+    rp_activity_end(&busy);
     if (rc < 0)
         return rp_cli_error(&err);
     return rp_cli_result(rp_buf_text(&summary));

@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/target.h"
-#include "collect/environment.h"
-#include "collect/launch.h"
+#include "cli/device_options.h"
+#include "run/machine.h"
+#include "run/run_program.h"
 
 static const char help[] =
     "usage: rocm-perf run [--device auto|gpu|software[:TARGET]] [--threads N] [--gpus N]\n"

@@ -13,11 +13,13 @@
 #include "analyze/roofline.h"
 #include "base/buf.h"
 #include "cli/results.h"
-#include "collect/environment.h"
-#include "collect/kept_input.h"
-#include "collect/result_dir.h"
-#include "collect/tracer.h"
+#include "run/machine.h"
+#include "run/result_folder.h"
+#include "run/standard_input.h"
+#include "run/tracers.h"
 #include "trace/rocpd.h"
+
+struct rp_run;
 
 enum { RP_MAX_PMC = 256 };
 
@@ -29,7 +31,7 @@ struct rp_profile_options {
     bool no_hip_calls;
     int64_t timeout_ns;  /**< of one run; 0 = none */
     int expected_status; /**< exit status of a program with which nothing is wrong */
-    enum rp_tracer_wish tracer;
+    enum rp_tracer_request tracer;
     bool roofline, focus_critical, deep_analysis;
     const char *counters[RP_MAX_PMC]; /**< --pmc, besides those of the roofline */
     size_t counter_count;
@@ -44,7 +46,7 @@ struct rp_profile_session {
     enum rp_device device;          /**< resolved */
     const struct rp_tracer *tracer; /**< NULL: wallclock */
     char *tracer_version;           /**< NULL: that of this program, or unknown */
-    struct rp_result_dir dir;
+    struct rp_result_folder dir;
     struct rp_kept_input input; /**< for all runs */
     struct rp_run *runs;        /**< in order; runs[0] is the base run */
     size_t run_count;
@@ -77,15 +79,6 @@ struct rp_profile_session {
 /** It was killed, or ended with another status than the one that is expected. */
 bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run);
 
-/**
- * Runs the program options->runs times and computes the profile.
- * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed) or none of its
- *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
- * RP_ENVIRONMENT
- */
-int rp_profile_session_run(const struct rp_profile_options *options, struct rp_profile_session *ret,
-                           struct rp_err *err);
-
 /** Shows what the tracer said, unless it was shown before. */
 int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
                             struct rp_err *err);
@@ -95,21 +88,47 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err);
 
-/** "software", "hardware" or NULL: our collector writes it down, rocprofv3 the environment of the
- *  process. */
-int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
-
 /** Opens the databases of a run; free with rp_profile_close_stores. */
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
 void rp_profile_close_stores(struct rp_store **stores, size_t count);
 
 /** Further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
-int rp_profile_extras(const struct rp_profile_options *options, struct rp_profile_session *session,
-                      struct rp_err *err);
+int rp_profile_analyses(const struct rp_profile_options *options,
+                        struct rp_profile_session *session, struct rp_err *err);
 
-/** Writes profile.json beside the traces and moves all into place. */
-int rp_profile_session_commit(struct rp_profile_session *session, const char *json,
-                              struct rp_err *err);
-void rp_profile_session_free(struct rp_profile_session *session);
+/* Hardware counters of the software device: which there are, and asking it for them. */
+
+/** --list-counters. @return exit code */
+int rp_list_device_counters(void);
+
+/**
+ * Whether the device has all that --pmc names.
+ * @return 0, or RP_USAGE with the name and what to do
+ */
+int rp_check_device_counters(const struct rp_profile_options *options, struct rp_err *err);
+
+/** Lets programs started from now on count what --pmc and the rooflines need. */
+int rp_request_device_counters(const struct rp_profile_options *options, struct rp_err *err);
+
+/** A line on stderr when launches lack counters that were asked for. */
+int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+                                const struct rp_counters *set, struct rp_err *err);
+
+/** Programs started from now on count nothing. */
+void rp_request_no_counters(void);
+
+/** Whether the device counts for this tracer: then no further runs are needed. */
+bool rp_device_counts(const struct rp_profile_session *session);
+
+/* Kernels that a run has launched, by their symbols. */
+
+/**
+ * Of the base run's kernels those whose name the expression finds.
+ * @param regex  NULL: those that are called @p name
+ * @param ret    NULL-terminated; of the stores; free the array alone
+ * @return 0; RP_USAGE (the expression), RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex, const char *name,
+                      const char ***ret, struct rp_err *err);
 
 #endif

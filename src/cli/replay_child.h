@@ -5,8 +5,12 @@
 #ifndef RP_CLI_REPLAY_CHILD_H
 #define RP_CLI_REPLAY_CHILD_H
 
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/process.h"
-#include "collect/environment.h"
+#include "cli/cli.h"
+#include "run/machine.h"
 
 struct rp_err;
 
@@ -32,5 +36,25 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
 int rp_capture_self_check(const struct rp_environment *env, enum rp_device device,
                           const char *folder, char **ret_label, char **ret_reason,
                           struct rp_err *err);
+
+/* How far rocm-perf-replay is, while it runs. */
+
+struct rp_replay_progress {
+    struct rp_progress progress;
+    int step_fd;   /**< of replay_protocol.h; -1: none */
+    int stderr_fd; /**< what it says, shown between two lines about how far it is; -1: shown by
+                    * itself
+                    */
+    off_t shown;   /**< bytes of that */
+};
+
+/** On a terminal its standard error goes into a file first. Release with rp_replay_progress_end. */
+struct rp_replay_progress rp_replay_progress_begin(int step_fd);
+
+/** As struct rp_proc wants it; context is the watch. */
+void rp_replay_progress_look(void *context, int64_t elapsed_ns);
+
+/** When it has ended, however: nothing is left on the terminal, and all that it said is there. */
+void rp_replay_progress_end(struct rp_replay_progress *watch);
 
 #endif

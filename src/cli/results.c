@@ -1,23 +1,82 @@
 #include "cli/results.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/bottleneck.h"
+#include "analyze/compare.h"
 #include "analyze/dag.h"
+#include "analyze/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/pending.h"
+#include "cli/profile_session.h"
+#include "library/library.h"
 #include "report/report.h"
+#include "run/device_thread_trace.h"
+#include "run/result_folder.h"
+#include "trace/counter_set.h"
+#include "trace/gzip.h"
+#include "trace/rocpd.h"
+
+/** Writes the file under a temporary name beside its own. @return 0 or RP_ENVIRONMENT */
+static int rp_file_set_write(struct rp_file_set *pending, const char *path,
+                             const struct rp_buf *text, struct rp_err *err)
+{
+    size_t at = pending->count;
+    int rc;
+
+    if (at == RP_FILE_SET_MAX)
+        return rp_fail(err, RP_ENVIRONMENT, "too many files of one result");
+    pending->files[at].path = strdup(path);
+    pending->files[at].partial = rp_format("%s.pending.%d", path, (int)getpid());
+    pending->count++;
+    if (!pending->files[at].path || !pending->files[at].partial)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rp_path_is_dir(path)) /* before any of them has its name */
+        return rp_fail_errno(err, RP_ENVIRONMENT, EISDIR,
+                             "cannot write %s: a folder is in the way, remove it", path);
+    rc = rp_write_file_for(pending->files[at].partial, path, rp_buf_text(text), text->len, err);
+    return rc < 0 ? rp_wrap(err, "cannot write %s", path) : 0;
+}
+
+int rp_file_set_commit(struct rp_file_set *pending, struct rp_err *err)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        if (rename(pending->files[i].partial, pending->files[i].path) != 0)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s",
+                                 pending->files[i].path);
+        free(pending->files[i].partial);
+        pending->files[i].partial = NULL;
+    }
+    return 0;
+}
+
+void rp_file_set_drop(struct rp_file_set *pending)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        if (pending->files[i].partial)
+            unlink(pending->files[i].partial);
+        free(pending->files[i].partial);
+        free(pending->files[i].path);
+    }
+    memset(pending, 0, sizeof *pending);
+}
 
 /* The JSON goes to the file and, if it is what was asked for, to the text, without a copy: that of
  * a long trace is hundreds of megabytes. */
-static int put_json(const struct rp_wish *wish, const char *name, struct rp_buf *json,
+static int put_json(const struct rp_result_request *wish, const char *name, struct rp_buf *json,
                     struct rp_buf *text, struct rp_err *err)
 {
     rp_autofree char *path = wish->folder ? rp_path_join(wish->folder, name) : NULL;
@@ -26,13 +85,13 @@ static int put_json(const struct rp_wish *wish, const char *name, struct rp_buf 
     if (wish->folder)
         rc = path ? rp_mkdirs(wish->folder, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && path)
-        rc = wish->pending ? rp_pending_write(wish->pending, path, json, err)
+        rc = wish->pending ? rp_file_set_write(wish->pending, path, json, err)
                            : rp_write_file(path, rp_buf_text(json), json->len, err);
-    if (rc == 0 && wish->print == RP_PRINT_JSON && text->len == 0) {
+    if (rc == 0 && wish->print == RP_RESULT_JSON && text->len == 0) {
         struct rp_buf empty = *text;
         *text = *json;
         *json = empty;
-    } else if (rc == 0 && wish->print == RP_PRINT_JSON) {
+    } else if (rc == 0 && wish->print == RP_RESULT_JSON) {
         rp_buf_add(text, json->data, json->len);
     }
     return rc;
@@ -52,22 +111,22 @@ int rp_results_drop(const char *folder, const char *const *names, size_t count, 
     return 0;
 }
 
-int rp_put_dag(const struct rp_dag_result *dag, const struct rp_wish *wish, struct rp_buf *text,
-               struct rp_err *err)
+int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *wish,
+               struct rp_buf *text, struct rp_err *err)
 {
     rp_autobuf json = {0};
     int rc = 0;
 
-    if (wish->folder || wish->print == RP_PRINT_JSON)
+    if (wish->folder || wish->print == RP_RESULT_JSON)
         rc = rp_report_dag_json(dag, wish->full, &json, err);
     if (rc == 0)
         rc = put_json(wish, "dag.json", &json, text, err);
-    if (rc == 0 && wish->print == RP_PRINT_TERM)
+    if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
         rc = rp_report_dag_term(dag, rp_cli_style(), text, err);
     return rc;
 }
 
-int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_wish *wish,
+int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_result_request *wish,
                     struct rp_buf *text, struct rp_err *err)
 {
     rp_autobuf json = {0};
@@ -75,40 +134,289 @@ int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_wish *wi
 
     if (rc == 0)
         rc = put_json(wish, "roofline.json", &json, text, err);
-    if (rc == 0 && wish->print == RP_PRINT_TERM)
+    if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
         rc = rp_report_roofline_term(roofline, rp_cli_style(), text, err);
     return rc;
 }
 
-int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
-                        struct rp_err *err)
+int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_request *wish,
+                        struct rp_buf *text, struct rp_err *err)
 {
     rp_autobuf json = {0};
     int rc = rp_report_thread_trace_json(&in->waves, &json, err);
 
     if (rc == 0)
         rc = put_json(wish, "thread_trace.json", &json, text, err);
-    if (rc == 0 && wish->print == RP_PRINT_TERM)
+    if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
         rc = rp_report_thread_trace_term(&in->waves, rp_cli_style(), text, err);
     return rc;
 }
 
-int rp_put_ranking(const struct rp_ranking *ranking, size_t top, const struct rp_wish *wish,
-                   struct rp_buf *text, struct rp_err *err)
+int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
+                   const struct rp_result_request *wish, struct rp_buf *text, struct rp_err *err)
 {
-    struct rp_wish to_file = *wish;
+    struct rp_result_request to_file = *wish;
     rp_autobuf json = {0};
     int rc = 0;
 
     /* Of the printed JSON and of the file, only the former may be cut short. */
-    to_file.print = RP_PRINT_NOTHING;
+    to_file.print = RP_RESULT_SILENT;
     if (to_file.folder)
         rc = rp_report_analysis_json(&ranking->found, 0, &json, err);
     if (rc == 0 && to_file.folder)
         rc = put_json(&to_file, "analysis.json", &json, text, err);
-    if (rc == 0 && wish->print == RP_PRINT_JSON)
+    if (rc == 0 && wish->print == RP_RESULT_JSON)
         rc = rp_report_analysis_json(&ranking->found, top, text, err);
-    if (rc == 0 && wish->print == RP_PRINT_TERM)
+    if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
         rc = rp_report_analysis_term(&ranking->found, top, rp_cli_style(), text, err);
+    return rc;
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+static int read_text(const char *path, char **ret, struct rp_err *err)
+{
+    if (rp_check_input(path, err) < 0)
+        return -(int)RP_BAD_INPUT;
+    return rp_gzip_read_text(path, SIZE_MAX / 2, ret, err) < 0 ? rp_wrap(err, "read %s", path) : 0;
+}
+
+static int read_json(const char *path, const char *shown, struct rp_versus_side *ret,
+                     struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    int rc = read_text(path, &text, err);
+
+    return rc < 0 ? rc : rp_versus_side_parse(text, shown, ret, err);
+}
+
+/* What deeper analyses have left in the folder of a profile. */
+static int add_beside(const char *folder, struct rp_versus_side *side, struct rp_err *err)
+{
+    static const char *const names[] = {"roofline.json", "analysis.json"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]);
+        rp_autofree char *there = path ? rp_gzip_find(path) : NULL;
+        rp_autofree char *text = NULL;
+        int rc;
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (!there)
+            continue;
+        rc = read_text(there, &text, err);
+        if (rc == 0)
+            rc = rp_versus_side_add(side, text, there, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int read_profile(const char *folder, const char *json, struct rp_versus_side *ret,
+                        struct rp_err *err)
+{
+    struct rp_versus_side side = {0};
+    int rc = read_json(json, folder, &side, err);
+
+    if (rc == 0)
+        rc = add_beside(folder, &side, err);
+    if (rc < 0) {
+        rp_versus_side_free(&side);
+        return rc;
+    }
+    *ret = side;
+    return 0;
+}
+
+/* Databases are binary, and JSON of traces begins in its own way. */
+static bool is_json(const char *path)
+{
+    enum { PEEK_BYTES = 4096 };
+    rp_autoclose int fd = -1;
+    unsigned char c = 0;
+
+    if (rp_store_is_json(path, false) || rp_store_is_named_json(path) ||
+        rp_gzip_open(path, PEEK_BYTES, &fd, NULL) < 0)
+        return false;
+    while (read(fd, &c, 1) == 1 && isspace(c))
+        c = 0;
+    return c == '{' || c == '[';
+}
+
+/* --- traces -------------------------------------------------------------------------------- */
+
+static int origin_of(struct rp_store *const *stores, size_t count, struct rp_origin *ret,
+                     struct rp_err *err)
+{
+    *ret = rp_origin_of(stores, count);
+    for (size_t i = 0; i < count && !ret->device; i++) {
+        const char *device;
+        int rc = rp_profile_device_of(stores[i], &device, err);
+
+        if (rc < 0)
+            return rc;
+        ret->device = device && strcmp(device, "software") == 0 ? device : NULL;
+    }
+    return 0;
+}
+
+static void free_profile(struct rp_profile **profile)
+{
+    rp_profile_free(*profile);
+}
+
+/* Of the first process; of several, where all are of the same command. */
+static int command_of(struct rp_store *const *stores, size_t count, char **ret, struct rp_err *err)
+{
+    struct rp_lifetime life, other;
+    int rc = rp_lifetime_of(stores[0], &life, err);
+
+    for (size_t i = 1; rc == 0 && i < count; i++) {
+        rc = rp_lifetime_of(stores[i], &other, err);
+        if (rc == 0 && strcmp(life.command, other.command) != 0)
+            return 0;
+    }
+    if (rc < 0 || !life.command[0])
+        return rc;
+    *ret = strdup(life.command);
+    return *ret ? 0 : rp_out_of_memory(err);
+}
+
+static int read_run(struct rp_store *const *run, size_t count, const char *path,
+                    struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_cleanup(free_profile) struct rp_profile *profile = NULL;
+    rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
+    struct rp_origin origin;
+    int rc = rp_clip_late_ends(run, count, err);
+
+    if (rc == 0)
+        rc = rp_profile_compute(run, count, NULL, 0, &profile, err);
+    if (rc == 0)
+        rc = origin_of(run, count, &origin, err);
+    if (rc == 0 && profile->dispatches == 0)
+        rc = rp_fail(err, RP_BAD_INPUT, "%s: there is no kernel in %s, so nothing to compare", path,
+                     rp_store_path(run[0]));
+    if (rc == 0)
+        rc = rp_versus_side_of(profile, &origin, path, &side, err);
+    if (rc == 0)
+        rc = command_of(run, count, &side.command, err);
+    if (rc < 0)
+        return rc;
+    *ret = side;
+    side = (struct rp_versus_side){0};
+    return 0;
+}
+
+static int read_repeats(const struct rp_repeats *repeats, const char *path,
+                        struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_versus_side_free) struct rp_versus_side side = {0};
+    struct rp_store **run = repeats->stores;
+    int rc = read_run(run, repeats->counts[0], path, &side, err);
+
+    for (size_t i = 1; rc == 0 && i < repeats->count; i++) {
+        rp_cleanup(rp_versus_side_free) struct rp_versus_side more = {0};
+
+        run += repeats->counts[i - 1];
+        rc = read_run(run, repeats->counts[i], path, &more, err);
+        if (rc == 0)
+            rc = rp_versus_side_add_run(&side, &more, err);
+    }
+    if (rc < 0)
+        return rc;
+    *ret = side;
+    side = (struct rp_versus_side){0};
+    return 0;
+}
+
+static void note_clipped(const struct rp_inputs *in, struct rp_store *const *stores, size_t count,
+                         const char *path)
+{
+    size_t clipped = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_corrected_end *ends;
+        size_t of_store = 0;
+
+        if (rp_store_corrected_ends(stores[i], &ends, &of_store))
+            clipped += of_store;
+    }
+    if (clipped)
+        rp_note(&in->notes, "%zu end%s in %s cannot be: clipped (analyze says by how much)",
+                clipped, clipped == 1 ? "" : "s", path);
+}
+
+static int read_runs(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,
+                     struct rp_err *err)
+{
+    rp_autofree struct rp_store **stores = calloc(in->store_count + 1, sizeof *stores);
+    rp_cleanup(rp_repeats_free) struct rp_repeats repeats = {0};
+    size_t count = 0;
+    int rc = stores ? rp_inputs_choose_run(in, stores, &count, err) : rp_out_of_memory(err);
+
+    if (rc == 0)
+        rc = rp_repeats_of(stores, count, &repeats, err);
+    if (rc == 0)
+        rc = read_repeats(&repeats, path, ret, err);
+    if (rc == 0)
+        note_clipped(in, stores, count, path);
+    if (rc == 0 && repeats.count > 1)
+        rp_note(&in->notes, "%s: %zu traces are %zu runs of the same command", path, count,
+                repeats.count);
+    return rc;
+}
+
+static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_cli_notes()};
+    int rc = rp_inputs_open(&path, 1, &in, err);
+
+    if (rc == 0 && in.store_count == 0)
+        rc = rp_fail(err, RP_BAD_INPUT,
+                     in.stats ? "%s: only sums of kernels, whose spread nobody knows: give the"
+                                " trace, or the result of profile"
+                              : "%s: neither a profile nor a trace of kernels, so there are no"
+                                " times to compare",
+                     path);
+    return rc < 0 ? rc : read_runs(&in, path, ret, err);
+}
+
+int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err)
+{
+    rp_autofree char *name = rp_path_join(path, "profile.json"), *json = NULL;
+    int rc;
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_check_input(path, err);
+    if (rc < 0)
+        return rc;
+    if (!rp_path_exists(path))
+        return rp_fail(err, RP_BAD_INPUT, "%s: no such file or folder", path);
+    if (!rp_path_is_dir(path))
+        return is_json(path) ? read_json(path, path, ret, err) : read_traces(path, ret, err);
+    rc = rp_result_finish_commit(path, err);
+    if (rc < 0)
+        return rc;
+    json = rp_gzip_find(name);
+    return json ? read_profile(path, json, ret, err) : read_traces(path, ret, err);
+}
+
+int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err)
+{
+    const struct rp_row_process *rows;
+    size_t count;
+    int rc;
+
+    *ret = rp_store_metadata(store, "rocm_perf_device");
+    if (*ret)
+        return 0;
+    rc = rp_store_processes(store, &rows, &count, err);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        if (strstr(rows[i].environment, "librocm-perf-device.so"))
+            *ret = rp_device_label(RP_DEVICE_SOFTWARE);
     return rc;
 }

@@ -8,39 +8,80 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
+#include "base/buf.h"
 #include "library/library.h"
+#include "run/machine.h"
+#include "run/result_folder.h"
+#include "run/standard_input.h"
+#include "run/tracers.h"
+#include "trace/rocpd.h"
 
 struct rp_buf;
 struct rp_err;
 struct rp_file_set;
+struct rp_versus_side;
+
+/* Files that appear together, when all of them are written: of a result that cannot be
+ *        finished, none does.
+ */
+
+enum { RP_FILE_SET_MAX = 4 };
+
+/** Zero-initialise; release with rp_file_set_drop. */
+struct rp_file_set {
+    struct {
+        char *path, *partial;
+    } files[RP_FILE_SET_MAX];
+    size_t count;
+};
 
 /** What a result is wanted for. */
-struct rp_wish {
-    enum { RP_PRINT_NOTHING, RP_PRINT_JSON, RP_PRINT_TERM } print;
+struct rp_result_request {
+    enum { RP_RESULT_SILENT, RP_RESULT_JSON, RP_RESULT_TERMINAL } print;
     const char *folder;          /**< the JSON also goes to a file there; NULL: not */
     struct rp_file_set *pending; /**< of the files there; NULL: each appears at once */
     bool full;                   /**< dag.json with every kernel and copy */
 };
 
-/* Results are made first, which may be refused, and put afterwards: what is to be printed is
- * appended to the text. */
+int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *wish,
+               struct rp_buf *text, struct rp_err *err);
 
-int rp_put_dag(const struct rp_dag_result *dag, const struct rp_wish *wish, struct rp_buf *text,
-               struct rp_err *err);
-
-int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_wish *wish,
+int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_result_request *wish,
                     struct rp_buf *text, struct rp_err *err);
 
 /** Of the thread traces. */
-int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_wish *wish, struct rp_buf *text,
-                        struct rp_err *err);
+int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_request *wish,
+                        struct rp_buf *text, struct rp_err *err);
 
 /** @param top  kernels that are printed, 0: the default; the file has all of them */
-int rp_put_ranking(const struct rp_ranking *ranking, size_t top, const struct rp_wish *wish,
-                   struct rp_buf *text, struct rp_err *err);
+int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
+                   const struct rp_result_request *wish, struct rp_buf *text, struct rp_err *err);
 
 /** Removes files of a result before: beside the new ones they would be taken for a part of them. */
 int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err);
+
+/** Gives them their names. @return 0 or RP_ENVIRONMENT */
+int rp_file_set_commit(struct rp_file_set *pending, struct rp_err *err);
+/** Removes those that have not got theirs. */
+void rp_file_set_drop(struct rp_file_set *pending);
+
+/* Whatever holds a result as one side of a comparison. */
+
+/**
+ * The folder of `profile`, its profile.json, what `replay compare --json` printed, or traces as
+ * `analyze` takes them.
+ * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err);
+
+/* What `rocm-perf profile` does between its options and its report. */
+
+/** "software", "hardware" or NULL: our collector writes it down, rocprofv3 the environment of the
+ *  process. */
+int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
 
 #endif

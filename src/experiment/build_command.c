@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/environment.h"
 #include "experiment/build_tool_emulation.h"
 #include "experiment/compiler_options.h"
+#include "run/machine.h"
 
 /** The file that the compiler is called with. */
 static inline const char *rp_compile_unit(const struct rp_compile_command *command)

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #include "base/process.h"
-#include "collect/environment.h"
 #include "experiment/build_tool_emulation.h"
 #include "experiment/compiler_options.h"
+#include "run/machine.h"
 
 struct rp_compile_command;
 struct rp_environment;

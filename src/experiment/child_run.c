@@ -19,8 +19,8 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "base/utf8.h"
-#include "collect/compiler_cache.h"
 #include "experiment/judge.h"
+#include "run/hip_compiler.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;
 

@@ -30,10 +30,9 @@ struct rp_child {
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
     struct rp_proc_limits limits;
-    const struct rp_environment
-        *compiler_of; /**< it may be this one's compiler, whose results are kept
-                       * (collect/compiler_cache.h); NULL: no compiler */
-    bool again;       /**< as of rp_compiler_run */
+    const struct rp_environment *compiler_of; /**< it may be this one's compiler, whose results are
+                                               * kept (run/hip_compiler.h); NULL: no compiler */
+    bool again;                               /**< as of rp_compiler_run */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of rp_proc */
     void *context;
 };

@@ -14,10 +14,10 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "base/sha256.h"
-#include "collect/hipcc.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "experiment/compiler_options.h"
+#include "run/hip_compiler.h"
 
 /** One of them. Release with rp_compile_step_free. */
 struct rp_compile_step {
@@ -59,7 +59,7 @@ static int rp_overlay_write(const char *header, const char *text, char **ret_pat
 }
 
 /* Further commands made of the user's by leaving out, replacing and adding words; what an option
- * means here is in compiler_options.def. */
+ * means here is in hip_compiler_options.def. */
 
 /** Adds a word with each placeholder replaced. */
 static void add_replaced(struct rp_words *words, const char *word, const char *source,

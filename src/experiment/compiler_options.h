@@ -37,7 +37,7 @@ enum rp_words_rule {
 int rp_words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
                    struct rp_err *err);
 
-/* What the words of a compiler's command line mean (compiler_options.def). */
+/* What the words of a compiler's command line mean (hip_compiler_options.def). */
 
 enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
 

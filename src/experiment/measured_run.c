@@ -26,9 +26,9 @@
 #include "base/process.h"
 #include "base/regex_size.h"
 #include "base/sha256.h"
-#include "collect/traced_run.h"
-#include "collect/tracer.h"
 #include "experiment/child_run.h"
+#include "run/run_program.h"
+#include "run/tracers.h"
 #include "trace/rocpd.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/file.h"
-#include "collect/environment.h"
+#include "run/machine.h"
 
 struct rp_command;
 struct rp_err;

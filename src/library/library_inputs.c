@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/result_commit.h"
 #include "library/library.h"
+#include "run/result_folder.h"
 #include "trace/counter_set.h"
 #include "trace/gzip.h"
 #include "trace/kernel_stats.h"
@@ -624,7 +624,7 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
     const struct rp_kernel_stats *stats_before = in->stats;
     size_t before = in->store_count, waves_before = in->waves.count;
     bool counted = false;
-    int rc = rp_result_settle(path, err);
+    int rc = rp_result_finish_commit(path, err);
 
     if (rc == 0)
         rc = open_traces_in(path, FOLDER_DEPTH, in, err);

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "collect/compiler_cache.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
@@ -21,6 +20,7 @@
 #include "optimize/kernel_shape.h"
 #include "optimize/loop_count.h"
 #include "optimize/source_text.h"
+#include "run/hip_compiler.h"
 
 /* A header of which nobody knows where it is included: in its place the compiler is given a text
  * that does not compile. Where it does not mind, it has not read it. */

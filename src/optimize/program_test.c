@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/traced_run.h"
 #include "experiment/child_run.h"
+#include "run/run_program.h"
 
 /* Where two texts that should be the same begin to differ, for a message. */
 

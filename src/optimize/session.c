@@ -16,13 +16,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/device_identity.h"
-#include "collect/whole_input.h"
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
 #include "optimize/kernel_source.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
+#include "run/machine.h"
+#include "run/standard_input.h"
 
 /* What a session begins with: the program as the user has it does the same as what the build
  * command makes of the source. Found once; a session that goes on takes it from the journal. */
@@ -289,10 +289,10 @@ static int make_temporary(struct rp_session *s, struct rp_err *err)
 static int keep_input(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "stdin");
-    const struct rp_whole_input input = {
+    const struct rp_saved_input input = {
         .path = path, .resumed = s->o->resume, .note = s->o->progress, .context = s->o->context};
     bool has = false;
-    int rc = path ? rp_whole_input_save(&input, &has, err) : rp_out_of_memory(err);
+    int rc = path ? rp_saved_input_read(&input, &has, err) : rp_out_of_memory(err);
 
     if (rc < 0)
         return rc;

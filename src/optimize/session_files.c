@@ -19,8 +19,6 @@
 #include "base/journal.h"
 #include "base/path.h"
 #include "base/sha256.h"
-#include "collect/device_identity.h"
-#include "collect/whole_input.h"
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
 #include "experiment/judge.h"
@@ -32,6 +30,8 @@
 #include "optimize/program_test.h"
 #include "optimize/session.h"
 #include "optimize/session_parts.h"
+#include "run/machine.h"
+#include "run/standard_input.h"
 
 enum { RP_MAX_SOURCE_BYTES = 16 << 20 };
 

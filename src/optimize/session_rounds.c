@@ -11,11 +11,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/kernel_match.h"
 #include "experiment/compile.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
+#include "run/kernel_pattern.h"
 
 /* One kernel in a round: its source, its code, its dispatches, all candidates, the best of them. */
 

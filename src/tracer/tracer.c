@@ -1,5 +1,5 @@
 /**
- * @file tracer.c
+ * @file tracers.c
  * @brief librocm-perf-tool.so: loaded by ROCr through HSA_TOOLS_LIB, records what the GPU does.
  *
  * ROCM_PERF_TRACE_DIR names the folder of the record file; without it the tool does nothing.

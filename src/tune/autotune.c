@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
-#include "collect/whole_input.h"
 #include "experiment/measured_run.h"
+#include "run/standard_input.h"
 #include "tune/enumerate.h"
 #include "tune/recorded_space.h"
 #include "tune/search_journal.h"
@@ -124,10 +124,10 @@ static int find_strategy(struct autotune *a, struct rp_err *err)
 static int keep_input(struct autotune *a, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(a->o->folder, "stdin");
-    const struct rp_whole_input input = {
+    const struct rp_saved_input input = {
         .path = path, .resumed = a->o->resume, .note = a->o->note, .context = a->o->context};
     bool has = false;
-    int rc = path ? rp_whole_input_save(&input, &has, err) : out_of_memory(err);
+    int rc = path ? rp_saved_input_read(&input, &has, err) : out_of_memory(err);
 
     if (rc < 0)
         return rc;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/environment.h"
 #include "experiment/measured_run.h"
+#include "run/machine.h"
 #include "tune/launchers.h"
 #include "tune/search.h"
 #include "tune/worker_pool.h"

@@ -24,9 +24,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "collect/device_identity.h"
-#include "collect/tracer.h"
 #include "experiment/measured_run.h"
+#include "run/machine.h"
+#include "run/tracers.h"
 #include "tune/worker_protocol.h"
 
 struct rp_worker_folder {

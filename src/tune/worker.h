@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/device_identity.h"
-#include "collect/environment.h"
+#include "run/machine.h"
 
 struct rp_err;
 

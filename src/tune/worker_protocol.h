@@ -11,9 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/device_identity.h"
-#include "collect/environment.h"
 #include "experiment/measured_run.h"
+#include "run/machine.h"
 #include "tune/command_template.h"
 
 struct rp_buf;

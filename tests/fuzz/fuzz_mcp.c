@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/mcp.h"
 #include "fuzz/must.h"
-#include "mcp/message.h"
-#include "mcp/tools.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/rocprofv3_log.h"
+#include "run/tracers.h"
 
 #include "fuzz/must.h"
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    rp_cleanup(rp_rocprofv3_verdict_free) struct rp_rocprofv3_verdict verdict = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     rp_autofree char *text = malloc(size + 1);
     struct rp_err err = RP_ERR_INIT;
 
@@ -22,9 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    must(rp_rocprofv3_judge(text, size & 1, &verdict, &err) == 0);
+    must(rp_rocprofv3_read_messages(text, size & 1, &verdict, &err) == 0);
     must(!verdict.remedy || verdict.fatal);
     must(!verdict.too_much || verdict.fatal);
-    rp_rocprofv3_hides((const char *)data, size);
+    rp_rocprofv3_hides_line((const char *)data, size);
     return 0;
 }

@@ -7,27 +7,27 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "collect/threads_listing.h"
+#include "run/device_thread_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_one(const void *bytes, size_t size)
 {
-    struct rp_threads_listing listing;
-    struct rp_threads_file file;
+    struct rp_code_listing listing;
+    struct rp_device_trace_file file;
     struct rp_err err = RP_ERR_INIT;
     size_t hits = 0;
 
-    if (rp_threads_file_parse(bytes, size, &file, &err) < 0) {
+    if (rp_device_trace_parse(bytes, size, &file, &err) < 0) {
         if (err.code != RP_BAD_INPUT || !err.text[0])
             __builtin_trap(); /* refused without saying why */
         return;
     }
-    if (rp_threads_list(&file, NULL, 0, NULL, "unused", &listing, &err) < 0)
+    if (rp_code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err) < 0)
         __builtin_trap();
     for (size_t i = 0; i < listing.count; i++) {
         hits += (size_t)listing.at[i].hits;
-        if (strlen(rp_threads_text(&file, listing.at[i].code)) >= size)
+        if (strlen(rp_device_trace_text(&file, listing.at[i].code)) >= size)
             __builtin_trap();
     }
     for (uint64_t i = 0; i < file.header->wave_count; i++) {
@@ -39,7 +39,7 @@ static void read_one(const void *bytes, size_t size)
         for (uint32_t k = 0; k < w->wait_count; k++)
             hits += listing.line_of[file.wait[w->first_wait + k].on] == UINT32_MAX;
     }
-    rp_threads_listing_free(&listing);
+    rp_code_listing_free(&listing);
     if (hits > size * size)
         __builtin_trap();
 }

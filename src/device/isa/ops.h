@@ -63,7 +63,7 @@ struct rp_op_row {
 /** Indexed by enum rp_op; row 0 is "invalid". */
 extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
-/** Whether the target has the row (target.c). */
+/** Whether the target has the row (device_options.c). */
 bool rp_target_has(unsigned op);
 
 /**

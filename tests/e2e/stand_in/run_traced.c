@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/traced_run.h"
+#include "run/run_program.h"
 
 int main(int argc, char **argv)
 {

@@ -15,65 +15,56 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/busy.h"
 #include "cli/cli.h"
 
-void rp_cli_note(const char *fmt, ...)
-{
-    va_list ap;
+#include "cli/console.c"
 
-    va_start(ap, fmt);
-    fputs("rocm-perf: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-}
-
-static void check_words(const char *wanted, struct rp_busy_at at, bool writes, int64_t elapsed_ms)
+static void check_words(const char *wanted, struct rp_activity_at at, bool writes,
+                        int64_t elapsed_ms)
 {
     rp_autobuf text = {0};
 
     at.told_ns *= 1000000;
-    rp_busy_put(&at, writes, elapsed_ms * 1000000, &text);
+    rp_activity_put(&at, writes, elapsed_ms * 1000000, &text);
     assert_string_equal(rp_buf_text(&text), wanted);
 }
 
 static void the_words(void **state)
 {
     (void)state;
-    check_words("the trace is read, 3 s", (struct rp_busy_at){0}, false, 3100);
-    check_words("the trace is read, 3 s", (struct rp_busy_at){RP_WORK_READ, 0.05, 2900}, false,
+    check_words("the trace is read, 3 s", (struct rp_activity_at){0}, false, 3100);
+    check_words("the trace is read, 3 s", (struct rp_activity_at){RP_WORK_READ, 0.05, 2900}, false,
                 3100);
-    check_words("the trace is read: 11 %, 24 s left", (struct rp_busy_at){RP_WORK_READ, 0.5, 3000},
-                false, 3100);
+    check_words("the trace is read: 11 %, 24 s left",
+                (struct rp_activity_at){RP_WORK_READ, 0.5, 3000}, false, 3100);
     /* Of what has not said more since it is the clock that goes on, and never below 0. */
-    check_words("which kernel first: 93 %, 1 s left", (struct rp_busy_at){RP_WORK_RANK, 0, 20000},
-                false, 20500);
-    check_words("which kernel first: 93 %, 0 s left", (struct rp_busy_at){RP_WORK_RANK, 0, 20000},
-                false, 90000);
+    check_words("which kernel first: 93 %, 1 s left",
+                (struct rp_activity_at){RP_WORK_RANK, 0, 20000}, false, 20500);
+    check_words("which kernel first: 93 %, 0 s left",
+                (struct rp_activity_at){RP_WORK_RANK, 0, 20000}, false, 90000);
     check_words("the result is written: 100 %, 0 s left",
-                (struct rp_busy_at){RP_WORK_WRITE, 0, 20000}, false, 20500);
+                (struct rp_activity_at){RP_WORK_WRITE, 0, 20000}, false, 20500);
     check_words("the result is written: 62 %, 12 s left",
-                (struct rp_busy_at){RP_WORK_WRITE, 0, 20000}, true, 20500);
+                (struct rp_activity_at){RP_WORK_WRITE, 0, 20000}, true, 20500);
 }
 
 /* Works for as long as somebody has not read what it shows. */
 static void work(int until)
 {
-    struct rp_busy busy;
+    struct rp_activity busy;
     struct rp_work told;
     char byte;
 
-    rp_busy_begin(false, &busy);
-    told = rp_busy_work(&busy);
+    rp_activity_begin(false, &busy);
+    told = rp_activity_work(&busy);
     rp_work_at(&told, RP_WORK_LIMITS, 0);
     if (read(until, &byte, 1) != 1)
         _exit(3);
-    rp_busy_notes(&busy).put(&busy, "a note");
+    rp_activity_notes(&busy).put(&busy, "a note");
     if (read(until, &byte, 1) != 1)
         _exit(3);
-    rp_busy_end(&busy);
-    rp_busy_end(&busy);
+    rp_activity_end(&busy);
+    rp_activity_end(&busy);
     fputs("done\n", stderr);
     _exit(0);
 }

@@ -1,9 +1,6 @@
 /* Pages of commands for people: on a narrow terminal nothing is lost, elsewhere lines are whole. */
-#include "cli/autotune_text.h"
-#include "cli/capture_text.h"
-#include "cli/optimize_summary.h"
-#include "cli/progress.h"
-#include "cli/replay_text.h"
+#include "cli/cli.h"
+#include "cli/result_text.h"
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/asm_files.h"
+#include "run/hip_compiler.h"
 
 #include "unit/cmocka_all.h"
+
+#include "run/hip_compiler_key.c"
 
 static void check(const char *text, bool reads)
 {

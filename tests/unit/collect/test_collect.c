@@ -10,13 +10,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/device_identity.h"
-#include "collect/elf_needs.h"
-#include "collect/environment.h"
-#include "collect/hipcc.h"
-#include "collect/launch.h"
-#include "collect/result_dir.h"
+#include "run/hip_compiler.h"
+#include "run/machine.h"
+#include "run/result_folder.h"
+#include "run/run_program.h"
 #include "trace/records.h"
+
+#include "run/run_program.c"
 
 struct scratch {
     char dir[64];
@@ -247,19 +247,19 @@ static void no_compiler_is_an_error(void **state)
 static void elf_files_tell_their_needs(void **state)
 {
     struct scratch *scratch = *state;
-    struct rp_elf_needs needs;
+    struct rp_program_needs needs;
     rp_autofree char *path = rp_path_join(scratch->dir, "cut");
 
-    rp_elf_needs("/proc/self/exe", "/lib64", &needs);
+    rp_program_needs("/proc/self/exe", "/lib64", &needs);
     assert_true(needs.is_elf);
     assert_false(needs.needs_rocm);
     assert_true(needs.interp_is_in);
-    rp_elf_needs("/proc/self/exe", "/elsewhere", &needs);
+    rp_program_needs("/proc/self/exe", "/elsewhere", &needs);
     assert_false(needs.interp_is_in);
-    rp_elf_needs("/etc/passwd", "/", &needs);
+    rp_program_needs("/etc/passwd", "/", &needs);
     assert_false(needs.is_elf);
     put(scratch, "cut", "\177ELF\2\1\1");
-    rp_elf_needs(path, "/", &needs);
+    rp_program_needs(path, "/", &needs);
     assert_false(needs.needs_rocm);
 }
 
@@ -291,7 +291,7 @@ static void plans_carry_device_and_collector(void **state)
 static void results_are_replaced_and_foreign_files_kept(void **state)
 {
     struct scratch *scratch = *state;
-    rp_cleanup(rp_result_dir_close) struct rp_result_dir dir = {0};
+    rp_cleanup(rp_result_folder_close) struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *fresh = NULL;
 
@@ -301,11 +301,11 @@ static void results_are_replaced_and_foreign_files_kept(void **state)
     put(scratch, "repeats/run-2_results.db", "old");
     put(scratch, "trace_of_mine_results.db", "mine");
     put(scratch, "notes.txt", "mine");
-    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), 0);
+    assert_int_equal(rp_result_folder_open(scratch->dir, &dir, &err), 0);
     assert_true(has(scratch, "profile.json"));
     fresh = rp_path_join(dir.partial, "trace_results.db");
     assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
-    assert_int_equal(rp_result_dir_commit(&dir, &err), 0);
+    assert_int_equal(rp_result_folder_commit(&dir, &err), 0);
     {
         rp_autofree char *path = rp_path_join(scratch->dir, "trace_results.db");
         rp_autofree char *text = rp_read_text(path, 10);
@@ -325,29 +325,29 @@ static void a_folder_for_nothing_goes_again(void **state)
     rp_autofree char *path = rp_path_join(scratch->dir, "new/deep");
     rp_autofree char *failed = rp_path_join(path, "failed");
     for (int kept = 0; kept < 2; kept++) {
-        struct rp_result_dir dir = {0};
-        assert_int_equal(rp_result_dir_open(path, &dir, &err), 0);
+        struct rp_result_folder dir = {0};
+        assert_int_equal(rp_result_folder_open(path, &dir, &err), 0);
         if (kept)
-            assert_int_equal(rp_result_dir_keep_failed(&dir, &err), 0);
-        rp_result_dir_close(&dir);
+            assert_int_equal(rp_result_folder_keep_failed(&dir, &err), 0);
+        rp_result_folder_close(&dir);
         assert_int_equal(rp_path_is_dir(path), kept);
     }
-    struct rp_result_dir dir = {0};
+    struct rp_result_folder dir = {0};
     assert_int_equal(rmdir(failed), 0);
-    assert_int_equal(rp_result_dir_open(path, &dir, &err), 0);
-    rp_result_dir_close(&dir);
+    assert_int_equal(rp_result_folder_open(path, &dir, &err), 0);
+    rp_result_folder_close(&dir);
     assert_true(rp_path_is_dir(path)); /* it was there before */
 }
 
 static void foreign_things_under_our_names_are_refused(void **state)
 {
     struct scratch *scratch = *state;
-    struct rp_result_dir dir = {0};
+    struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
 
     put(scratch, "repeats/run-2_results.db", "ours");
     put(scratch, "repeats/mine.txt", "mine");
-    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_result_folder_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "repeats/mine.txt"));
     assert_true(has(scratch, "repeats/mine.txt"));
     assert_true(has(scratch, "repeats/run-2_results.db"));
@@ -356,28 +356,28 @@ static void foreign_things_under_our_names_are_refused(void **state)
 static void folders_under_our_names_are_refused(void **state)
 {
     struct scratch *scratch = *state;
-    struct rp_result_dir dir = {0};
+    struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
 
     put(scratch, "profile.json/mine.txt", "mine");
-    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rp_result_folder_open(scratch->dir, &dir, &err), -RP_ENVIRONMENT);
     assert_true(has(scratch, "profile.json/mine.txt"));
 }
 
 static void an_abandoned_result_changes_nothing(void **state)
 {
     struct scratch *scratch = *state;
-    struct rp_result_dir dir = {0};
+    struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *fresh = NULL;
 
     put(scratch, "profile.json", "old");
     put(scratch, ".partial-999999999/profile.json", "of a process that is gone");
-    assert_int_equal(rp_result_dir_open(scratch->dir, &dir, &err), 0);
+    assert_int_equal(rp_result_folder_open(scratch->dir, &dir, &err), 0);
     assert_false(has(scratch, ".partial-999999999"));
     fresh = rp_path_join(dir.partial, "profile.json");
     assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
-    rp_result_dir_close(&dir);
+    rp_result_folder_close(&dir);
     {
         rp_autofree char *path = rp_path_join(scratch->dir, "profile.json");
         rp_autofree char *text = rp_read_text(path, 10);

@@ -5,7 +5,7 @@
 
 #include "analyze/roofline.h"
 #include "base/err.h"
-#include "collect/counter_plan.h"
+#include "run/counter_plan.h"
 
 /* Limits as rocprof-compute's tables and AMD's documentation give them for gfx9: of this test's
  * own, so that a slip in the table shows. */
@@ -26,14 +26,14 @@ static unsigned limit_of(const char *block)
 
 static void plan(const char *gfx, const char *names, struct rp_counter_plan *ret)
 {
-    struct rp_counter_wish wishes[64];
+    struct rp_counter_request wishes[64];
     struct rp_err err = RP_ERR_INIT;
     char room[2048];
     size_t count = 0;
 
     snprintf(room, sizeof room, "%s", names);
     for (char *name = strtok(room, " "); name; name = strtok(NULL, " "), count++)
-        wishes[count] = (struct rp_counter_wish){.name = name, .group = (unsigned)count};
+        wishes[count] = (struct rp_counter_request){.name = name, .group = (unsigned)count};
     if (rp_counter_plan_make(gfx, wishes, count, ret, &err) != 0)
         fail_msg("%s", err.text);
 }
@@ -115,7 +115,7 @@ static void test_refused(void **state)
     static const char *const bad[] = {"", "SQ WAVES", "SQ_WAVES;rm", "--output-format", "a\"b"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct rp_counter_wish wish = {.name = bad[i]};
+        struct rp_counter_request wish = {.name = bad[i]};
         struct rp_counter_plan got = {0};
         struct rp_err err = RP_ERR_INIT;
 
@@ -148,14 +148,14 @@ static void test_split(void **state)
 static void check_roofline(const char *gfx, size_t passes)
 {
     struct rp_roofline_need needs[64];
-    struct rp_counter_wish wishes[64];
+    struct rp_counter_request wishes[64];
     struct rp_counter_plan got;
     struct rp_err err = RP_ERR_INIT;
     size_t count = rp_roofline_needs(gfx, needs, 64), seen = 0;
 
     assert_in_range(count, 3, 64);
     for (size_t i = 0; i < count; i++)
-        wishes[i] = (struct rp_counter_wish){.name = needs[i].name, .group = needs[i].group};
+        wishes[i] = (struct rp_counter_request){.name = needs[i].name, .group = needs[i].group};
     assert_int_equal(rp_counter_plan_make(gfx, wishes, count, &got, &err), 0);
     assert_int_equal(got.count, passes);
     for (size_t p = 0; p < got.count; p++) {

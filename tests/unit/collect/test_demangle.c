@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/demangle.h"
-#include "collect/environment.h"
-#include "collect/kernel_match.h"
+#include "run/demangle.h"
+#include "run/kernel_pattern.h"
+#include "run/machine.h"
 
 static void check(struct rp_demangler *d, const char *symbol, const char *name)
 {

@@ -1,5 +1,5 @@
 /* GPUs as the driver shows them, and which one ROCR_VISIBLE_DEVICES means. */
-#include "collect/gpus.h"
+#include "run/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

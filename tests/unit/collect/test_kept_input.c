@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "collect/kept_input.h"
+#include "run/standard_input.h"
 
 static struct rp_err err;
 

@@ -10,8 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/kernel_filter.h"
-#include "collect/kernel_match.h"
+#include "run/kernel_pattern.h"
+
+#include "run/kernel_pattern.c"
 
 static void check(int (*fn)(const char *, struct rp_err *), const char *text, bool good)
 {

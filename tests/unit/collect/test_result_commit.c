@@ -1,7 +1,7 @@
 /**
  * @file test_result_commit.c
- * @brief A commit that is killed at any of its system calls, or any of whose calls fails, loses
- *        neither the result before nor the new one, and mixes nothing.
+ * @brief A test_commit that is killed at any of its system calls, or any of whose calls fails,
+ * loses neither the result before nor the new one, and mixes nothing.
  */
 #include "unit/cmocka_all.h"
 
@@ -20,8 +20,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/result_commit.h"
-#include "collect/result_dir.h"
+#include "run/result_folder.h"
+
+#include "run/result_folder.c"
 
 /* What the result before and the new one consist of. Each file says whose it is. */
 static const char *const old_files[] = {"profile.json", "trace_results.db",
@@ -193,7 +194,7 @@ static int supervise(pid_t child, struct mishap mishap, unsigned long *ret_calls
     return status;
 }
 
-static int commit(const struct scene *scene)
+static int test_commit(const struct scene *scene)
 {
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *partial = rp_path_join(scene->dir, "partial");
@@ -201,11 +202,11 @@ static int commit(const struct scene *scene)
     return rp_result_commit(scene->dir, partial, &err);
 }
 
-static int settle(const struct scene *scene)
+static int test_settle(const struct scene *scene)
 {
     struct rp_err err = RP_ERR_INIT;
 
-    return rp_result_settle(scene->dir, &err);
+    return rp_result_finish_commit(scene->dir, &err);
 }
 
 /* 0: it returned 0; 1: it returned a failure; -1: it was killed. */
@@ -235,7 +236,7 @@ static void undisturbed(void **state)
     (void)state;
     set_scene(&scene);
     assert_int_equal(whose(&scene), 'o');
-    assert_int_equal(disturbed(&scene, commit, (struct mishap){NO_MISHAP, 0}, &calls), 0);
+    assert_int_equal(disturbed(&scene, test_commit, (struct mishap){NO_MISHAP, 0}, &calls), 0);
     assert_true(calls > 20);
     assert_int_equal(whose(&scene), 'n');
     assert_true(is_tidy(&scene));
@@ -258,10 +259,10 @@ static void killed_at_every_call(void **state)
         int end;
 
         set_scene(&scene);
-        end = disturbed(&scene, commit, (struct mishap){KILL, at}, &calls);
+        end = disturbed(&scene, test_commit, (struct mishap){KILL, at}, &calls);
         assert_true(says(scene.dir, "profile.json", "old") ||
                     says(scene.dir, "profile.json", "new"));
-        assert_int_equal(settle(&scene), 0);
+        assert_int_equal(test_settle(&scene), 0);
         assert_int_not_equal(whose(&scene), '?');
         assert_true(is_tidy(&scene));
         assert_true(says(scene.dir, "notes.txt", "mine"));
@@ -288,12 +289,12 @@ static void killed_while_it_is_finished(void **state)
             char before;
 
             set_scene(&scene);
-            disturbed(&scene, commit, (struct mishap){KILL, first}, &calls);
+            disturbed(&scene, test_commit, (struct mishap){KILL, first}, &calls);
             before = is_tidy(&scene) ? whose(&scene) : 'n';
-            end = disturbed(&scene, settle, (struct mishap){KILL, at}, &calls);
+            end = disturbed(&scene, test_settle, (struct mishap){KILL, at}, &calls);
             assert_true(is_there(scene.dir, "profile.json"));
-            disturbed(&scene, settle, (struct mishap){KILL, at / 2 + 1}, &calls);
-            assert_int_equal(settle(&scene), 0);
+            disturbed(&scene, test_settle, (struct mishap){KILL, at / 2 + 1}, &calls);
+            assert_int_equal(test_settle(&scene), 0);
             assert_int_equal(whose(&scene), before);
             assert_true(is_tidy(&scene));
             rp_remove_tree(scene.dir);
@@ -315,14 +316,14 @@ static void every_call_fails_once(void **state)
         int end;
 
         set_scene(&scene);
-        end = disturbed(&scene, commit, (struct mishap){FAIL, at}, &calls);
+        end = disturbed(&scene, test_commit, (struct mishap){FAIL, at}, &calls);
         assert_true(end == 0 || end == 1);
         assert_true(is_there(scene.dir, "profile.json"));
         if (end == 0)
             assert_int_equal(whose(&scene), 'n');
         else if (is_tidy(&scene))
             assert_int_equal(whose(&scene), 'o');
-        assert_int_equal(settle(&scene), 0);
+        assert_int_equal(test_settle(&scene), 0);
         assert_int_not_equal(whose(&scene), '?');
         assert_true(is_tidy(&scene));
         rp_remove_tree(scene.dir);
@@ -336,7 +337,7 @@ static void every_call_fails_once(void **state)
 static void the_next_run_finishes(void **state)
 {
     struct scene scene;
-    struct rp_result_dir dir = {0};
+    struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
@@ -346,9 +347,9 @@ static void the_next_run_finishes(void **state)
         rp_autofree char *complete = rp_path_join(scene.dir, ".rocm-perf-complete");
         assert_int_equal(rename(partial, complete), 0);
     }
-    assert_int_equal(rp_result_dir_open(scene.dir, &dir, &err), 0);
+    assert_int_equal(rp_result_folder_open(scene.dir, &dir, &err), 0);
     assert_int_equal(whose(&scene), 'n');
-    rp_result_dir_close(&dir);
+    rp_result_folder_close(&dir);
     assert_int_equal(whose(&scene), 'n');
     rp_remove_tree(scene.dir);
 }

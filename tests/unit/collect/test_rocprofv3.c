@@ -8,19 +8,19 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/rocprofv3_log.h"
-#include "collect/stderr_tap.h"
-#include "collect/tracer.h"
+#include "run/tracers.h"
 
-static struct rp_err err;
+#include "run/tracer_rocprofv3.c"
 
-static const char *chosen(const char *rocprofv3, enum rp_device device, enum rp_tracer_wish wish)
+static struct rp_err test_err;
+
+static const char *chosen(const char *rocprofv3, enum rp_device device, enum rp_tracer_request wish)
 {
     struct rp_environment env = {.rocprofv3 = (char *)(uintptr_t)rocprofv3};
     const struct rp_tracer *tracer;
 
-    err = (struct rp_err)RP_ERR_INIT;
-    return rp_tracer_choose(&env, device, wish, &tracer, &err) == 0 ? tracer->name : "";
+    test_err = (struct rp_err)RP_ERR_INIT;
+    return rp_tracer_choose(&env, device, wish, &tracer, &test_err) == 0 ? tracer->name : "";
 }
 
 static void test_choice(void **state)
@@ -33,21 +33,21 @@ static void test_choice(void **state)
     assert_string_equal(chosen(path, RP_DEVICE_GPU, RP_TRACER_BUILTIN), "builtin");
     assert_string_equal(chosen(path, RP_DEVICE_SOFTWARE, RP_TRACER_ROCPROFV3), "rocprofv3");
     assert_string_equal(chosen(NULL, RP_DEVICE_GPU, RP_TRACER_ROCPROFV3), "");
-    assert_int_equal(err.code, RP_ENVIRONMENT);
+    assert_int_equal(test_err.code, RP_ENVIRONMENT);
     assert_null(rp_tracer_builtin.count);
     assert_non_null(rp_tracer_rocprofv3.count);
 }
 
 static void test_words(void **state)
 {
-    enum rp_tracer_wish wish;
+    enum rp_tracer_request wish;
 
     (void)state;
-    assert_int_equal(rp_tracer_parse("auto", &wish, &err), 0);
+    assert_int_equal(rp_tracer_parse("auto", &wish, &test_err), 0);
     assert_int_equal(wish, RP_TRACER_AUTO);
-    assert_int_equal(rp_tracer_parse("builtin", &wish, &err), 0);
+    assert_int_equal(rp_tracer_parse("builtin", &wish, &test_err), 0);
     assert_int_equal(wish, RP_TRACER_BUILTIN);
-    assert_int_equal(rp_tracer_parse("rocprof", &wish, &err), -RP_USAGE);
+    assert_int_equal(rp_tracer_parse("rocprof", &wish, &test_err), -RP_USAGE);
 }
 
 static void assert_args(const struct rp_rocprofv3_job *job, char *const *program,
@@ -56,7 +56,7 @@ static void assert_args(const struct rp_rocprofv3_job *job, char *const *program
     char text[1024] = "";
     char **args;
 
-    assert_int_equal(rp_rocprofv3_args("/r", job, program, &args, &err), 0);
+    assert_int_equal(rp_rocprofv3_args("/r", job, program, &args, &test_err), 0);
     for (char **arg = args; *arg; arg++) {
         size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%s%s", length ? "|" : "", *arg);
@@ -91,9 +91,9 @@ static void test_args(void **state)
                 "./app");
 }
 
-static void judge(const char *text, bool has_trace, struct rp_rocprofv3_verdict *ret)
+static void test_judge(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret)
 {
-    assert_int_equal(rp_rocprofv3_judge(text, has_trace, ret, &err), 0);
+    assert_int_equal(rp_rocprofv3_read_messages(text, has_trace, ret, &test_err), 0);
 }
 
 /* Each message in the words of rocprofv3 and its library. */
@@ -135,9 +135,9 @@ static void test_messages(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rp_cleanup(rp_rocprofv3_verdict_free) struct rp_rocprofv3_verdict got = {0};
+        rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
 
-        judge(rows[i].text, false, &got);
+        test_judge(rows[i].text, false, &got);
         assert_int_equal(got.too_much, rows[i].too_much);
         if (!rows[i].fatal) {
             assert_null(got.fatal);
@@ -154,56 +154,57 @@ static void test_messages(void **state)
 /* A program that was started may print a "Fatal error:" of its own. */
 static void test_own_words(void **state)
 {
-    rp_cleanup(rp_rocprofv3_verdict_free) struct rp_rocprofv3_verdict got = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
 
     (void)state;
-    judge("Fatal error: no input file\n", true, &got);
+    test_judge("Fatal error: no input file\n", true, &got);
     assert_null(got.fatal);
-    judge("Fatal error: no input file\n", false, &got);
+    test_judge("Fatal error: no input file\n", false, &got);
     assert_string_equal(got.fatal, "no input file");
 }
 
 static void test_warnings(void **state)
 {
-    rp_cleanup(rp_rocprofv3_verdict_free) struct rp_rocprofv3_verdict got = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
     static const char missing[] =
         "W20260101 10:00:00.000000 1 tool.cpp:9] Unable to find all counters for agent 2 (gpu-0, "
         "gfx942) in [A, B]. Found: [A]. Missing: [B]";
     rp_autofree char *twice = rp_format("%s\n%s\n", missing, missing);
 
     (void)state;
-    judge(twice, true, &got);
+    test_judge(twice, true, &got);
     assert_null(got.fatal);
     assert_int_equal(got.warning_count, 1);
     assert_string_equal(got.warnings[0], "Missing: [B]: this GPU, or this rocprofv3, does not have"
                                          " all of the counters");
-    assert_true(rp_rocprofv3_hides(missing, strlen(missing)));
-    assert_false(rp_rocprofv3_hides("Missing: [B]", 12));
-    assert_false(rp_rocprofv3_hides("", 0));
+    assert_true(rp_rocprofv3_hides_line(missing, strlen(missing)));
+    assert_false(rp_rocprofv3_hides_line("Missing: [B]", 12));
+    assert_false(rp_rocprofv3_hides_line("", 0));
 }
 
-/* --- the tap ------------------------------------------------------------------------------- */
+/* --- the test_tap_ -------------------------------------------------------------------------------
+ */
 
 static bool hides_log(const char *line, size_t length)
 {
     return memmem(line, length, "hide", 4) != NULL;
 }
 
-/* Writes to the tap, gives what reached standard error and what was kept. */
-static void tap(const char *const *pieces, char *shown, size_t room, char **ret_kept)
+/* Writes to the test_tap_, gives what reached standard error and what was kept. */
+static void test_tap_(const char *const *pieces, char *shown, size_t room, char **ret_kept)
 {
     char path[] = "/tmp/test_rocprofv3.XXXXXX";
     int file = mkstemp(path), saved = dup(STDERR_FILENO);
-    struct rp_stderr_tap *tapped;
+    struct rp_stderr_copy *tapped;
     ssize_t got;
 
     assert_true(file >= 0 && saved >= 0);
     dup2(file, STDERR_FILENO);
-    assert_int_equal(rp_stderr_tap_open(hides_log, NULL, &tapped, &err), 0);
+    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, &tapped, &test_err), 0);
     for (; *pieces; pieces++)
-        assert_int_equal(write(rp_stderr_tap_fd(tapped), *pieces, strlen(*pieces)),
+        assert_int_equal(write(rp_stderr_copy_fd(tapped), *pieces, strlen(*pieces)),
                          strlen(*pieces));
-    *ret_kept = rp_stderr_tap_close(tapped);
+    *ret_kept = rp_stderr_copy_close(tapped);
     dup2(saved, STDERR_FILENO);
     close(saved);
     got = pread(file, shown, room - 1, 0);
@@ -227,7 +228,7 @@ static void test_tap(void **state)
     char shown[256];
 
     (void)state;
-    tap(pieces, shown, sizeof shown, &kept);
+    test_tap_(pieces, shown, sizeof shown, &kept);
     assert_string_equal(shown, "10 %\r20 %\nWell hide\nE20260101 x] show\nW20260101 no end");
     assert_string_equal(kept, "10 %\r20 %\nWell hide\nW20260101 x] hide me\nE20260101 x] show\n"
                               "I20260101 x] hide\nW20260101 no end");
@@ -245,7 +246,7 @@ static void test_long_tap(void **state)
     assert_true(text && shown);
     for (int i = 0; i < LINES; i++)
         at += (size_t)sprintf(text + at, "line %08d\n", i);
-    tap(pieces, shown, LINES * 16 + 64, &kept);
+    test_tap_(pieces, shown, LINES * 16 + 64, &kept);
     assert_int_equal(strlen(shown), at + strlen("first\nlast\n"));
     assert_true(strncmp(kept, "first\nline 00000000\n", 20) == 0);
     assert_string_equal(kept + strlen(kept) - 20, "\nline 00059999\nlast\n");

@@ -19,25 +19,28 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/snapshot_server.h"
+#include "run/isolate_run.h"
 
-static char work[64], folder[80], path[80];
-static struct rp_snapshot_request wishes = {.folder = folder, .origin = {.version = "0"}};
-static const uint64_t numbers[] = {3, 5};
-static const struct rp_snapshot_wanted wanted = {.kernel_regex = "add",
-                                                 .selection = {.mode = RP_SNAPSHOT_NUMBERS,
-                                                               .filters = RP_SNAPSHOT_GRID,
-                                                               .grid = {64, 1, 1},
-                                                               .number_count = 2},
-                                                 .numbers = numbers};
+#include "run/isolate_run.c"
+
+static char work[64], test_folder[80], test_path[80];
+static struct rp_snapshot_request test_wishes = {.folder = test_folder, .origin = {.version = "0"}};
+static const uint64_t test_numbers[] = {3, 5};
+static const struct rp_snapshot_server_request test_wanted = {
+    .kernel_regex = "add",
+    .selection = {.mode = RP_SNAPSHOT_NUMBERS,
+                  .filters = RP_SNAPSHOT_GRID,
+                  .grid = {64, 1, 1},
+                  .number_count = 2},
+    .numbers = test_numbers};
 
 static int set_up(void **state)
 {
     (void)state;
     strcpy(work, "/tmp/rp-server-XXXXXX");
     assert_non_null(mkdtemp(work));
-    snprintf(folder, sizeof folder, "%s/shot", work);
-    snprintf(path, sizeof path, "%s/socket", work);
+    snprintf(test_folder, sizeof test_folder, "%s/shot", work);
+    snprintf(test_path, sizeof test_path, "%s/socket", work);
     return 0;
 }
 
@@ -48,12 +51,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct rp_snapshot_server *start(void)
+static struct rp_snapshot_server *test_start(void)
 {
     struct rp_snapshot_server *server;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_snapshot_server_start(path, &wishes, &wanted, &server, &err) < 0)
+    if (rp_snapshot_server_start(test_path, &test_wishes, &test_wanted, &server, &err) < 0)
         fail_msg("%s", err.text);
     return server;
 }
@@ -64,7 +67,7 @@ static int connect_to(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    strcpy(address.sun_path, path);
+    strcpy(address.sun_path, test_path);
     assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return fd;
@@ -83,16 +86,16 @@ static void put_message(int fd, uint32_t kind, const void *bytes, size_t count)
     put(fd, bytes, count);
 }
 
-/* What is wanted, in one piece. */
+/* What is test_wanted, in one piece. */
 static void hear_selection(int fd)
 {
     struct rp_snapshot_selection selection;
     uint64_t got[2];
 
     assert_int_equal(recv(fd, &selection, sizeof selection, MSG_WAITALL), sizeof selection);
-    assert_memory_equal(&selection, &wanted.selection, sizeof selection);
+    assert_memory_equal(&selection, &test_wanted.selection, sizeof selection);
     assert_int_equal(recv(fd, got, sizeof got, MSG_WAITALL), sizeof got);
-    assert_memory_equal(got, numbers, sizeof got);
+    assert_memory_equal(got, test_numbers, sizeof got);
 }
 
 static void send_hello(int fd)
@@ -124,8 +127,8 @@ static double now_s(void)
 static void who_is_stopped_holds_up_nobody(void **state)
 {
     const struct rp_snapshot_message m = {.kind = RP_SNAPSHOT_KERNEL, .bytes = 100};
-    struct rp_snapshot_server *server = start();
-    struct rp_isolation isolation = {0};
+    struct rp_snapshot_server *server = test_start();
+    struct rp_captured_run isolation = {0};
     struct rp_err err = RP_ERR_INIT;
     const int in_header = connect_to(), in_bytes = connect_to(), idle = connect_to();
     double from;
@@ -149,7 +152,7 @@ static void who_is_stopped_holds_up_nobody(void **state)
     assert_int_equal(isolation.kernels_seen, 2);
     assert_int_equal(isolation.kernels_wanted, 1);
     assert_int_equal(isolation.captured, 0);
-    rp_isolation_free(&isolation);
+    rp_captured_run_free(&isolation);
     close(in_header);
     close(in_bytes);
     close(idle);
@@ -164,8 +167,8 @@ static void messages_in_pieces(void **state)
         {.kind = RP_SNAPSHOT_HELLO, .bytes = sizeof hello},
         {.kind = RP_SNAPSHOT_KERNEL, .bytes = sizeof symbol - 1}};
     char all[2 * sizeof *m + sizeof hello + sizeof symbol - 1], *at = all;
-    struct rp_snapshot_server *server = start();
-    struct rp_isolation isolation = {0};
+    struct rp_snapshot_server *server = test_start();
+    struct rp_captured_run isolation = {0};
     struct rp_err err = RP_ERR_INIT;
     const int fd = connect_to();
     uint32_t reply = 77;
@@ -183,15 +186,15 @@ static void messages_in_pieces(void **state)
     close(fd);
     assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
     assert_int_equal(isolation.kernels_wanted, 1);
-    rp_isolation_free(&isolation);
+    rp_captured_run_free(&isolation);
 }
 
 /* What says that it is longer than any message may be is not waited for. */
 static void nonsense_ends_the_link(void **state)
 {
     const struct rp_snapshot_message m = {.kind = RP_SNAPSHOT_KERNEL, .bytes = UINT64_MAX};
-    struct rp_snapshot_server *server = start();
-    struct rp_isolation isolation = {0};
+    struct rp_snapshot_server *server = test_start();
+    struct rp_captured_run isolation = {0};
     struct rp_err err = RP_ERR_INIT;
     const int fd = connect_to();
     char byte;
@@ -202,7 +205,7 @@ static void nonsense_ends_the_link(void **state)
     assert_int_equal(recv(fd, &byte, 1, 0), 0);
     close(fd);
     assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
-    rp_isolation_free(&isolation);
+    rp_captured_run_free(&isolation);
 }
 
 int main(void)

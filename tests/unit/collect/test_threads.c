@@ -13,10 +13,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/kernel_match.h"
-#include "collect/threads_code.h"
-#include "collect/threads_listing.h"
-#include "collect/threads_states.h"
+#include "run/device_thread_trace.h"
+#include "run/kernel_pattern.h"
+
+#include "run/att_output.c"
 
 enum { CODES = 3, WAVES = 2, ROWS = 5, WAITS = 1, EVENTS = 4, TEXT = 24 };
 
@@ -69,10 +69,10 @@ static struct image good(void)
     return i;
 }
 
-static int parse(const void *bytes, size_t size, struct rp_threads_file *file)
+static int parse(const void *bytes, size_t size, struct rp_device_trace_file *file)
 {
     struct rp_err err = RP_ERR_INIT;
-    int rc = rp_threads_file_parse(bytes, size, file, &err);
+    int rc = rp_device_trace_parse(bytes, size, file, &err);
 
     assert_true(rc == 0 || (rc == -RP_BAD_INPUT && err.text[0]));
     return rc;
@@ -81,23 +81,23 @@ static int parse(const void *bytes, size_t size, struct rp_threads_file *file)
 static void files_are_read(void **state)
 {
     const struct image i = good();
-    struct rp_threads_file file;
+    struct rp_device_trace_file file;
 
     (void)state;
     assert_int_equal(parse(&i, sizeof i, &file), 0);
-    assert_string_equal(rp_threads_text(&file, 2), "s_endpgm");
+    assert_string_equal(rp_device_trace_text(&file, 2), "s_endpgm");
     assert_int_equal(file.event[3].clock, 40);
     for (size_t size = 0; size < sizeof i; size++)
         assert_int_equal(parse(&i, size, &file), -RP_BAD_INPUT);
 }
 
 /* Everything that the files' readers follow without looking. */
-static uint64_t follow(const struct rp_threads_file *f)
+static uint64_t follow(const struct rp_device_trace_file *f)
 {
     uint64_t sum = 0;
 
     for (uint64_t i = 0; i < f->header->code_count; i++)
-        sum += strlen(rp_threads_text(f, i));
+        sum += strlen(rp_device_trace_text(f, i));
     for (uint64_t w = 0; w < f->header->wave_count; w++) {
         for (uint32_t i = 0; i < f->wave[w].row_count; i++)
             sum += f->code[f->row[f->wave[w].first_row + i].code].bytes;
@@ -117,7 +117,7 @@ static void damage_is_refused_or_harmless(void **state)
         for (unsigned bit = 0; bit < 8; bit++) {
             struct image *copy =
                 malloc(sizeof *copy); /* of its own, so that sanitizers see its end */
-            struct rp_threads_file file;
+            struct rp_device_trace_file file;
 
             *copy = sound;
             ((uint8_t *)copy)[at] ^= (uint8_t)(1u << bit);
@@ -132,7 +132,7 @@ static void damage_is_refused_or_harmless(void **state)
 
 static void impossible_waves_are_refused(void **state)
 {
-    struct rp_threads_file file;
+    struct rp_device_trace_file file;
     struct image i = good();
 
     (void)state;
@@ -159,43 +159,43 @@ static void sums_are_those_of_the_rows(void **state)
 {
     static const uint64_t expected[CODES][4] = {{2, 10, 2, 4}, {1, 16, 12, 0}, {2, 8, 0, 0}};
     const struct image i = good();
-    struct rp_threads_listing listing;
-    struct rp_threads_file file;
+    struct rp_code_listing listing;
+    struct rp_device_trace_file file;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
     assert_int_equal(parse(&i, sizeof i, &file), 0);
-    assert_int_equal(rp_threads_list(&file, NULL, 0, NULL, "unused", &listing, &err), 0);
+    assert_int_equal(rp_code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err), 0);
     assert_int_equal(listing.count, CODES); /* no code object: no labels */
     for (size_t k = 0; k < CODES; k++) {
-        const struct rp_listed *l = &listing.at[k];
+        const struct rp_code_line *l = &listing.at[k];
         const uint64_t got[] = {l->hits, l->latency, l->stall, l->idle};
 
         assert_memory_equal(got, expected[k], sizeof got);
         assert_int_equal(listing.line_of[k], k);
     }
-    rp_threads_listing_free(&listing);
+    rp_code_listing_free(&listing);
 }
 
 static void states_fill_the_life(void **state)
 {
     const struct image i = good();
-    struct rp_states states = {0};
+    struct rp_wave_states states = {0};
     rp_autobuf line = {0}, idle = {0}, exec = {0}, none = {0};
 
     (void)state;
-    assert_int_equal(rp_states_add(&states, &i.wave[0], &i.row[0], &line), 0);
+    assert_int_equal(rp_wave_states_add(&states, &i.wave[0], &i.row[0], &line), 0);
     assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]]");
-    assert_int_equal(rp_states_add(&states, &i.wave[1], &i.row[3], &line), 0);
+    assert_int_equal(rp_wave_states_add(&states, &i.wave[1], &i.row[3], &line), 0);
     assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]][[2,8]]");
-    assert_true(rp_states_put(&states, RP_STATE_IDLE, "wstates1.json", &idle));
+    assert_true(rp_wave_states_put(&states, RP_STATE_IDLE, "wstates1.json", &idle));
     assert_string_equal(rp_buf_text(&idle),
                         "{\"name\":\"wstates1.json\",\"state\":[1,0],\"time\":[10,14]}");
-    assert_true(rp_states_put(&states, RP_STATE_EXEC, "x", &exec));
+    assert_true(rp_wave_states_put(&states, RP_STATE_EXEC, "x", &exec));
     assert_string_equal(rp_buf_text(&exec),
                         "{\"name\":\"x\",\"state\":[1,2,0,1,0],\"time\":[12,16,20,32,40]}");
-    assert_false(rp_states_put(&states, RP_STATE_EMPTY, "x", &none));
-    rp_states_free(&states);
+    assert_false(rp_wave_states_put(&states, RP_STATE_EMPTY, "x", &none));
+    rp_wave_states_free(&states);
 }
 
 static void expressions_find_what_they_find_elsewhere(void **state)
@@ -273,7 +273,8 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
     assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
     assert_int_equal(chmod(symbolizer, 0700), 0);
     assert_int_equal(
-        rp_source_lines(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err), 0);
+        rp_symbolize_addresses(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err),
+        0);
     args = rp_read_text(kept, 1000);
     rp_remove_tree(dir);
     assert_string_equal(args, "--inlines\n--functions=none\n"

@@ -1,5 +1,5 @@
 /* All of standard input in a file: what comes, what does not, what has no end. */
-#include "collect/whole_input.h"
+#include "run/standard_input.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@ static char dir[] = "/tmp/rp-whole-input-XXXXXX";
 static char path[64];
 static int before;
 
-/* Standard input is what this command prints. @return of rp_whole_input_save */
+/* Standard input is what this command prints. @return of rp_saved_input_read */
 static int save(const char *command, bool resumed, bool *ret_has, struct rp_err *err)
 {
-    const struct rp_whole_input input = {.path = path, .resumed = resumed, .most_bytes = MIB};
+    const struct rp_saved_input input = {.path = path, .resumed = resumed, .most_bytes = MIB};
     FILE *pipe = popen(command, "r");
     int rc;
 
@@ -28,7 +28,7 @@ static int save(const char *command, bool resumed, bool *ret_has, struct rp_err 
     dup2(fileno(pipe), STDIN_FILENO);
     *ret_has = false;
     *err = (struct rp_err)RP_ERR_INIT;
-    rc = rp_whole_input_save(&input, ret_has, err);
+    rc = rp_saved_input_read(&input, ret_has, err);
     dup2(before, STDIN_FILENO);
     pclose(pipe);
     return rc;
@@ -97,7 +97,7 @@ static void put_note(void *context, const char *text)
 static void a_pause_is_no_end(void **state)
 {
     char notes[200] = "";
-    struct rp_whole_input input = {.path = path,
+    struct rp_saved_input input = {.path = path,
                                    .most_bytes = MIB,
                                    .notice_ms = 1,
                                    .patience_ms = 50,
@@ -110,18 +110,18 @@ static void a_pause_is_no_end(void **state)
     (void)state;
     assert_int_equal(pipe(ends), 0);
     dup2(ends[0], STDIN_FILENO);
-    assert_int_equal(rp_whole_input_save(&input, &has, &err), -RP_USAGE);
+    assert_int_equal(rp_saved_input_read(&input, &has, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "has paused for 0.05 s after 0 bytes"));
     assert_non_null(strstr(err.text, "< /dev/null"));
     assert_int_equal(strncmp(notes, "waiting for the end of standard input", 37), 0);
     assert_int_equal(write(ends[1], "ab", 2), 2);
-    assert_int_equal(rp_whole_input_save(&input, &has, &err), -RP_USAGE);
+    assert_int_equal(rp_saved_input_read(&input, &has, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "after 2 bytes"));
     assert_false(rp_path_exists(path));
     assert_int_equal(write(ends[1], "abc", 3), 3);
     close(ends[1]);
     *notes = 0;
-    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_int_equal(rp_saved_input_read(&input, &has, &err), 0);
     assert_true(has);
     is_kept("abc");
     assert_int_equal(strncmp(notes, "3 bytes of standard input were read", 35), 0);
@@ -132,18 +132,18 @@ static void a_pause_is_no_end(void **state)
 
 static void devices_are_not_read(void **state)
 {
-    const struct rp_whole_input input = {.path = path, .most_bytes = MIB};
+    const struct rp_saved_input input = {.path = path, .most_bytes = MIB};
     struct rp_err err = RP_ERR_INIT;
     int zero = open("/dev/zero", O_RDONLY);
     bool has = true;
 
     (void)state;
     dup2(zero, STDIN_FILENO);
-    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_int_equal(rp_saved_input_read(&input, &has, &err), 0);
     assert_false(has);
     close(STDIN_FILENO); /* there is none */
     has = true;
-    assert_int_equal(rp_whole_input_save(&input, &has, &err), 0);
+    assert_int_equal(rp_saved_input_read(&input, &has, &err), 0);
     assert_false(has);
     dup2(before, STDIN_FILENO);
     close(zero);

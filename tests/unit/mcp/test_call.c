@@ -1,5 +1,5 @@
 /** What a command's output and end become. The command is a shell here. */
-#include "mcp/call.h"
+#include "cli/mcp.h"
 
 #include <poll.h>
 #include <stdlib.h>

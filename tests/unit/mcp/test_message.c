@@ -1,10 +1,12 @@
 /** JSON-RPC as it comes, and as it goes. */
-#include "mcp/message.h"
+#include "cli/mcp.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "unit/cmocka_all.h"
+
+#include "cli/cmd_mcp.c"
 
 static int parse(const char *line, struct rp_mcp_message *m)
 {

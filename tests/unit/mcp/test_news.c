@@ -1,15 +1,16 @@
 /** When a client hears of a call, by times that are said here. */
-#include "mcp/news.h"
+#include "cli/mcp.h"
 
 #include <string.h>
 
 #include "unit/cmocka_all.h"
 
 /* What is told at this time is that text (NULL: nothing), and steps go up by one. */
-static void due(struct rp_mcp_news *news, const char *said, long long now_ms, const char *wanted)
+static void due(struct rp_mcp_notifier *news, const char *said, long long now_ms,
+                const char *wanted)
 {
     const json_int_t before = news->steps;
-    json_t *told = rp_mcp_news_due(news, said, strlen(said), now_ms);
+    json_t *told = rp_mcp_notifier_due(news, said, strlen(said), now_ms);
     json_t *params = json_object_get(told, "params");
 
     if (wanted) {
@@ -23,12 +24,12 @@ static void due(struct rp_mcp_news *news, const char *said, long long now_ms, co
 
 static void what_is_said_is_told_seldom(void **state)
 {
-    struct rp_mcp_news news = {.token = json_string("t"), .begun_ms = 1, .told_ms = 1};
+    struct rp_mcp_notifier news = {.token = json_string("t"), .begun_ms = 1, .told_ms = 1};
 
     (void)state;
     news.fresh = true;
     due(&news, "one\ntwo\n", RP_MCP_LEAST_MS, NULL);
-    assert_int_equal(rp_mcp_news_patience_ms(&news, RP_MCP_LEAST_MS), 1);
+    assert_int_equal(rp_mcp_notifier_wait_ms(&news, RP_MCP_LEAST_MS), 1);
     due(&news, "one\ntwo\nthree\rfour\r", RP_MCP_LEAST_MS + 1, "four");
     due(&news, "one\ntwo\nthree\rfour\r", 3 * RP_MCP_LEAST_MS, NULL);
     news.fresh = true;
@@ -39,11 +40,11 @@ static void what_is_said_is_told_seldom(void **state)
 
 static void silence_is_broken(void **state)
 {
-    struct rp_mcp_news news = {.token = json_integer(7), .begun_ms = 1001, .told_ms = 1001};
-    struct rp_mcp_news waits = {.token = json_integer(8), .told_ms = 1001};
+    struct rp_mcp_notifier news = {.token = json_integer(7), .begun_ms = 1001, .told_ms = 1001};
+    struct rp_mcp_notifier waits = {.token = json_integer(8), .told_ms = 1001};
 
     (void)state;
-    assert_int_equal(rp_mcp_news_patience_ms(&news, 1001), RP_MCP_SILENCE_MS);
+    assert_int_equal(rp_mcp_notifier_wait_ms(&news, 1001), RP_MCP_SILENCE_MS);
     due(&news, "said before\n", 1000 + RP_MCP_SILENCE_MS, NULL);
     due(&news, "said before\n", 1001 + RP_MCP_SILENCE_MS, "it still runs, after 10 s");
     due(&news, "said before\n", 1001 + RP_MCP_SILENCE_MS, NULL);
@@ -54,12 +55,12 @@ static void silence_is_broken(void **state)
 
 static void who_has_not_asked_hears_nothing(void **state)
 {
-    struct rp_mcp_news news = {.begun_ms = 1, .told_ms = 1, .fresh = true};
+    struct rp_mcp_notifier news = {.begun_ms = 1, .told_ms = 1, .fresh = true};
 
     (void)state;
     due(&news, "x\n", 1000000, NULL);
-    assert_int_equal(rp_mcp_news_patience_ms(&news, 1000000), -1);
-    assert_null(rp_mcp_news_tell(&news, "x", 1, 1));
+    assert_int_equal(rp_mcp_notifier_wait_ms(&news, 1000000), -1);
+    assert_null(rp_mcp_notifier_notify(&news, "x", 1, 1));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/** Calls of tools become words of a command, and nothing else. */
-#include "mcp/tools.h"
+/** Calls of tools_ become words of a command, and nothing else. */
+#include "cli/mcp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "unit/cmocka_all.h"
+
+#include "cli/mcp_tools.c"
 
 static int make(const char *tool, const char *arguments, struct rp_mcp_command *ret,
                 struct rp_err *err)
@@ -26,7 +28,7 @@ static void words_of_commands(void **state)
 {
     static const struct {
         const char *tool, *arguments, *words;
-    } rows[] = {
+    } rows_[] = {
         {"doctor", "{}", "rocm-perf|doctor|--json|--"},
         {"profile", "{\"program\":\"./a b\",\"args\":[\"--json\",\"$(x)\",\"\"],\"runs\":2}",
          "rocm-perf|profile|--json|--runs=2|--|./a b|--json|$(x)|"},
@@ -49,16 +51,16 @@ static void words_of_commands(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows_ / sizeof *rows_; i++) {
         struct rp_mcp_command command;
         struct rp_err err = RP_ERR_INIT;
         rp_autobuf words = {0};
 
-        assert_int_equal(make(rows[i].tool, rows[i].arguments, &command, &err), 0);
+        assert_int_equal(make(rows_[i].tool, rows_[i].arguments, &command, &err), 0);
         for (size_t w = 0; w < command.words; w++)
             rp_buf_printf(&words, "%s%s", w ? "|" : "", command.argv[w]);
         assert_null(command.argv[command.words]);
-        assert_string_equal(rp_buf_text(&words), rows[i].words);
+        assert_string_equal(rp_buf_text(&words), rows_[i].words);
         rp_mcp_command_free(&command);
     }
 }
@@ -67,7 +69,7 @@ static void what_is_refused(void **state)
 {
     static const struct {
         const char *tool, *arguments, *says;
-    } rows[] = {
+    } rows_[] = {
         {"profile", "{}", "argument program: is missing"},
         {"profile", "{\"program\":7}", "argument program: must be a string"},
         {"profile", "{\"program\":\"p\",\"x\":1}", "profile has no argument x"},
@@ -87,13 +89,13 @@ static void what_is_refused(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows_ / sizeof *rows_; i++) {
         struct rp_mcp_command command;
         struct rp_err err = RP_ERR_INIT;
 
-        assert_int_equal(make(rows[i].tool, rows[i].arguments, &command, &err), -RP_USAGE);
-        if (!strstr(err.text, rows[i].says))
-            fail_msg("%s: %s", rows[i].arguments, err.text);
+        assert_int_equal(make(rows_[i].tool, rows_[i].arguments, &command, &err), -RP_USAGE);
+        if (!strstr(err.text, rows_[i].says))
+            fail_msg("%s: %s", rows_[i].arguments, err.text);
     }
     assert_null(rp_mcp_tool_find("run"));
 }
@@ -154,12 +156,12 @@ static void what_linux_does_not_take(void **state)
 /* Each tool says what it takes, and takes nothing else. */
 static void schemas_are_closed(void **state)
 {
-    json_t *tools = rp_mcp_tools(), *tool;
+    json_t *tools_ = rp_mcp_tools(), *tool;
     size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(tools), 8);
-    json_array_foreach(tools, i, tool)
+    assert_int_equal(json_array_size(tools_), 8);
+    json_array_foreach(tools_, i, tool)
     {
         const json_t *schema = json_object_get(tool, "inputSchema");
         const json_t *output = json_object_get(tool, "outputSchema");
@@ -169,17 +171,17 @@ static void schemas_are_closed(void **state)
         if (output)
             assert_string_equal(json_string_value(json_object_get(output, "type")), "object");
     }
-    json_decref(tools);
+    json_decref(tools_);
 }
 
 /* Clients may call without asking what is said to be read-only. */
 static void what_is_read_only(void **state)
 {
-    json_t *tools = rp_mcp_tools(), *tool;
+    json_t *tools_ = rp_mcp_tools(), *tool;
     size_t i;
 
     (void)state;
-    json_array_foreach(tools, i, tool)
+    json_array_foreach(tools_, i, tool)
     {
         const char *name = json_string_value(json_object_get(tool, "name"));
         const json_t *hints = json_object_get(tool, "annotations");
@@ -188,7 +190,7 @@ static void what_is_read_only(void **state)
         if (read_only != (strcmp(name, "doctor") == 0))
             fail_msg("%s is said to be read-only: %d", name, read_only);
     }
-    json_decref(tools);
+    json_decref(tools_);
 }
 
 int main(void)

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "collect/device_identity.h"
 #include "optimize/session_parts.h"
+#include "run/machine.h"
 
 #include "unit/cmocka_all.h"
 

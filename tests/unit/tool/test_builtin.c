@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/builtin.h"
+#include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
 
@@ -184,15 +184,14 @@ static void write_image(const struct image *image, char *ret_path, size_t size)
 
 static struct rp_store *convert(const struct image *image, const char *name)
 {
-    const struct rp_builtin_options options = {.command = "./app 1", .hostname = "host"};
+    const struct rp_record_to_db_options options = {.command = "./app 1", .hostname = "host"};
     struct rp_err err = RP_ERR_INIT;
     struct rp_store *store = NULL;
     char trace[96], db[96];
 
     write_image(image, trace, sizeof(trace));
     snprintf(db, sizeof(db), "%s/%s.db", folder, name);
-    if (rp_builtin_trace_to_rocpd(trace, db, &options, &err) < 0 ||
-        rp_store_open(db, &store, &err) < 0)
+    if (rp_record_to_db(trace, db, &options, &err) < 0 || rp_store_open(db, &store, &err) < 0)
         fail_msg("%s", err.text);
     return store;
 }
@@ -622,7 +621,7 @@ static void same_file_same_database(void **state)
 
 static void damage_is_refused(void **state)
 {
-    const struct rp_builtin_options options = {.command = NULL};
+    const struct rp_record_to_db_options options = {.command = NULL};
     struct image image = run();
     struct rp_err err = RP_ERR_INIT;
     char trace[96], db[96], message[200];
@@ -631,7 +630,7 @@ static void damage_is_refused(void **state)
     snprintf(db, sizeof(db), "%s/none.db", folder);
     dispatch(&image, 3, 9, 600);
     write_image(&image, trace, sizeof(trace));
-    assert_int_equal(rp_builtin_trace_to_rocpd(trace, db, &options, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_record_to_db(trace, db, &options, &err), -RP_BAD_INPUT);
     snprintf(message, sizeof(message),
              "read records: %s: record %d: dispatch refers to an unknown kernel", trace,
              (int)image.header.committed_records - 1);
@@ -643,7 +642,7 @@ static void damage_is_refused(void **state)
     image.records[image.header.committed_records - 1].u.dispatch.agent = 0x99;
     write_image(&image, trace, sizeof(trace));
     err = (struct rp_err)RP_ERR_INIT;
-    assert_int_equal(rp_builtin_trace_to_rocpd(trace, db, &options, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_record_to_db(trace, db, &options, &err), -RP_BAD_INPUT);
     snprintf(message, sizeof(message), "convert %s: agent 99 is missing", trace);
     assert_string_equal(err.text, message);
     assert_int_not_equal(access(db, F_OK), 0); /* half a database is none */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "collect/gpus.h"
+#include "run/machine.h"
 #include "unit/cmocka_all.h"
 
 #include "tune/program_runner.c"

@@ -1,0 +1,12 @@
+# cmake -DOUTPUT=FILE.c "-DSCHEMAS=a|b" -P embed.cmake: each X.schema.json as rp_mcp_schema_X.
+set(text "#include \"cli/mcp.h\"\n")
+string(REPLACE "|" ";" SCHEMAS "${SCHEMAS}")
+foreach(file ${SCHEMAS})
+  get_filename_component(name ${file} NAME)
+  string(REPLACE ".schema.json" "" name ${name})
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND text "\nconst char rp_mcp_schema_${name}[] = {\n${bytes}0x00};\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,348 @@
+/* Hardware counters of the software device: which there are, and asking it for them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/bottleneck.h"
+#include "arch/hardware_counters.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/profile_session.h"
+#include "run/device_thread_trace.h"
+#include "run/kernel_pattern.h"
+#include "trace/counter_set.h"
+
+bool rp_device_counts(const struct rp_profile_session *session)
+{
+    return session->device == RP_DEVICE_SOFTWARE && session->tracer && !session->tracer->count;
+}
+
+/* --- the list ------------------------------------------------------------------------------ */
+
+int rp_list_device_counters(void)
+{
+    size_t count;
+    const struct rp_device_counter_row *rows = rp_device_counter_rows(&count);
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text,
+                "Hardware counters of the software device. exact: counted as instructions execute; "
+                "caches: from\na model of caches and LDS, of what sampled workgroups access; time: "
+                "from modelled time; waves:\nwith --timing detailed only, from the replay of "
+                "sampled workgroups. Those of TA, TD, TCP and TCC\nmay be given as NAME_sum, "
+                "too.\n\n");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind != RP_COUNTER_NONE)
+            rp_buf_printf(&text, "%-34s %-6s  %s\n", rows[i].name,
+                          rp_device_counter_kind_name(rows[i].kind), rows[i].text);
+    rp_buf_puts(&text, "\nIt does not have:\n\n");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind == RP_COUNTER_NONE)
+            rp_buf_printf(&text, "%-34s %s\n", rows[i].name, rows[i].text);
+    return rp_cli_result(rp_buf_text(&text));
+}
+
+/* --- what is asked for ---------------------------------------------------------------------- */
+
+static bool is_counted(const struct rp_device_counter_row *row)
+{
+    return row->kind == RP_COUNTER_WAVES ? rp_device_timing_detailed()
+                                         : row->kind != RP_COUNTER_NONE;
+}
+
+int rp_check_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+{
+    for (size_t i = 0; i < options->counter_count; i++) {
+        const char *name = options->counters[i];
+        const struct rp_device_counter_row *row = rp_device_counter_find(name);
+        const char *nearest = row ? NULL : rp_device_counter_nearest(name);
+
+        if (row && is_counted(row))
+            continue;
+        if (row && row->kind == RP_COUNTER_WAVES)
+            return rp_fail(err, RP_USAGE,
+                           "--pmc %s: the software device counts it with --timing detailed only, "
+                           "which follows waves through time",
+                           name);
+        if (row)
+            return rp_fail(err, RP_USAGE,
+                           "--pmc %s: the software device cannot count it: %s (--list-counters "
+                           "lists what it can)",
+                           name, row->text);
+        return rp_fail(err, RP_USAGE,
+                       "--pmc %s: the software device has no such counter%s%s%s; --list-counters "
+                       "lists them",
+                       name, nearest ? ", did you mean " : "", nearest ? nearest : "",
+                       nearest ? "?" : "");
+    }
+    return 0;
+}
+
+static void add(struct rp_buf *names, const char *name)
+{
+    const struct rp_device_counter_row *row = rp_device_counter_find(name);
+
+    if (row && is_counted(row)) /* of a roofline's needs some may be missing */
+        rp_buf_printf(names, "%s%s", names->len ? "," : "", name);
+}
+
+/* What --pmc and the results need, with commas. */
+static void list_asked(const struct rp_profile_options *options, struct rp_buf *names)
+{
+    enum { MOST_NEEDS = 128 };
+    struct rp_roofline_need needs[MOST_NEEDS];
+    const char *gfx, *product;
+    size_t count = 0;
+
+    rp_device_software(&gfx, &product);
+    if (options->roofline || options->deep_analysis)
+        count = rp_roofline_needs(gfx, needs, MOST_NEEDS);
+    if (options->deep_analysis)
+        count += rp_bottleneck_needs(gfx, MOST_NEEDS, needs + count, MOST_NEEDS - count);
+    for (size_t i = 0; i < count; i++)
+        add(names, needs[i].name);
+    for (size_t i = 0; i < options->counter_count; i++)
+        add(names, options->counters[i]);
+}
+
+int rp_request_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+{
+    rp_autobuf names = {0};
+
+    list_asked(options, &names);
+    if (!names.len) {
+        rp_request_no_counters();
+        return 0;
+    }
+    if (names.failed || setenv("ROCM_PERF_DEVICE_COUNTERS", rp_buf_text(&names), 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+void rp_request_no_counters(void)
+{
+    unsetenv("ROCM_PERF_DEVICE_COUNTERS");
+}
+
+/* --- what is missing ------------------------------------------------------------------------ */
+
+/* The first of these that needs recorded accesses, and how many there are: a launch has all of them
+ * or none. @p names is cut into pieces */
+static const char *first_of_caches(char *names, size_t *ret_count)
+{
+    const char *first = NULL;
+    char *rest = names;
+
+    *ret_count = 0;
+    for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+        const struct rp_device_counter_row *row = rp_device_counter_find(name);
+
+        if (!row || row->kind != RP_COUNTER_CACHES)
+            continue;
+        first = first ? first : name;
+        ++*ret_count;
+    }
+    return first;
+}
+
+static bool has_counter(const struct rp_counters *set, const struct rp_counted_dispatch *d,
+                        const char *name)
+{
+    double value;
+
+    for (uint32_t i = 0; i < set->name_count; i++)
+        if (strcmp(set->names[i], name) == 0)
+            return rp_counters_value(d, i, &value);
+    return false;
+}
+
+int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+                                const struct rp_counters *set, struct rp_err *err)
+{
+    rp_autofree uint64_t *lacking = calloc(set->kernel_count + 1, sizeof *lacking);
+    rp_autobuf names = {0}, others = {0}, more = {0};
+    size_t asked = 0, kernels = 0, first = 0;
+    const char *name;
+
+    list_asked(options, &names);
+    if (!lacking || names.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    name = names.len ? first_of_caches(names.data, &asked) : NULL;
+    for (size_t i = 0; name && i < set->dispatch_count; i++)
+        if (!has_counter(set, &set->dispatches[i], name))
+            lacking[set->dispatches[i].kernel]++;
+    for (size_t k = set->kernel_count; k-- > 0;)
+        if (lacking[k]) {
+            first = k;
+            kernels++;
+        }
+    if (!kernels)
+        return 0;
+    if (asked > 1)
+        rp_buf_printf(&others, " and %zu other counters of caches and LDS", asked - 1);
+    if (kernels > 1)
+        rp_buf_printf(&more, " and of %zu other kernels", kernels - 1);
+    rp_cli_note("warning: %s%s are missing for %llu launch%s of %s%s: of what their sampled "
+                "workgroups access too little was recorded (--list-counters: caches)",
+                name, rp_buf_text(&others), (unsigned long long)lacking[first],
+                lacking[first] > 1 ? "es" : "", set->kernels[first], rp_buf_text(&more));
+    return 0;
+}
+
+struct search {
+    struct rp_kernel_pattern *pattern; /* NULL: by name */
+    const char *name;
+    const char **found;
+    size_t count;
+};
+
+static bool fits(const struct search *s, const struct rp_row_kernel *kernel)
+{
+    if (s->pattern)
+        return rp_kernel_pattern_finds(s->pattern, kernel->plain_name, kernel->kernel_name);
+    return strcmp(kernel->display_name, s->name) == 0 || strcmp(kernel->plain_name, s->name) == 0 ||
+           strcmp(kernel->kernel_name, s->name) == 0;
+}
+
+static int add_found(struct search *s, struct rp_store *store, struct rp_err *err)
+{
+    const struct rp_row_kernel *kernels;
+    const char **grown;
+    size_t count;
+    int rc = rp_store_kernels(store, &kernels, &count, err);
+
+    if (rc < 0)
+        return rc;
+    grown = reallocarray(s->found, s->count + count + 1, sizeof *grown);
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    s->found = grown;
+    for (size_t i = 0; i < count; i++)
+        if (fits(s, &kernels[i]))
+            s->found[s->count++] = kernels[i].kernel_name;
+    s->found[s->count] = NULL;
+    return 0;
+}
+
+int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex, const char *name,
+                      const char ***ret, struct rp_err *err)
+{
+    struct search s = {.name = name};
+    rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
+    int rc = regex ? rp_kernel_pattern_compile("--kernel-include-regex", regex, &pattern, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    s.pattern = regex ? &pattern : NULL;
+    s.found = calloc(1, sizeof *s.found);
+    if (!s.found)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < session->store_count && rc == 0; i++)
+        rc = add_found(&s, session->stores[i], err);
+    if (rc < 0)
+        free(s.found);
+    else
+        *ret = s.found;
+    return rc;
+}
+
+int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
+                            struct rp_err *err)
+{
+    for (size_t i = 0; i < run->warning_count; i++) {
+        char **grown = reallocarray(session->warnings, session->warning_count + 1, sizeof *grown);
+        bool known = false;
+
+        if (!grown)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        session->warnings = grown;
+        for (size_t j = 0; j < session->warning_count && !known; j++)
+            known = strcmp(grown[j], run->warnings[i]) == 0;
+        if (known)
+            continue;
+        grown[session->warning_count] = strdup(run->warnings[i]);
+        if (!grown[session->warning_count++])
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rp_cli_note("warning: %s", run->warnings[i]);
+    }
+    return 0;
+}
+
+int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)
+{
+    struct rp_store **stores = calloc(run->db_count + 1, sizeof *stores);
+
+    if (!stores)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < run->db_count; i++) {
+        int rc = rp_store_open(run->db_paths[i], &stores[i], err);
+        if (rc < 0) {
+            while (i--)
+                rp_store_close(stores[i]);
+            free(stores);
+            return rc;
+        }
+    }
+    int rc = rp_store_tell_apart(stores, run->db_count, NULL, err);
+
+    if (rc == 0)
+        rc = rp_clip_late_ends(stores, run->db_count, err);
+    if (rc < 0) {
+        rp_profile_close_stores(stores, run->db_count);
+        return rc;
+    }
+    *ret = stores;
+    return 0;
+}
+
+void rp_profile_close_stores(struct rp_store **stores, size_t count)
+{
+    for (size_t i = 0; stores && i < count; i++)
+        rp_store_close(stores[i]);
+    free(stores);
+}
+
+bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run)
+{
+    return run->end.signaled || run->end.status != options->expected_status;
+}
+
+int rp_profile_session_failed(const struct rp_profile_options *options,
+                              struct rp_profile_session *session, const struct rp_run *run,
+                              const char *where, struct rp_err *err)
+{
+    bool foreign = session->tracer && session->tracer->shows_log; /* rocprofv3 */
+    rp_autofree char *how =
+        run->end.timed_out
+            ? rp_format("did not end within %g s (--timeout)%s", (double)options->timeout_ns / 1e9,
+                        foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
+        : run->end.signaled && run->end.status == SIGXFSZ
+            ? rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
+                        "(SIGXFSZ),")
+        : run->end.signaled
+            ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
+        : run->end.status == 128 + SIGXFSZ
+            ? rp_format("exited with status %d: a process of it wrote a file beyond the limit on "
+                        "their size (ulimit -f),",
+                        run->end.status)
+        : options->expected_status ? rp_format("exited with status %d instead of %d",
+                                               run->end.status, options->expected_status)
+                                   : rp_format("exited with status %d", run->end.status);
+    bool kept = session->run_count > 1 || run->db_count > 0;
+
+    if (!how)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)
+        return -(int)err->code;
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->argv[0], how, where,
+                   kept ? "; what it recorded until then is in " : "",
+                   kept ? session->dir.path : "", kept ? "/failed" : "");
+}

@@ -1,0 +1,693 @@
+/* Writes a thread trace as rocprofv3 leaves it after decoding: a folder of JSON files and a
+ * table beside it (docs/format/thread-trace.md).
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "run/demangle.h"
+#include "run/device_thread_trace.h"
+#include "trace/records.h"
+
+/** States of a wave; numbers of decoded thread traces. */
+enum rp_wave_state {
+    RP_STATE_EMPTY,
+    RP_STATE_IDLE,  /**< no instruction to issue */
+    RP_STATE_EXEC,  /**< one issues */
+    RP_STATE_WAIT,  /**< at one that waits: s_waitcnt, s_barrier, s_sleep ... */
+    RP_STATE_STALL, /**< one cannot be issued */
+    RP_STATES
+};
+
+struct rp_state_change {
+    uint64_t clock;
+    int change;
+};
+
+/** Of all waves. Zero-initialise; release with rp_wave_states_free. */
+struct rp_wave_states {
+    struct rp_state_change *at[RP_STATES];
+    size_t count[RP_STATES], room[RP_STATES];
+};
+
+/* A wave's states while they are made: neighbours that are equal become one. */
+struct state_run {
+    struct rp_wave_states *all;
+    struct rp_buf *to;
+    unsigned state;
+    uint64_t begin, end;
+    bool any, failed;
+};
+
+static bool remember(struct rp_wave_states *s, unsigned state, uint64_t clock, int change)
+{
+    if (s->count[state] == s->room[state]) {
+        size_t room = s->room[state] ? 2 * s->room[state] : 256;
+        struct rp_state_change *grown = reallocarray(s->at[state], room, sizeof *grown);
+
+        if (!grown)
+            return false;
+        s->at[state] = grown;
+        s->room[state] = room;
+    }
+    s->at[state][s->count[state]++] = (struct rp_state_change){.clock = clock, .change = change};
+    return true;
+}
+
+static void finish(struct state_run *l)
+{
+    if (l->end == l->begin)
+        return;
+    rp_buf_printf(l->to, "%s[%u,%" PRIu64 "]", l->any ? "," : "", l->state, l->end - l->begin);
+    l->any = true;
+    l->failed |=
+        !remember(l->all, l->state, l->begin, 1) || !remember(l->all, l->state, l->end, -1);
+    l->begin = l->end;
+}
+
+static void go_on(struct state_run *l, unsigned state, uint64_t until)
+{
+    if (until == l->end)
+        return;
+    if (state != l->state)
+        finish(l);
+    l->state = state;
+    l->end = until;
+}
+
+/** Writes [[state, clocks], ...], which fill the wave's time, and remembers them. 0 or -1. */
+static int rp_wave_states_add(struct rp_wave_states *states, const struct rp_threads_wave *wave,
+                              const struct rp_threads_row *rows, struct rp_buf *to)
+{
+    struct state_run l = {.all = states, .to = to, .begin = wave->begin, .end = wave->begin};
+
+    rp_buf_puts(to, "[");
+    for (uint32_t i = 0; i < wave->row_count; i++) {
+        bool waits = rows[i].category == RP_THREADS_IMMEDIATE;
+
+        go_on(&l, RP_STATE_IDLE, rows[i].clock);
+        go_on(&l, waits ? RP_STATE_WAIT : RP_STATE_STALL, rows[i].clock + rows[i].stall_clocks);
+        go_on(&l, RP_STATE_EXEC, rows[i].clock + rows[i].latency_clocks);
+    }
+    go_on(&l, RP_STATE_IDLE, wave->end);
+    finish(&l);
+    rp_buf_puts(to, "]");
+    return l.failed ? -1 : 0;
+}
+
+static int by_clock(const void *a, const void *b)
+{
+    const struct rp_state_change *x = a, *y = b;
+
+    return x->clock < y->clock ? -1 : x->clock > y->clock;
+}
+
+/** {"name", "state", "time"}: waves in the state from each time on; false: none ever was. */
+static bool rp_wave_states_put(struct rp_wave_states *states, unsigned state, const char *name,
+                               struct rp_buf *to)
+{
+    struct rp_state_change *at = states->at[state];
+    const size_t count = states->count[state];
+    int64_t waves = 0;
+
+    if (!count)
+        return false;
+    qsort(at, count, sizeof *at, by_clock);
+    rp_buf_printf(to, "{\"name\":\"%s\",\"state\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        waves += at[i].change;
+        if (i + 1 == count || at[i + 1].clock != at[i].clock)
+            rp_buf_printf(to, "%" PRId64 "%s", waves, i + 1 == count ? "" : ",");
+    }
+    rp_buf_puts(to, "],\"time\":[");
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 == count || at[i + 1].clock != at[i].clock)
+            rp_buf_printf(to, "%" PRIu64 "%s", at[i].clock, i + 1 == count ? "" : ",");
+    rp_buf_puts(to, "]}");
+    return true;
+}
+
+static void rp_wave_states_free(struct rp_wave_states *states)
+{
+    for (unsigned state = 0; state < RP_STATES; state++)
+        free(states->at[state]);
+    *states = (struct rp_wave_states){0};
+}
+
+enum { MOST_BYTES = 16 << 20 }; /* of a file: generated code may be larger, and nobody reads it */
+
+struct names {
+    char **at;
+    size_t count;
+};
+
+static void free_names(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->at[i]);
+    free(names->at);
+}
+
+static int add_name(struct names *names, const char *name, size_t length)
+{
+    char **grown;
+
+    for (size_t i = 0; i < names->count; i++)
+        if (strncmp(names->at[i], name, length) == 0 && !names->at[i][length])
+            return 0;
+    grown = reallocarray(names->at, names->count + 1, sizeof *grown);
+    if (!grown)
+        return -1;
+    names->at = grown;
+    grown[names->count] = strndup(name, length);
+    return grown[names->count] ? (names->count++, 0) : -1;
+}
+
+/* "a.h:3 -> b.hip:7": both files. */
+static int add_chain(struct names *names, const char *chain)
+{
+    static const char arrow[] = " -> ";
+
+    while (*chain) {
+        const char *end = strstr(chain, arrow);
+        const size_t length = end ? (size_t)(end - chain) : strlen(chain);
+        const char *colon = memrchr(chain, ':', length);
+
+        if (colon && add_name(names, chain, (size_t)(colon - chain)) < 0)
+            return -1;
+        chain += length + (end ? sizeof arrow - 1 : 0);
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart. */
+static int put_in_tree(json_t *tree, const char *path, const char *copy)
+{
+    rp_autofree char *parts = strdup(path);
+    char *state = NULL, *next;
+
+    if (!parts)
+        return -1;
+    if (*path == '/') {
+        if (!json_object_get(tree, "/"))
+            json_object_set_new(tree, "/", json_object());
+        tree = json_object_get(tree, "/");
+    }
+    for (char *part = strtok_r(parts, "/", &state); part; part = next) {
+        next = strtok_r(NULL, "/", &state);
+        if (!next)
+            return json_object_set_new(tree, part, json_string(copy));
+        if (!json_is_object(json_object_get(tree, part)) &&
+            json_object_set_new(tree, part, json_object()) < 0)
+            return -1;
+        tree = json_object_get(tree, part);
+    }
+    return 0;
+}
+
+/* 1: copied; 0: it cannot be read. */
+static int copy_file(const char *from, const char *to, struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    struct stat info;
+    int rc;
+
+    if (stat(from, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_BYTES)
+        return 0;
+    text = rp_read_text(from, MOST_BYTES);
+    if (!text)
+        return 0;
+    rc = rp_write_file_like(to, from, text, strlen(text), err);
+    return rc < 0 ? rc : 1;
+}
+
+static int copy_all(const struct names *names, const char *folder, json_t *tree, struct rp_err *err)
+{
+    size_t number = 0;
+
+    for (size_t i = 0; i < names->count; i++) {
+        const char *slash = strrchr(names->at[i], '/');
+        rp_autofree char *copy =
+            rp_format("source_%zu_%s", number, slash ? slash + 1 : names->at[i]);
+        rp_autofree char *path = copy ? rp_path_join(folder, copy) : NULL;
+        int rc = path ? copy_file(names->at[i], path, err) : -1;
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (rc < 0)
+            return rc;
+        if (rc > 0 && put_in_tree(tree, names->at[i], copy) < 0)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        number += rc > 0;
+    }
+    return 0;
+}
+
+static int write_tree(json_t *tree, const char *folder, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder, "snapshots.json");
+    rp_autofree char *text = json_dumps(tree, JSON_COMPACT | JSON_SORT_KEYS);
+
+    if (!path || !text)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return json_object_size(tree) ? rp_write_file(path, text, strlen(text), err) : 0;
+}
+
+/**
+ * FOLDER/source_<n>_<name>, and FOLDER/snapshots.json, which names them in a tree of folders. What
+ * cannot be read is left out; without any file there is no tree.
+ * @return 0, RP_ENVIRONMENT
+ */
+static int rp_att_copy_sources(const struct rp_code_listing *listing, const char *folder,
+                               struct rp_err *err)
+{
+    rp_cleanup(free_names) struct names names = {0};
+    json_t *tree;
+    int rc = 0;
+
+    for (size_t i = 0; i < listing->count; i++)
+        if (listing->at[i].source && add_chain(&names, listing->at[i].source) < 0)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (names.count)
+        qsort(names.at, names.count, sizeof *names.at, by_name);
+    tree = json_object();
+    rc = tree ? copy_all(&names, folder, tree, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc == 0)
+        rc = write_tree(tree, folder, err);
+    json_decref(tree);
+    return rc;
+}
+
+/* What each file is and how its keys are called: rocprofiler-sdk's public att-tool, release 7.1.
+ * Keys stand in the order of its JSON library, which sorts them. */
+#define FORMAT_VERSION "3.0.0"
+
+enum { MOST_ENGINES = 32, SIMDS = 4, SLOTS = 8 };
+
+struct writer {
+    const struct rp_device_trace_file *file;
+    const struct rp_code_listing *listing;
+    struct rp_demangler *demangler;
+    char *folder;
+    uint32_t *id; /* of each wave: of those on its slot */
+};
+
+static int put_file(const struct writer *w, const char *name, const struct rp_buf *text,
+                    struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(w->folder, name);
+
+    if (!path || text->failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, text->data ? text->data : "", text->len, err);
+}
+
+/* A JSON string; what is no UTF-8 becomes "?". */
+static void put_string(struct rp_buf *to, const char *text)
+{
+    rp_autofree char *plain = strdup(text), *quoted = NULL;
+    json_t *string = json_string(text);
+
+    for (char *at = plain; !string && at && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    if (!string && plain)
+        string = json_string(plain);
+    quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    to->failed |= !quoted;
+    rp_buf_puts(to, quoted ? quoted : "\"\"");
+    json_decref(string);
+}
+
+/* --- code.json and the table --------------------------------------------------------------- */
+
+static const char *text_of(const struct writer *w, const struct rp_code_line *line)
+{
+    return rp_device_trace_text(w->file, line->code);
+}
+
+static void put_code_row(const struct writer *w, const struct rp_code_line *line, struct rp_buf *to)
+{
+    rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
+    rp_autofree char *name =
+        line->label ? rp_demangle_kernel(w->demangler, line->label->symbol) : NULL;
+
+    rp_buf_puts(to, "[");
+    put_string(to, label ? label : text_of(w, line));
+    rp_buf_printf(to, ",0,%" PRIu32 ",", line->line);
+    put_string(to, name ? name : line->source ? line->source : "");
+    rp_buf_printf(to, ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+                  line->object, line->address, line->hits, line->latency, line->stall, line->idle);
+    to->failed |= line->label && (!label || !name);
+}
+
+static int write_code(const struct writer *w, struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "{\"code\":");
+    if (!w->file->header->wave_count) /* an empty capture, as on hardware */
+        rp_buf_puts(&text, "null");
+    for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++) {
+        rp_buf_puts(&text, i ? "," : "[");
+        put_code_row(w, &w->listing->at[i], &text);
+    }
+    rp_buf_puts(&text, w->file->header->wave_count ? "]" : "");
+    rp_buf_puts(&text, ",\"header\":\"ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, "
+                       "Stall, Idle\",\"version\":\"" FORMAT_VERSION "\"}");
+    return put_file(w, "code.json", &text, err);
+}
+
+static void put_quoted(struct rp_buf *to, const char *text)
+{
+    rp_buf_puts(to, "\"");
+    for (; *text; text++)
+        rp_buf_printf(to, "%s%c", *text == '"' ? "\"" : "", *text);
+    rp_buf_puts(to, "\"");
+}
+
+static void put_stats_row(const struct writer *w, const struct rp_code_line *line,
+                          struct rp_buf *to)
+{
+    rp_autofree char *label = line->label ? rp_format("; %s", line->label->symbol) : NULL;
+    rp_autofree char *name =
+        line->label ? rp_demangle_kernel(w->demangler, line->label->symbol) : NULL;
+
+    rp_buf_printf(to, "%" PRIu32 ",%" PRIu64 ",", line->object, line->address);
+    put_quoted(to, label ? label : text_of(w, line));
+    rp_buf_printf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", line->hits,
+                  line->latency, line->stall, line->idle);
+    put_quoted(to, name ? name : line->source ? line->source : "");
+    rp_buf_puts(to, "\n");
+    to->failed |= line->label && (!label || !name);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct rp_code_line *x = *(const struct rp_code_line *const *)a;
+    const struct rp_code_line *y = *(const struct rp_code_line *const *)b;
+
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (y->label != NULL) - (x->label != NULL);
+}
+
+static int write_stats(const struct writer *w, const char *path, struct rp_err *err)
+{
+    rp_autofree const struct rp_code_line **sorted = calloc(w->listing->count + 1, sizeof *sorted);
+    rp_autobuf text = {0};
+
+    if (!sorted)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < w->listing->count; i++)
+        sorted[i] = &w->listing->at[i];
+    qsort(sorted, w->listing->count, sizeof *sorted, by_address);
+    rp_buf_puts(&text, "\"CodeObj\",\"Vaddr\",\"Instruction\",\"Hitcount\",\"Latency\",\"Stall\","
+                       "\"Idle\",\"Source\"\n");
+    for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++)
+        put_stats_row(w, sorted[i], &text);
+    if (text.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, text.data, text.len, err);
+}
+
+/* --- waves --------------------------------------------------------------------------------- */
+
+static void put_rows(const struct writer *w, const struct rp_threads_wave *wave, struct rp_buf *to)
+{
+    rp_buf_puts(to, "[");
+    for (uint32_t i = 0; i < wave->row_count; i++) {
+        const struct rp_threads_row *row = &w->file->row[wave->first_row + i];
+
+        rp_buf_printf(to, "%s[%" PRIu64 ",%u,%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", i ? "," : "",
+                      row->clock, row->category, row->stall_clocks, row->latency_clocks,
+                      w->listing->line_of[row->code]);
+    }
+    rp_buf_puts(to, "]");
+}
+
+/* [[line of the wait, [[line waited for, 0], ...]], ...]: a wait once, where it comes first. */
+static void put_waits(const struct writer *w, const struct rp_threads_wave *wave, struct rp_buf *to)
+{
+    const struct rp_threads_wait *waits = &w->file->wait[wave->first_wait];
+    bool any = false;
+
+    rp_buf_puts(to, "[");
+    for (uint32_t i = 0; i < wave->wait_count; i++) {
+        uint32_t first = 0;
+
+        while (waits[first].code != waits[i].code)
+            first++;
+        if (first != i)
+            continue;
+        rp_buf_printf(to, "%s[%" PRIu32 ",[", any ? "," : "", w->listing->line_of[waits[i].code]);
+        any = true;
+        for (uint32_t k = i; k < wave->wait_count; k++)
+            if (waits[k].code == waits[i].code)
+                rp_buf_printf(to, "%s[%" PRIu32 ",0]", k > i ? "," : "",
+                              w->listing->line_of[waits[k].on]);
+        rp_buf_puts(to, "]]");
+    }
+    rp_buf_puts(to, "]");
+}
+
+static char *wave_name(const struct writer *w, size_t at)
+{
+    const struct rp_threads_wave *wave = &w->file->wave[at];
+
+    return rp_format("se%u_sm%u_sl%u_wv%u.json", wave->engine, wave->simd, wave->slot, w->id[at]);
+}
+
+static int write_wave(const struct writer *w, size_t at, struct rp_wave_states *states,
+                      struct rp_err *err)
+{
+    const struct rp_threads_wave *wave = &w->file->wave[at];
+    rp_autofree char *name = wave_name(w, at);
+    rp_autobuf text = {0};
+
+    if (!name)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_printf(&text,
+                  "{\"duration\":%" PRIu64 ",\"name\":\"SE%u\",\"num_insts\":%" PRIu32
+                  ",\"num_stitched\":%" PRIu32 ",\"wave\":{\"begin\":%" PRIu64
+                  ",\"cu\":%u,\"end\":%" PRIu64 ",\"id\":%" PRIu32 ",\"instructions\":",
+                  wave->end - wave->begin, wave->engine, wave->row_count, wave->row_count,
+                  wave->begin, wave->cu, wave->end, w->id[at]);
+    put_rows(w, wave, &text);
+    rp_buf_printf(&text, ",\"simd\":%u,\"slot\":%u,\"timeline\":", wave->simd, wave->slot);
+    if (rp_wave_states_add(states, wave, &w->file->row[wave->first_row], &text) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&text, ",\"waitcnt\":");
+    put_waits(w, wave, &text);
+    rp_buf_puts(&text, "}}");
+    return put_file(w, name, &text, err);
+}
+
+static int write_waves(const struct writer *w, struct rp_err *err)
+{
+    rp_cleanup(rp_wave_states_free) struct rp_wave_states states = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < w->file->header->wave_count && rc == 0; i++)
+        rc = write_wave(w, i, &states, err);
+    for (unsigned state = 1; state < RP_STATES && rc == 0; state++) {
+        rp_autobuf text = {0};
+        char name[32];
+
+        snprintf(name, sizeof name, "wstates%u.json", state);
+        if (rp_wave_states_put(&states, state, name, &text))
+            rc = put_file(w, name, &text, err);
+    }
+    return rc;
+}
+
+/* --- what there is ------------------------------------------------------------------------- */
+
+static json_t *child(json_t *of, unsigned number)
+{
+    char key[16];
+    json_t *found;
+
+    snprintf(key, sizeof key, "%u", number);
+    found = json_object_get(of, key);
+    if (!found && json_object_set_new(of, key, json_object()) == 0)
+        found = json_object_get(of, key);
+    return found;
+}
+
+static json_t *wave_names(const struct writer *w)
+{
+    json_t *root = w->file->header->wave_count ? json_object() : json_null();
+
+    for (size_t i = 0; root && i < w->file->header->wave_count; i++) {
+        const struct rp_threads_wave *wave = &w->file->wave[i];
+        json_t *slot = child(child(child(root, wave->engine), wave->simd), wave->slot);
+        rp_autofree char *name = wave_name(w, i);
+        char key[16];
+
+        snprintf(key, sizeof key, "%" PRIu32, w->id[i]);
+        if (!slot || !name ||
+            json_object_set_new(
+                slot, key,
+                json_pack("[s,I,I]", name, (json_int_t)wave->begin, (json_int_t)wave->end)) < 0) {
+            json_decref(root);
+            return NULL;
+        }
+    }
+    return root;
+}
+
+/* With a key of our own, so that modelled times are not taken for measured ones. */
+static int write_filenames(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    uint64_t cut = 0, by_buffer = 0;
+    const char *symbol = w->listing->kernel_symbol;
+    rp_autofree char *kernel = symbol ? rp_demangle_kernel(w->demangler, symbol) : NULL;
+    rp_autofree char *text = NULL;
+    rp_autobuf out = {0};
+    char code[24];
+    json_t *root;
+
+    if (symbol && !kernel)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint64_t i = 0; i < h->wave_count; i++) {
+        cut += w->file->wave[i].cut != RP_THREADS_WHOLE;
+        by_buffer += w->file->wave[i].cut == RP_THREADS_BUFFER_FULL;
+    }
+    snprintf(code, sizeof code, "%016" PRIx64, w->listing->kernel_hash);
+    root = json_pack(
+        "{s:[], s:i, s:s, s:i, s:b, s:{s:s, s:s?, s:s?, s:s, s:I, s:I, s:I, s:I, s:I}, s:b, s:s, "
+        "s:o}",
+        "counter_names", "gfxip", (int)h->gfx_ip, "gfxv", h->gfx_ip > 9 ? "navi" : "vega",
+        "global_begin_time", 0, "pc_sampling", 0, "rocm_perf", "device", "software", "code_hash",
+        w->listing->kernel_hash ? code : NULL, "kernel", kernel, "timing", "detailed", "workgroups",
+        (json_int_t)h->group_count, "workgroups_modelled", (json_int_t)h->groups, "waves_cut_short",
+        (json_int_t)cut, "waves_cut_short_by_buffer", (json_int_t)by_buffer, "waves_lost",
+        (json_int_t)h->lost_waves, "thread_trace", 1, "version", FORMAT_VERSION, "wave_filenames",
+        wave_names(w));
+    text = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    json_decref(root);
+    if (!text)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&out, text);
+    return put_file(w, "filenames.json", &out, err);
+}
+
+/* --- occupancy and clocks ------------------------------------------------------------------ */
+
+static int write_occupancy(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    rp_autofree char *unknown = rp_format("%" PRIu32 " / 0x%" PRIx64, w->listing->kernel_object,
+                                          w->listing->kernel_address);
+    rp_autobuf text = {0};
+
+    if (!unknown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_buf_puts(&text, "{");
+    for (uint64_t i = 0; i < h->event_count; i++) {
+        const struct rp_threads_event *e = &w->file->event[i];
+
+        if (!i || e->engine != e[-1].engine)
+            rp_buf_printf(&text, "%s\"%u\":[", i ? "]," : "", e->engine);
+        else
+            rp_buf_puts(&text, ",");
+        rp_buf_printf(&text, "[%" PRIu64 ",%u,%u,%u,%u,1]", e->clock, e->cu, e->simd, e->slot,
+                      e->begins);
+    }
+    rp_buf_printf(&text, "%s\"dispatches\":{\"0\":\"0 / 0x0\",\"1\":", h->event_count ? "]," : "");
+    put_string(&text, w->listing->kernel_symbol ? w->listing->kernel_symbol : unknown);
+    rp_buf_puts(&text, "},\"version\":\"" FORMAT_VERSION "\"}");
+    return put_file(w, "occupancy.json", &text, err);
+}
+
+/* Both clocks at the launch, and when all is over: the engine's is a multiple of the other. */
+static int write_clocks(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_threads_header *h = w->file->header;
+    uint64_t last = 0, ticks;
+    bool any = false;
+    rp_autobuf text = {0};
+
+    for (uint64_t i = 0; i < h->event_count; i++)
+        last = w->file->event[i].clock > last ? w->file->event[i].clock : last;
+    ticks = last * h->timestamp_mhz / h->engine_mhz + 1;
+    rp_buf_puts(&text, "{");
+    for (uint64_t i = 0; i < h->event_count; i++) {
+        const struct rp_threads_event *e = &w->file->event[i];
+
+        if (i && e->engine == e[-1].engine)
+            continue;
+        rp_buf_printf(&text, "%s\"SE%u\":[[0,%" PRIu64 "],[%" PRIu64 ",%" PRIu64 "]]",
+                      any ? "," : "", e->engine, h->start_ticks,
+                      ticks * h->engine_mhz / h->timestamp_mhz, h->start_ticks + ticks);
+        any = true;
+    }
+    rp_buf_printf(&text, "%s\"metadata\":{\"frequency\":%" PRIu64 "}}", any ? "," : "",
+                  (uint64_t)h->timestamp_mhz * 1000000);
+    return put_file(w, "realtime.json", &text, err);
+}
+
+/* --- all ----------------------------------------------------------------------------------- */
+
+/* Waves of a slot are numbered in the order in which they begin. */
+static int number_waves(struct writer *w, struct rp_err *err)
+{
+    uint32_t next[MOST_ENGINES][SIMDS][SLOTS] = {0};
+
+    w->id = calloc(w->file->header->wave_count + 1, sizeof *w->id);
+    if (!w->id)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (uint64_t i = 0; i < w->file->header->wave_count; i++) {
+        const struct rp_threads_wave *wave = &w->file->wave[i];
+
+        w->id[i] = next[wave->engine][wave->simd][wave->slot]++;
+    }
+    return 0;
+}
+
+int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_listing *listing,
+                 struct rp_demangler *demangler, const char *dir, uint64_t agent, uint64_t dispatch,
+                 struct rp_err *err)
+{
+    static int (*const steps[])(const struct writer *w, struct rp_err *err) = {
+        write_code, write_waves, write_filenames, write_occupancy, write_clocks};
+    rp_autofree char *name =
+        rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
+    rp_autofree char *folder = name ? rp_path_join(dir, name) : NULL;
+    rp_autofree char *stats = name ? rp_format("%s/stats_%s.csv", dir, name) : NULL;
+    struct writer w = {.file = file, .listing = listing, .demangler = demangler, .folder = folder};
+    int rc;
+
+    if (!folder || !stats)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_mkdirs(folder, err);
+    if (rc == 0)
+        rc = number_waves(&w, err);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
+        rc = steps[i](&w, err);
+    if (rc == 0)
+        rc = write_stats(&w, stats, err);
+    if (rc == 0)
+        rc = rp_att_copy_sources(listing, folder, err);
+    free(w.id);
+    return rc;
+}

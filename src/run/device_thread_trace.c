@@ -1,0 +1,815 @@
+#include "run/device_thread_trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "run/demangle.h"
+#include "run/kernel_pattern.h"
+#include "run/machine.h"
+#include "trace/code_object.h"
+#include "trace/records.h"
+
+/* --- places of the arrays ------------------------------------------------------------------ */
+
+struct cursor {
+    const char *at;
+    size_t left;
+};
+
+/* The next array, or NULL: the file ends before. */
+static const void *take(struct cursor *c, uint64_t count, size_t bytes)
+{
+    const char *from = c->at;
+    size_t size;
+
+    if (count > c->left / bytes)
+        return NULL;
+    size = ((size_t)count * bytes + 7) & ~(size_t)7;
+    if (size > c->left)
+        return NULL;
+    c->at += size;
+    c->left -= size;
+    return from;
+}
+
+static int find_arrays(const void *bytes, size_t size, struct rp_device_trace_file *f,
+                       struct rp_err *err)
+{
+    const struct rp_threads_header *h = bytes;
+    struct cursor c = {.at = bytes, .left = size};
+
+    if (size < sizeof *h || memcmp(h->magic, RP_THREADS_MAGIC, sizeof h->magic) != 0)
+        return rp_fail(err, RP_BAD_INPUT, "it is no thread trace of the software device");
+    if (h->version != RP_THREADS_VERSION || h->header_bytes != sizeof *h)
+        return rp_fail(err, RP_BAD_INPUT, "version %" PRIu32 " of thread traces is not known",
+                       h->version);
+    f->header = take(&c, 1, sizeof *h);
+    f->code = take(&c, h->code_count, sizeof *f->code);
+    f->text = f->code ? take(&c, h->text_bytes, 1) : NULL;
+    f->wave = f->text ? take(&c, h->wave_count, sizeof *f->wave) : NULL;
+    f->row = f->wave ? take(&c, h->row_count, sizeof *f->row) : NULL;
+    f->wait = f->row ? take(&c, h->wait_count, sizeof *f->wait) : NULL;
+    f->event = f->wait ? take(&c, h->event_count, sizeof *f->event) : NULL;
+    return f->event ? 0 : rp_fail(err, RP_BAD_INPUT, "it is cut short");
+}
+
+/* --- contents ------------------------------------------------------------------------------ */
+
+static int check_code(const struct rp_device_trace_file *f, struct rp_err *err)
+{
+    const struct rp_threads_header *h = f->header;
+
+    if (h->text_bytes && f->text[h->text_bytes - 1])
+        return rp_fail(err, RP_BAD_INPUT, "its last text does not end");
+    for (uint64_t i = 0; i < h->code_count; i++)
+        if (f->code[i].text >= h->text_bytes || (i && f->code[i].pc <= f->code[i - 1].pc))
+            return rp_fail(err, RP_BAD_INPUT, "instruction %" PRIu64 " is damaged", i);
+    return 0;
+}
+
+static bool is_whole(const struct rp_device_trace_file *f, const struct rp_threads_wave *w)
+{
+    const struct rp_threads_header *h = f->header;
+    uint64_t now = w->begin;
+
+    if (w->first_row > h->row_count || w->row_count > h->row_count - w->first_row ||
+        w->first_wait > h->wait_count || w->wait_count > h->wait_count - w->first_wait ||
+        w->end < w->begin || w->engine >= 32 || w->simd >= 4 || w->slot >= 8)
+        return false;
+    for (uint64_t i = w->first_row; i < w->first_row + w->row_count; i++) {
+        const struct rp_threads_row *row = &f->row[i];
+
+        if (row->code >= h->code_count || row->clock < now ||
+            row->stall_clocks > row->latency_clocks || row->clock > w->end ||
+            row->latency_clocks > w->end - row->clock)
+            return false;
+        now = row->clock + row->latency_clocks;
+    }
+    return true;
+}
+
+static int check_waves(const struct rp_device_trace_file *f, struct rp_err *err)
+{
+    const struct rp_threads_header *h = f->header;
+
+    for (uint64_t i = 0; i < h->wave_count; i++)
+        if (!is_whole(f, &f->wave[i]))
+            return rp_fail(err, RP_BAD_INPUT, "wave %" PRIu64 " is damaged", i);
+    for (uint64_t i = 0; i < h->wait_count; i++)
+        if (f->wait[i].code >= h->code_count || f->wait[i].on >= h->code_count)
+            return rp_fail(err, RP_BAD_INPUT, "wait %" PRIu64 " is damaged", i);
+    for (uint64_t i = 0; i < h->event_count; i++)
+        if (f->event[i].engine >= 32)
+            return rp_fail(err, RP_BAD_INPUT, "event %" PRIu64 " is damaged", i);
+    if (!h->engine_mhz || !h->timestamp_mhz)
+        return rp_fail(err, RP_BAD_INPUT, "its clocks are missing");
+    return 0;
+}
+
+int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
+                          struct rp_err *err)
+{
+    struct rp_device_trace_file f = {0};
+    int rc = find_arrays(bytes, size, &f, err);
+
+    if (rc == 0)
+        rc = check_code(&f, err);
+    if (rc == 0)
+        rc = check_waves(&f, err);
+    if (rc == 0)
+        *ret = f;
+    return rc;
+}
+
+/* --- files --------------------------------------------------------------------------------- */
+
+/** @return 0, RP_BAD_INPUT, RP_ENVIRONMENT when it cannot be read */
+static int rp_device_trace_open(const char *path, struct rp_device_trace_file *ret,
+                                struct rp_err *err)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    int rc = rp_read_file(path, SIZE_MAX, RP_ENVIRONMENT, &bytes, &size, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_device_trace_parse(bytes, size, ret, err);
+    if (rc == 0)
+        ret->bytes = bytes;
+    else
+        free(bytes);
+    return rc;
+}
+
+static void rp_device_trace_close(struct rp_device_trace_file *file)
+{
+    free(file->bytes);
+    *file = (struct rp_device_trace_file){0};
+}
+
+enum { MOST_BYTES = 1 << 30 };
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+static int copy_functions(const struct rp_code_functions *from,
+                          struct rp_code_object_functions *ret)
+{
+    ret->at = calloc(from->count + 1, sizeof *ret->at);
+    if (!ret->at)
+        return -1;
+    for (size_t i = 0; i < from->count; i++) {
+        const struct rp_code_function *f = &from->at[i];
+
+        ret->at[i] = (struct rp_code_object_function){.symbol = strndup(f->symbol, f->symbol_bytes),
+                                                      .address = f->address,
+                                                      .bytes = f->bytes};
+        if (!ret->at[i].symbol)
+            return -1;
+        ret->count++;
+    }
+    return 0;
+}
+
+static void rp_code_object_functions_free(struct rp_code_object_functions *functions);
+
+/** @return 0, RP_BAD_INPUT when it is no ELF file, RP_ENVIRONMENT */
+static int rp_code_object_functions_read(const char *path, struct rp_code_object_functions *ret,
+                                         struct rp_err *err)
+{
+    rp_cleanup(rp_code_functions_free) struct rp_code_functions found = {0};
+    struct rp_code_object_functions functions = {0};
+    struct rp_code_elf elf;
+    rp_autofree void *bytes = NULL;
+    size_t size;
+    int rc = rp_read_file(path, MOST_BYTES, RP_ENVIRONMENT, &bytes, &size, err);
+
+    if (rc < 0)
+        return rc;
+    if (!rp_code_elf_open(bytes, size, &elf))
+        return rp_fail(err, RP_BAD_INPUT, "%s is no ELF file", path);
+    if (rp_code_functions_read(&elf, &found) < 0 || copy_functions(&found, &functions) < 0) {
+        rp_code_object_functions_free(&functions);
+        return rp_out_of_memory(err);
+    }
+    *ret = functions;
+    return 0;
+}
+
+static void free_contents(struct rp_code_identity **contents)
+{
+    rp_code_identity_free(*contents);
+}
+
+/** rp_code_identity_hash of a kernel, without .kd; 0: it cannot be told. */
+static uint64_t rp_code_object_kernel_hash(const char *path, const char *symbol)
+{
+    rp_autofree char *descriptor = rp_format("%s.kd", symbol);
+    rp_cleanup(free_contents) struct rp_code_identity *contents = NULL;
+    rp_autofree void *bytes = NULL;
+    struct rp_err ignored = RP_ERR_INIT;
+    size_t size;
+
+    if (!descriptor || rp_read_file(path, MOST_BYTES, RP_ENVIRONMENT, &bytes, &size, &ignored) < 0)
+        return 0;
+    contents = rp_code_identity_open(bytes, size);
+    return contents ? rp_code_identity_hash(contents, descriptor) : 0;
+}
+
+static void rp_code_object_functions_free(struct rp_code_object_functions *functions)
+{
+    for (size_t i = 0; i < functions->count; i++)
+        free(functions->at[i].symbol);
+    free(functions->at);
+    *functions = (struct rp_code_object_functions){0};
+}
+
+/** The function that has the address, or NULL. */
+static const struct rp_code_object_function *
+rp_code_object_function_at(const struct rp_code_object_functions *functions, uint64_t address)
+{
+    size_t low = 0, high = functions->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (functions->at[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address - functions->at[low - 1].address >= functions->at[low - 1].bytes)
+        return NULL;
+    return &functions->at[low - 1];
+}
+
+/* --- source lines -------------------------------------------------------------------------- */
+
+/** The llvm-symbolizer of ROCm, else of $PATH; owned by the caller, NULL: none. */
+static char *rp_find_symbolizer(const struct rp_environment *env)
+{
+    return rp_find_llvm_program(env, "llvm-symbolizer");
+}
+
+/* Of "/a/b.hip:12:7" without the column; nothing of "??:0:0". */
+static void add_frame(struct rp_buf *line, const char *frame, size_t length)
+{
+    const char *colon = memrchr(frame, ':', length);
+
+    if (!colon || (length > 2 && memcmp(frame, "??", 2) == 0))
+        return;
+    rp_buf_puts(line, line->len ? " -> " : "");
+    rp_buf_add(line, frame, (size_t)(colon - frame));
+}
+
+/* The places of an address, innermost first, end with an empty line. */
+static int read_places(const char *text, size_t count, char **ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        rp_autobuf line = {0};
+
+        for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] != 0))
+            add_frame(&line, text, length);
+        text += *text == '\n';
+        ret[i] = line.len ? rp_buf_steal(&line) : strdup("");
+        if (!ret[i])
+            return -1;
+    }
+    return 0;
+}
+
+/* LLVM takes words of such a file as GNU programs do: a backslash quotes. */
+static void add_quoted(struct rp_buf *text, const char *word)
+{
+    rp_buf_puts(text, "\"");
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            rp_buf_puts(text, "\\");
+        rp_buf_add(text, word, 1);
+    }
+    rp_buf_puts(text, "\"\n");
+}
+
+/* Arguments in a file: there may be more than a command line holds. */
+static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
+{
+    rp_autofree char *file = rp_format("@%s", scratch);
+    char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
+    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out, .stderr_fd = -1};
+    struct rp_proc_end end;
+    int rc = file ? rp_proc_run(&proc, &end, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc == 0 && (end.signaled || end.status))
+        rc = rp_fail(err, RP_ENVIRONMENT, "%s failed with %s %d", symbolizer,
+                     end.signaled ? "signal" : "status", end.status);
+    return rc;
+}
+
+static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                          size_t count, const char *scratch, char **ret_text, struct rp_err *err)
+{
+    rp_autofree char *out_name = rp_format("%s.out", scratch);
+    rp_autobuf text = {0};
+    int rc, out;
+
+    rp_buf_puts(&text, "--inlines\n--functions=none\n--obj=");
+    add_quoted(&text, elf);
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
+    if (!out_name || text.failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_write_file(scratch, text.data, text.len, err);
+    if (rc < 0)
+        return rc;
+    out = open(out_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    rc = out < 0 ? rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %m", out_name)
+                 : symbolize(symbolizer, scratch, out, err);
+    if (out >= 0)
+        close(out);
+    *ret_text = rc == 0 ? rp_read_text(out_name, SIZE_MAX / 2) : NULL;
+    unlink(scratch);
+    unlink(out_name);
+    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_symbolize_addresses(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                           size_t count, const char *scratch, char **ret, struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    int rc = 0;
+
+    memset(ret, 0, count * sizeof *ret);
+    if (count)
+        rc = run_symbolizer(symbolizer, elf, addresses, count, scratch, &text, err);
+    if (rc == 0 && count && read_places(text, count, ret) < 0)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; rc < 0 && i < count; i++) {
+        free(ret[i]);
+        ret[i] = NULL;
+    }
+    return rc;
+}
+
+/** The device's model of time. */
+#define RP_TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+static uint32_t number_or(const char *text, uint32_t otherwise)
+{
+    return text ? (uint32_t)strtoul(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10) : otherwise;
+}
+
+/* "[2-3],[7]" or "2-3 7": whatever stands between the numbers. */
+static void put_launches(struct rp_buf *to, const char *text)
+{
+    while (*text) {
+        char *end;
+        unsigned long first, last;
+
+        if (!isdigit((unsigned char)*text)) {
+            text++;
+            continue;
+        }
+        first = last = strtoul(text, &end, 10);
+        if (*end == '-' && isdigit((unsigned char)end[1]))
+            last = strtoul(end + 1, &end, 10);
+        rp_buf_printf(to, "%s%lu-%lu", to->len ? "," : "", first, last);
+        text = end;
+    }
+}
+
+static int set(const char *name, const struct rp_buf *value, struct rp_err *err)
+{
+    if (value->failed || setenv(name, rp_buf_text(value), 1) < 0)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
+}
+
+int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, struct rp_err *err)
+{
+    regex_t compiled;
+    int rc;
+
+    if (options->counters || options->counter_period || options->activity_period)
+        return rp_fail(err, RP_USAGE,
+                       "--att-perfcounters, --att-perfcounter-ctrl, --att-activity: the software "
+                       "device has no counters in its thread traces; --pmc counts by dispatch");
+    if (!options->kernels)
+        return 0;
+    rc = rp_kernel_regex_compile("--kernel-include-regex", options->kernels, &compiled, err);
+    if (rc == 0)
+        regfree(&compiled);
+    return rc;
+}
+
+int rp_device_thread_trace_request(const struct rp_thread_trace_options *options,
+                                   struct rp_err *err)
+{
+    rp_autobuf kernels = {0}, launches = {0}, waves = {0}, timing = {0};
+    int rc;
+
+    for (size_t i = 0; options->symbols && options->symbols[i]; i++)
+        rp_buf_printf(&kernels, "%s%s", i ? "\n" : "", options->symbols[i]);
+    put_launches(&launches, options->iterations ? options->iterations : "1");
+    rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32 " %zx",
+                  number_or(options->target_cu, RP_THREADS_ANY_CU),
+                  number_or(options->shader_engines, 1), number_or(options->simd_select, 0xf),
+                  options->buffer_bytes
+                      ? number_or(options->buffer_bytes, 0) / sizeof(struct rp_threads_row)
+                      : RP_THREADS_ROWS);
+    rp_buf_puts(&timing, "detailed");
+    rc = set(RP_TIMING_VARIABLE, &timing, err);
+    if (rc == 0)
+        rc = set(RP_THREADS_KERNELS_VARIABLE, &kernels, err);
+    if (rc == 0)
+        rc = set(RP_THREADS_LAUNCHES_VARIABLE, &launches, err);
+    return rc < 0 ? rc : set(RP_THREADS_WAVES_VARIABLE, &waves, err);
+}
+
+void rp_device_thread_trace_withdraw(const char *timing)
+{
+    if (timing)
+        setenv(RP_TIMING_VARIABLE, timing, 1);
+    else
+        unsetenv(RP_TIMING_VARIABLE);
+    unsetenv(RP_THREADS_KERNELS_VARIABLE);
+    unsetenv(RP_THREADS_LAUNCHES_VARIABLE);
+    unsetenv(RP_THREADS_WAVES_VARIABLE);
+}
+
+/* --- a process ----------------------------------------------------------------------------- */
+
+struct process {
+    const char *record_path;
+    struct rp_record_file *records;
+    struct rp_loaded_code_object *objects;
+    size_t object_count;
+};
+
+static void free_process(struct process *p)
+{
+    for (size_t i = 0; i < p->object_count; i++) {
+        free(p->objects[i].path);
+        rp_code_object_functions_free(&p->objects[i].functions);
+    }
+    free(p->objects);
+    rp_record_file_close(p->records);
+}
+
+static int read_object(struct process *p, const struct rp_rec_code_object *from, struct rp_err *err)
+{
+    struct rp_loaded_code_object *object = &p->objects[p->object_count++];
+    rp_autofree char *path =
+        rp_format("%s" RP_THREADS_CODE_SUFFIX "%" PRIu32, p->record_path, from->id);
+
+    *object = (struct rp_loaded_code_object){.id = from->id,
+                                             .load_base = from->load_base,
+                                             .load_bytes = from->load_bytes,
+                                             .load_delta = from->load_delta};
+    if (!path)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!rp_path_exists(path)) /* none of its kernels is traced */
+        return 0;
+    object->path = rp_steal(path);
+    return rp_code_object_functions_read(object->path, &object->functions, err);
+}
+
+static int open_process(const char *record_path, struct process *p, struct rp_err *err)
+{
+    size_t count, objects = 0;
+    const struct rp_record *records;
+    int rc = rp_record_file_open(record_path, &p->records, err);
+
+    p->record_path = record_path;
+    if (rc < 0)
+        return rc;
+    records = rp_record_file_records(p->records, &count);
+    for (size_t i = 0; i < count; i++)
+        objects += records[i].kind == RP_REC_CODE_OBJECT;
+    p->objects = calloc(objects + 1, sizeof *p->objects);
+    if (!p->objects)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (records[i].kind == RP_REC_CODE_OBJECT)
+            rc = read_object(p, &records[i].u.code_object, err);
+    return rc;
+}
+
+static const struct rp_rec_agent *agent_of(const struct process *p, uint64_t dispatch)
+{
+    size_t count;
+    const struct rp_record *r = rp_record_file_records(p->records, &count);
+    uint64_t agent = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (r[i].kind == RP_REC_DISPATCH && r[i].u.dispatch.dispatch_id == dispatch)
+            agent = r[i].u.dispatch.agent;
+    for (size_t i = 0; i < count; i++)
+        if (r[i].kind == RP_REC_AGENT && r[i].u.agent.handle == agent)
+            return &r[i].u.agent;
+    return NULL;
+}
+
+/* Whether "0,2" has the number. */
+static bool lists(const char *list, uint32_t number)
+{
+    for (char *end; *list; list = *end ? end + 1 : end) {
+        unsigned long value = strtoul(list, &end, 10);
+
+        if (end != list && value == number)
+            return true;
+        end += strcspn(end, ",");
+    }
+    return false;
+}
+
+/* --- traces -------------------------------------------------------------------------------- */
+
+struct conversion {
+    const struct rp_thread_trace_options *options;
+    const char *symbolizer; /**< NULL: none */
+    struct rp_demangler *demangler;
+    const char *dir;
+    size_t written;
+    size_t elsewhere; /**< on GPUs that were not chosen */
+};
+
+/* Agents are called by their nodes: handles are addresses, of another value in every run. */
+static int convert(struct conversion *c, const struct process *p, const char *path,
+                   struct rp_err *err)
+{
+    const uint64_t dispatch = strtoull(strrchr(path, '-') + 1, NULL, 10);
+    const struct rp_rec_agent *agent = agent_of(p, dispatch);
+    rp_cleanup(rp_device_trace_close) struct rp_device_trace_file file = {0};
+    rp_cleanup(rp_code_listing_free) struct rp_code_listing listing = {0};
+    rp_autofree char *scratch = rp_format("%s.addresses", path);
+    int rc;
+
+    if (!scratch)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!agent) /* its record was lost: nobody would know what this is about */
+        return 0;
+    if (c->options->gpus && !lists(c->options->gpus, agent->type_index)) {
+        c->elsewhere++;
+        return 0;
+    }
+    rc = rp_device_trace_open(path, &file, err);
+    if (rc == 0)
+        rc = rp_code_listing_make(&file, p->objects, p->object_count, c->symbolizer, scratch,
+                                  &listing, err);
+    if (rc == 0)
+        rc = rp_att_write(&file, &listing, c->demangler, c->dir, agent->node_id, dispatch, err);
+    c->written += rc == 0;
+    return rc < 0 ? rp_wrap(err, "thread trace of dispatch %" PRIu64, dispatch) : 0;
+}
+
+static int convert_process(struct conversion *c, const char *record_path, struct rp_err *err)
+{
+    rp_autofree char *literal = rp_path_literal(record_path);
+    rp_autofree char *pattern = literal ? rp_format("%s" RP_THREADS_SUFFIX "*", literal) : NULL;
+    rp_cleanup(free_process) struct process p = {0};
+    glob_t found = {0};
+    int rc = 0;
+
+    if (!pattern || glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (found.gl_pathc)
+        rc = open_process(record_path, &p, err);
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
+        rc = convert(c, &p, found.gl_pathv[i], err);
+    globfree(&found);
+    return rc;
+}
+
+static int warn(struct rp_run *run, const char *text, struct rp_err *err)
+{
+    char **grown = reallocarray(run->warnings, run->warning_count + 1, sizeof *grown);
+
+    if (!grown)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    run->warnings = grown;
+    grown[run->warning_count] = strdup(text);
+    return grown[run->warning_count] ? (run->warning_count++, 0)
+                                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+/* Dispatches of every process are numbered from 1: of several processes each has a folder. */
+static char *folder_of(const char *dir, size_t process)
+{
+    return process ? rp_format("%s/process-%zu", dir, process + 1) : strdup(dir);
+}
+
+int rp_device_thread_trace_convert(const struct rp_run_request *request,
+                                   const struct rp_thread_trace_options *options,
+                                   const char *const *record_files, size_t count,
+                                   struct rp_run *run, struct rp_err *err)
+{
+    rp_autofree char *dir = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
+    rp_autofree char *symbolizer = rp_find_symbolizer(request->env);
+    rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
+    size_t written = 0, processes = 0;
+    int rc = dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    rp_demangler_open(request->env, &demangler);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rp_autofree char *folder = folder_of(dir, processes);
+        struct conversion c = {
+            .options = options, .symbolizer = symbolizer, .demangler = &demangler, .dir = folder};
+
+        rc = folder ? convert_process(&c, record_files[i], err)
+                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        written += c.written;
+        run->threads_elsewhere += c.elsewhere;
+        processes += c.written > 0;
+    }
+    if (rc == 0 && written && !symbolizer)
+        rc = warn(run, "no llvm-symbolizer in ROCm or $PATH: the thread trace has no source lines",
+                  err);
+    if (rc == 0 && processes > 1)
+        rc = warn(run, "several processes were traced: all but the first are in process-N", err);
+    if (rc == 0 && written)
+        run->thread_trace = rp_steal(dir);
+    return rc;
+}
+
+struct sums {
+    uint64_t hits, latency, stall, idle;
+};
+
+/* As rocprofv3 adds them up: idle is what lies between the end of one instruction and the next. */
+static void add_up(const struct rp_device_trace_file *f, struct sums *of)
+{
+    for (uint64_t w = 0; w < f->header->wave_count; w++) {
+        const struct rp_threads_row *row = &f->row[f->wave[w].first_row];
+        uint64_t end = f->wave[w].begin;
+
+        for (uint32_t i = 0; i < f->wave[w].row_count; i++) {
+            struct sums *s = &of[row[i].code];
+
+            s->hits++;
+            s->latency += row[i].latency_clocks;
+            s->stall += row[i].stall_clocks;
+            s->idle += row[i].clock - end;
+            end = row[i].clock + row[i].latency_clocks;
+        }
+    }
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+struct maker {
+    const struct rp_device_trace_file *file;
+    const struct rp_loaded_code_object *objects;
+    size_t object_count;
+    const struct sums *sums;
+    struct rp_code_listing listing;
+    const struct rp_code_object_function *within;
+};
+
+static const struct rp_loaded_code_object *object_of(const struct maker *m, uint64_t pc)
+{
+    for (size_t i = 0; i < m->object_count; i++)
+        if (pc - m->objects[i].load_base < m->objects[i].load_bytes)
+            return &m->objects[i];
+    return NULL;
+}
+
+static const struct rp_code_object_function *function_of(const struct maker *m, uint64_t pc)
+{
+    const struct rp_loaded_code_object *object = object_of(m, pc);
+
+    return object
+               ? rp_code_object_function_at(&object->functions, pc - (uint64_t)object->load_delta)
+               : NULL;
+}
+
+static void add_line(struct maker *m, size_t code, const struct rp_code_object_function *label)
+{
+    const uint64_t pc = m->file->code[code].pc;
+    const struct rp_loaded_code_object *object = object_of(m, pc);
+    const struct sums none = {0}, *s = label ? &none : &m->sums[code];
+    struct rp_code_listing *l = &m->listing;
+
+    l->at[l->count] = (struct rp_code_line){
+        .label = label,
+        .code = code,
+        .line = (uint32_t)l->count,
+        .object = object ? object->id : 0,
+        .address = object ? pc - (uint64_t)object->load_delta : pc,
+        .hits = s->hits,
+        .latency = s->latency,
+        .stall = s->stall,
+        .idle = s->idle,
+    };
+    if (!label)
+        l->line_of[code] = (uint32_t)l->count;
+    l->count++;
+}
+
+/* What follows a function in memory and nothing executed is no part of it. */
+static void add_code(struct maker *m, size_t code, const struct rp_code_object_function *function)
+{
+    if (!function && !m->sums[code].hits)
+        return;
+    if (function && function != m->within)
+        add_line(m, code, function);
+    m->within = function;
+    add_line(m, code, NULL);
+}
+
+static void add_all(struct maker *m)
+{
+    const struct rp_device_trace_file *f = m->file;
+    const struct rp_loaded_code_object *object = object_of(m, f->header->entry_pc);
+    const struct rp_code_object_function *kernel = function_of(m, f->header->entry_pc);
+
+    m->listing.kernel_object = object ? object->id : 0;
+    m->listing.kernel_address = f->header->entry_pc - (object ? (uint64_t)object->load_delta : 0);
+    m->listing.kernel_symbol = kernel ? kernel->symbol : NULL;
+    if (kernel && object->path)
+        m->listing.kernel_hash = rp_code_object_kernel_hash(object->path, kernel->symbol);
+    for (uint64_t i = 0; kernel && i < f->header->code_count; i++)
+        if (function_of(m, f->code[i].pc) == kernel)
+            add_code(m, i, kernel);
+    for (uint64_t i = 0; i < f->header->code_count; i++) {
+        const struct rp_code_object_function *function = function_of(m, f->code[i].pc);
+
+        if (!kernel || function != kernel)
+            add_code(m, i, function);
+    }
+}
+
+/* --- source -------------------------------------------------------------------------------- */
+
+/* Lines of one code object. */
+static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_object *object,
+                        const char *symbolizer, const char *scratch, struct rp_err *err)
+{
+    rp_autofree uint64_t *addresses = calloc(l->count + 1, sizeof *addresses);
+    rp_autofree char **sources = calloc(l->count + 1, sizeof *sources);
+    size_t count = 0;
+    int rc;
+
+    if (!addresses || !sources)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < l->count; i++)
+        if (!l->at[i].label && l->at[i].object == object->id)
+            addresses[count++] = l->at[i].address;
+    rc = rp_symbolize_addresses(symbolizer, object->path, addresses, count, scratch, sources, err);
+    count = 0;
+    for (size_t i = 0; rc == 0 && i < l->count; i++)
+        if (!l->at[i].label && l->at[i].object == object->id)
+            l->at[i].source = sources[count++];
+    return rc;
+}
+
+int rp_code_listing_make(const struct rp_device_trace_file *file,
+                         const struct rp_loaded_code_object *objects, size_t object_count,
+                         const char *symbolizer, const char *scratch, struct rp_code_listing *ret,
+                         struct rp_err *err)
+{
+    rp_cleanup(rp_code_listing_free) struct rp_code_listing guard = {0};
+    const size_t codes = (size_t)file->header->code_count;
+    rp_autofree struct sums *sums = calloc(codes + 1, sizeof *sums);
+    struct maker m = {.file = file, .objects = objects, .object_count = object_count, .sums = sums};
+    int rc = 0;
+
+    m.listing.at = calloc(2 * codes + 1, sizeof *m.listing.at); /* a label for each at most */
+    m.listing.line_of = calloc(codes + 1, sizeof *m.listing.line_of);
+    guard = m.listing;
+    if (!sums || !guard.at || !guard.line_of)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    memset(m.listing.line_of, 0xff, codes * sizeof *m.listing.line_of);
+    add_up(file, sums);
+    add_all(&m);
+    guard = m.listing;
+    for (size_t i = 0; symbolizer && i < object_count && rc == 0; i++)
+        if (objects[i].path)
+            rc = find_sources(&guard, &objects[i], symbolizer, scratch, err);
+    if (rc < 0)
+        return rc;
+    *ret = guard;
+    guard = (struct rp_code_listing){0};
+    return 0;
+}
+
+void rp_code_listing_free(struct rp_code_listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++)
+        free(listing->at[i].source);
+    free(listing->at);
+    free(listing->line_of);
+    *listing = (struct rp_code_listing){0};
+}

@@ -1,0 +1,130 @@
+/**
+ * @file record_to_db.h
+ * @brief Turns a record file of librocm-perf-tool.so into a rocpd database.
+ */
+#ifndef RP_RUN_RECORD_TO_DB_H
+#define RP_RUN_RECORD_TO_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/records.h"
+
+struct rp_counter_rows;
+struct rp_demangler;
+struct rp_err;
+struct rp_hip_calls;
+struct rp_record_file;
+struct rp_timing_simulation_rows;
+struct rp_store_writer;
+struct utsname;
+
+/** What the record file does not know. Zero-initialise; every member may stay 0 or NULL. */
+struct rp_record_to_db_options {
+    struct rp_demangler *demangler; /**< NULL: names stay mangled */
+    const char *command;            /**< as the user gave it */
+    const char *hostname;
+    const struct utsname *host; /**< for info_node */
+    const char *machine_id;
+    const char *process_extdata; /**< JSON object for info_process, NULL = "{}" */
+    /** Parts of the UUIDv7 that names the tables. All 0: derived from the record file, so that the
+     *  same file gives the same database. */
+    uint64_t guid_time_ms;
+    uint64_t guid_random[2];
+};
+
+/**
+ * Reads @p trace_path and writes @p db_path, which appears only when it is whole. A file that was
+ * cut short or never closed is converted as far as it goes and marked rocm_perf_incomplete.
+ * Rows are ordered by submission, not by completion: equal runs give equal databases.
+ * @return 0; RP_BAD_INPUT when the record file is damaged; RP_ENVIRONMENT when it cannot be read or
+ *         the database cannot be written
+ */
+int rp_record_to_db(const char *trace_path, const char *db_path,
+                    const struct rp_record_to_db_options *opt, struct rp_err *err);
+
+/* Which kernels and copies each kernel and copy waits for, from the recorded packets. */
+
+/**
+ * Resolves barrier bits, barrier packets and signals to kernels and copies and writes one row for
+ * each pair. What a pair implies by way of another one in the same queue is left out.
+ * Copies are numbered by copy_id, as their rows are.
+ */
+int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_writer *writer,
+                        struct rp_err *err);
+
+/* The HIP calls of a record file: which stream each used, when it ran, and its rows. */
+
+/**
+ * Puts the calls into the order of their entry and follows the streams' handles through it: streams
+ * are numbered 1, 2, ... in the order of their creation, or of their first use when their creation
+ * was not seen, as rocprofv3 does; 0 is the default stream.
+ *
+ * On the software device the calls' times are not the host's, which has nothing to do with the
+ * modelled clock: a call begins when the one before it in its thread has ended, and takes no time,
+ * but one that waits for work ends with that work.
+ */
+int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **ret,
+                      struct rp_err *err);
+void rp_hip_calls_free(struct rp_hip_calls *calls);
+
+size_t rp_hip_calls_count(const struct rp_hip_calls *calls);
+
+/** Stream of what a call started; 0 also for what no call is known of. */
+int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlation_id);
+
+/** Writes the streams, then the calls with their arguments. */
+int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *writer,
+                     struct rp_err *err);
+
+/* Properties of a recorded agent as rocpd_info_agent.extdata has them. */
+
+/* Recorded hardware counters become rows of a database. */
+
+/** Both must outlive it. Free with rp_counter_rows_free. */
+int rp_counter_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
+                        struct rp_counter_rows **ret, struct rp_err *err);
+
+/** Writes the counters of a dispatch, right behind its own row. */
+int rp_counter_rows_put(struct rp_counter_rows *rows, uint64_t dispatch_id, int64_t agent_id,
+                        struct rp_err *err);
+
+/** Accepts NULL. */
+void rp_counter_rows_free(struct rp_counter_rows *rows);
+
+/* When HIP calls happen on the clock of the software device, which the host does not move.
+ *
+ * A program on the software device takes no modelled time for itself. So a call begins when the one
+ * before it in its thread has ended, and ends at once; one that waits for work ends when that work
+ * does. What it waited for follows from the order of the calls and from the work each started, not
+ * from when the host saw what: equal runs give equal times. Only where a thread has waited for
+ * another one, which nothing records, the work that it starts then tells when.
+ */
+
+/* What handles of streams and events stand for at the moment; they are used again. */
+
+/* What the software device's times are from becomes metadata and rows of a database. */
+
+/** Which model of time it was, if the trace says so. */
+int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
+                         struct rp_err *err);
+
+/** Both must outlive it. Free with rp_timing_simulation_rows_free. */
+int rp_timing_simulation_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
+                                  struct rp_timing_simulation_rows **ret, struct rp_err *err);
+
+/** Writes what a dispatch's time is from, if the trace says so. @param row_id  of the dispatch */
+int rp_timing_simulation_rows_put(struct rp_timing_simulation_rows *rows, uint64_t dispatch_id,
+                                  int64_t row_id, struct rp_err *err);
+
+/** Accepts NULL. */
+void rp_timing_simulation_rows_free(struct rp_timing_simulation_rows *rows);
+
+/* Launches that HIP refused become metadata of a database. */
+
+/** Writes RP_STORE_LAUNCHES_TAG, if the program called HIP to launch anything. */
+int rp_failed_launches_put(const struct rp_record_file *file, struct rp_demangler *demangler,
+                           struct rp_store_writer *writer, struct rp_err *err);
+
+#endif

@@ -1,0 +1,98 @@
+/**
+ * @file run_program.h
+ * @brief How to start a program on a device, traced or not.
+ */
+#ifndef RP_RUN_RUN_PROGRAM_H
+#define RP_RUN_RUN_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/process.h"
+#include "run/machine.h"
+#include "trace/offload_bundle.h"
+
+struct rp_thread_trace_options;
+
+/** A command that is ready for rp_proc_run. Owned; release with rp_launch_free. */
+struct rp_launch_plan {
+    char *path;
+    char **argv; /**< NULL-terminated; strings owned by path, loader args or caller */
+    struct rp_env_change env[8];
+    char *loader_args[4]; /**< what stands before the program when the private loader runs it */
+    char *executable;     /**< absolute path of the user's program */
+};
+
+/**
+ * @param device      RP_DEVICE_GPU or RP_DEVICE_SOFTWARE (resolved)
+ * @param argv        program and arguments; must outlive the plan
+ * @param trace_dir   folder for the collector's record files; NULL = no tracing
+ * @param tracer_log  file for the collector's raw log; NULL = none
+ * @return 0; RP_USAGE when the program cannot be found; RP_ENVIRONMENT when the collector is
+ * missing
+ */
+int rp_launch_plan(const struct rp_environment *env, enum rp_device device, char *const *argv,
+                   const char *trace_dir, const char *tracer_log, struct rp_launch_plan *ret,
+                   struct rp_err *err);
+void rp_launch_free(struct rp_launch_plan *plan);
+
+/* Which GPUs a program file has device code for. */
+
+/**
+ * Whether a program's device code is surely for something else than @p gfx ("gfx942") with XNACK on
+ * or off.
+ * @param ret_targets  written with OTHER_GPU: the GPUs it is for, separated by ", "
+ */
+enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool xnack,
+                                        char *ret_targets, size_t room);
+
+/* One run of the program: what is asked of it, and what it leaves. Under the built-in
+ *        collector, or untraced for the wall clock; other tracers are in tracers.h.
+ */
+
+/** Advice of profile where it has nothing to profile; who runs profile by itself says something
+ * else. */
+#define RP_WALLCLOCK_INSTEAD "; --no-rocprof times the whole process instead"
+
+struct rp_run_request {
+    const struct rp_environment *env;
+    enum rp_device device; /**< resolved */
+    char *const *argv;
+    bool traced;
+    bool log;                            /**< the collector writes tracer.log into out_dir */
+    const char *out_dir;                 /**< where the databases go */
+    const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
+    int stdout_fd;                       /**< for the program; -1 = inherit */
+    int64_t timeout_ns;                  /**< 0 = none */
+    bool no_hip_calls;                   /**< calls of the program to HIP are not recorded */
+    const struct rp_proc_limits *limits; /**< of the program; NULL: none */
+    /** Thread traces of the software device; NULL: none. */
+    const struct rp_thread_trace_options *threads;
+};
+
+/** Owned; release with rp_run_free. */
+struct rp_run {
+    struct rp_proc_end end;
+    char **db_paths; /**< one per process that used the GPU, in order of start */
+    size_t db_count;
+    size_t threads_elsewhere; /**< thread traces of GPUs that options leave out */
+    char *thread_trace;       /**< folder with decoded thread traces; NULL: none */
+    bool too_much;            /**< no result: the GPU cannot count all of it in one run */
+    char **warnings;          /**< of the tracer, what the user must know */
+    size_t warning_count;
+};
+
+/**
+ * Runs the program once and turns what its processes recorded into rocpd databases, also when the
+ * program failed (ret->end tells).
+ * @return 0; RP_USAGE (not a program), RP_ENVIRONMENT, RP_BAD_INPUT (damaged record file),
+ *         RP_INTERRUPTED
+ */
+int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
+void rp_run_free(struct rp_run *run);
+
+/** "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process. */
+char *rp_run_db_path(const struct rp_run_request *request, size_t number);
+
+#endif

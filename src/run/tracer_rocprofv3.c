@@ -1,0 +1,936 @@
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/memfd.h"
+#include "base/path.h"
+#include "run/run_program.h"
+#include "run/tracers.h"
+#include "trace/rocpd.h"
+
+/** At most one of counters and thread_trace; neither: the timeline. */
+struct rp_rocprofv3_job {
+    const char *out_dir;         /**< absolute */
+    const char *const *counters; /**< NULL-terminated: one pass */
+    const struct rp_thread_trace_options *thread_trace;
+    bool log; /**< many messages */
+    bool no_hip_calls;
+};
+
+struct list {
+    char **items;
+    size_t count;
+    bool failed;
+};
+
+static bool put_borrowed(struct list *list, char *text)
+{
+    char **grown = reallocarray(list->items, list->count + 2, sizeof *grown);
+
+    if (grown)
+        list->items = grown;
+    if (!grown || !text) {
+        list->failed = true;
+        return false;
+    }
+    list->items[list->count++] = text;
+    list->items[list->count] = NULL;
+    return true;
+}
+
+/* Takes the text. */
+static void put(struct list *list, char *text)
+{
+    if (!put_borrowed(list, text))
+        free(text);
+}
+
+/* "--name=value": a value that begins with a dash stays one. */
+static void put_value(struct list *list, const char *name, const char *value)
+{
+    if (value)
+        put(list, rp_format("--%s=%s", name, value));
+}
+
+static void put_trace(struct list *list, bool hip_calls)
+{
+    put(list, strdup("--kernel-trace"));
+    if (hip_calls)
+        put(list, strdup("--hip-runtime-trace"));
+    put(list, strdup("--memory-copy-trace"));
+}
+
+/* The dispatches come with their times: which counter is which launch must be clear. */
+static void put_counters(struct list *list, const char *const *counters)
+{
+    put(list, strdup("--kernel-trace"));
+    put(list, strdup("--pmc"));
+    for (; *counters; counters++)
+        put(list, strdup(*counters));
+}
+
+static void put_thread_trace(struct list *list, const struct rp_thread_trace_options *options)
+{
+    put(list, strdup("--att"));
+#define NUMBER(member, option, least, most, help) put_value(list, option, options->member);
+#define WORD(member, option, help)                put_value(list, option, options->member);
+#include "run/thread_trace_options.def"
+#undef NUMBER
+#undef WORD
+    if (options->serialize_all)
+        put(list, strdup("--att-serialize-all"));
+}
+
+static void rp_rocprofv3_args_free(char ***args);
+
+/**
+ * @param program  its argv, passed on as it is; must outlive the result
+ * @param ret      NULL-terminated; free with rp_rocprofv3_args_free
+ */
+static int rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
+                             char *const *program, char ***ret, struct rp_err *err)
+{
+    struct list list = {0};
+
+    put(&list, strdup(rocprofv3));
+    /* One file for each process: programs start others. */
+    put_value(&list, "output-directory", job->out_dir);
+    put_value(&list, "output-file", "%hostname%/%pid%");
+    put(&list, strdup("--output-format"));
+    put(&list, strdup("rocpd"));
+    if (job->thread_trace) { /* before 7.1 its tables were written for these formats only */
+        put(&list, strdup("csv"));
+        put(&list, strdup("json"));
+    }
+    if (job->log)
+        put_value(&list, "log-level", "info");
+    if (job->counters)
+        put_counters(&list, job->counters);
+    else if (job->thread_trace)
+        put_thread_trace(&list, job->thread_trace);
+    else
+        put_trace(&list, !job->no_hip_calls);
+    put(&list, strdup("--"));
+    if (list.failed) { /* without its "--" the list has nothing borrowed */
+        rp_rocprofv3_args_free(&list.items);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    while (*program && put_borrowed(&list, *program))
+        program++;
+    if (list.failed) {
+        rp_rocprofv3_args_free(&list.items);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    *ret = list.items;
+    return 0;
+}
+
+/** Frees what rocprofv3_args made, up to the "--". */
+static void rp_rocprofv3_args_free(char ***args)
+{
+    for (char **arg = *args; arg && *arg; arg++) {
+        bool last = strcmp(*arg, "--") == 0;
+
+        free(*arg);
+        if (last)
+            break;
+    }
+    free(*args);
+    *args = NULL;
+}
+
+/** Owned; release with rp_rocprofv3_files_free. */
+struct rp_rocprofv3_files {
+    char **databases; /**< rocpd, of processes that used the GPU, by start of the process */
+    size_t database_count;
+    size_t unreadable;  /**< databases that were cut short */
+    bool thread_traces; /**< at least one folder with a decoded thread trace */
+};
+
+struct database {
+    char *path;
+    int64_t start_ns, pid;
+};
+
+struct rocprofv3_files_list {
+    struct database *items;
+    size_t count;
+};
+
+static void free_list(struct rocprofv3_files_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].path);
+    free(list->items);
+}
+
+static bool is_sqlite(const char *path)
+{
+    char magic[16];
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    return fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+           memcmp(magic, "SQLite format 3", sizeof magic) == 0;
+}
+
+/* Also processes that never touched the GPU, such as a shell, may leave a database. One that cannot
+ * be read must not go unseen. */
+static bool used_gpu(const char *path)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+    const struct rp_row_dispatch *dispatches;
+    const struct rp_row_copy *copies;
+    const struct rp_row_region *regions;
+    struct rp_store *store;
+    size_t n = 0;
+    bool used;
+
+    if (rp_store_open(path, &store, &ignored) < 0)
+        return true;
+    used = rp_store_dispatches(store, &dispatches, &n, &ignored) < 0 || n ||
+           rp_store_copies(store, &copies, &n, &ignored) < 0 || n ||
+           rp_store_regions(store, &regions, &n, &ignored) < 0 || n;
+    rp_store_close(store);
+    return used;
+}
+
+/* False when it is no rocpd database, or not whole. */
+static bool look(const char *path, struct database *ret)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+    const struct rp_row_process *rows;
+    struct rp_store *store;
+    size_t count = 0;
+    bool ok;
+
+    if (rp_store_open(path, &store, &ignored) < 0)
+        return false;
+    ok = rp_store_processes(store, &rows, &count, &ignored) == 0;
+    if (ok && count) {
+        ret->start_ns = rows[0].init_ns ? rows[0].init_ns : rows[0].start_ns;
+        ret->pid = rows[0].pid;
+    }
+    rp_store_close(store);
+    return ok;
+}
+
+static int take_file(const char *path, struct rocprofv3_files_list *list,
+                     struct rp_rocprofv3_files *files, struct rp_err *err)
+{
+    struct database found = {0};
+    struct database *grown;
+
+    if (!is_sqlite(path))
+        return 0;
+    if (!look(path, &found)) {
+        files->unreadable++;
+        return 0;
+    }
+    found.path = strdup(path);
+    grown = reallocarray(list->items, list->count + 1, sizeof *grown);
+    if (grown)
+        list->items = grown;
+    if (!grown || !found.path) {
+        free(found.path);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    grown[list->count++] = found;
+    return 0;
+}
+
+/* The list of instructions and the index of waves stand in one folder. */
+static bool is_thread_trace(const char *dir)
+{
+    rp_autofree char *code = rp_path_join(dir, "code.json");
+    rp_autofree char *index = rp_path_join(dir, "filenames.json");
+
+    return code && index && rp_path_exists(code) && rp_path_exists(index);
+}
+
+static int walk(const char *dir, struct rocprofv3_files_list *list,
+                struct rp_rocprofv3_files *files, struct rp_err *err)
+{
+    char *paths[] = {(char *)(uintptr_t)dir, NULL};
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTSENT *entry;
+    int rc = 0;
+
+    if (!fts)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", dir);
+    while (rc == 0 && (entry = fts_read(fts))) {
+        if (entry->fts_info == FTS_D && is_thread_trace(entry->fts_accpath)) {
+            files->thread_traces = true;
+            fts_set(fts, entry, FTS_SKIP); /* thousands of waves, no database */
+        } else if (entry->fts_info == FTS_F) {
+            rc = take_file(entry->fts_accpath, list, files, err);
+        }
+    }
+    fts_close(fts);
+    return rc;
+}
+
+/* By start, then pid, then name: never by the order of the folder. */
+static int by_start(const void *left, const void *right)
+{
+    const struct database *a = left, *b = right;
+
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/** @return 0, RP_ENVIRONMENT when the folder cannot be read or memory is out */
+static int rp_rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *ret,
+                                   struct rp_err *err)
+{
+    rp_cleanup(free_list) struct rocprofv3_files_list list = {0};
+    struct rp_rocprofv3_files files = {0};
+    int rc = walk(dir, &list, &files, err);
+
+    if (rc < 0)
+        return rc;
+    if (list.count)
+        qsort(list.items, list.count, sizeof *list.items, by_start);
+    files.databases = calloc(list.count + 1, sizeof *files.databases);
+    if (!files.databases)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < list.count; i++)
+        if (list.count == 1 || used_gpu(list.items[i].path))
+            files.databases[files.database_count++] = rp_steal(list.items[i].path);
+    *ret = files;
+    return 0;
+}
+
+static void rp_rocprofv3_files_free(struct rp_rocprofv3_files *files)
+{
+    for (size_t i = 0; i < files->database_count; i++)
+        free(files->databases[i]);
+    free(files->databases);
+    memset(files, 0, sizeof *files);
+}
+
+/** Whether a line (without its end) is not to be shown: it is kept in the copy all the same. */
+typedef bool rp_stderr_filter(const char *line, size_t length);
+
+/* Warnings come when the library starts, and what ended it comes last. */
+enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384 };
+
+struct rp_stderr_copy {
+    int pipe[2]; /**< the child writes into [1] */
+    int stop[2]; /**< closed [1]: take what is there, then end */
+    int log_fd;
+    rp_stderr_filter *hides;
+    size_t line_len; /**< of a line that waits for its end */
+    bool shown;      /**< the line began to be shown: it cannot be hidden any more */
+    pthread_t thread;
+    size_t head_len, tail_len, tail_at; /**< tail is a ring that begins at tail_at when full */
+    char line[LINE_BYTES], head[HEAD_BYTES], tail[TAIL_BYTES];
+};
+
+static void write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t done = write(fd, data, len);
+
+        if (done < 0 && errno != EINTR)
+            return;
+        data += done > 0 ? done : 0;
+        len -= done > 0 ? (size_t)done : 0;
+    }
+}
+
+/* "W20260101 ...": what is there of the line so far may be the stamp of a log. */
+static bool may_be_log(const char *line, size_t len)
+{
+    bool ok = strchr("IWEF", *line) && *line;
+
+    for (size_t i = 1; i < len && i < 9 && ok; i++)
+        ok = line[i] >= '0' && line[i] <= '9';
+    return ok;
+}
+
+static void show_line(struct rp_stderr_copy *tap)
+{
+    write_all(STDERR_FILENO, tap->line, tap->line_len);
+    tap->line_len = 0;
+}
+
+static void show(struct rp_stderr_copy *tap, const char *data, size_t len)
+{
+    if (!tap->hides) {
+        write_all(STDERR_FILENO, data, len);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        tap->line[tap->line_len++] = data[i];
+        if (data[i] == '\n') {
+            if (!tap->shown && tap->hides(tap->line, tap->line_len - 1))
+                tap->line_len = 0;
+            tap->shown = false;
+            show_line(tap);
+        } else if (tap->line_len == LINE_BYTES ||
+                   (!tap->shown && !may_be_log(tap->line, tap->line_len))) {
+            tap->shown = true;
+            if (tap->line_len == LINE_BYTES)
+                show_line(tap);
+        }
+    }
+    if (tap->shown)
+        show_line(tap);
+}
+
+static void keep(struct rp_stderr_copy *tap, const char *data, size_t len)
+{
+    size_t room = HEAD_BYTES - tap->head_len, first = len < room ? len : room;
+
+    memcpy(tap->head + tap->head_len, data, first);
+    tap->head_len += first;
+    for (size_t i = first; i < len; i++) {
+        tap->tail[(tap->tail_at + tap->tail_len) % TAIL_BYTES] = data[i];
+        if (tap->tail_len < TAIL_BYTES)
+            tap->tail_len++;
+        else
+            tap->tail_at = (tap->tail_at + 1) % TAIL_BYTES;
+    }
+}
+
+/* False at the end of the pipe, or when there is nothing in it now. */
+static bool take_some(struct rp_stderr_copy *tap)
+{
+    char room[16384];
+    ssize_t got = read(tap->pipe[0], room, sizeof room);
+
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    show(tap, room, (size_t)got);
+    if (tap->log_fd >= 0)
+        write_all(tap->log_fd, room, (size_t)got);
+    keep(tap, room, (size_t)got);
+    return true;
+}
+
+static void *run(void *arg)
+{
+    struct rp_stderr_copy *tap = arg;
+    struct pollfd fds[2] = {{.fd = tap->pipe[0], .events = POLLIN},
+                            {.fd = tap->stop[0], .events = POLLIN}};
+
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            break;
+        if (fds[0].revents & POLLIN) {
+            take_some(tap);
+        } else if (fds[1].revents || fds[0].revents) {
+            while (take_some(tap))
+                ;
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void free_tap(struct rp_stderr_copy *tap)
+{
+    int *const fds[] = {&tap->pipe[0], &tap->pipe[1], &tap->stop[0], &tap->stop[1], &tap->log_fd};
+
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+    free(tap);
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct rp_stderr_copy *tap)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    rc = pthread_create(&tap->thread, NULL, run, tap);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+/**
+ * Everything goes to this process's standard error at once, only what may become a line of the
+ * tracer's log waits for its end.
+ * @param hides     NULL: nothing is hidden
+ * @param log_path  also to this file, whole; NULL: no file
+ */
+static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path,
+                               struct rp_stderr_copy **ret, struct rp_err *err)
+{
+    struct rp_stderr_copy *tap = calloc(1, sizeof *tap);
+    int rc;
+
+    if (!tap)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    tap->hides = hides;
+    tap->pipe[0] = tap->pipe[1] = tap->stop[0] = tap->stop[1] = tap->log_fd = -1;
+    if (log_path)
+        tap->log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, RP_MODE_FILE);
+    rc = (log_path && tap->log_fd < 0) || pipe2(tap->pipe, O_CLOEXEC) < 0 ||
+                 pipe2(tap->stop, O_CLOEXEC) < 0
+             ? errno
+             : 0;
+    if (rc == 0)
+        fcntl(tap->pipe[0], F_SETFL, O_NONBLOCK);
+    if (rc == 0)
+        rc = start_thread(tap);
+    if (rc != 0) {
+        free_tap(tap);
+        return rp_fail_errno(err, RP_ENVIRONMENT, rc, "cannot watch the tracer's messages");
+    }
+    *ret = tap;
+    return 0;
+}
+
+/** For the child. */
+static int rp_stderr_copy_fd(const struct rp_stderr_copy *tap)
+{
+    return tap->pipe[1];
+}
+
+/**
+ * After the child has ended. What a process that it left behind writes later is not waited for.
+ * @return the text, owned by the caller: all of it, or the first and the last part of much; NULL
+ *         when out of memory. Bytes of 0 are blanks
+ */
+static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
+{
+    char *text;
+
+    close(tap->pipe[1]);
+    close(tap->stop[1]);
+    tap->pipe[1] = tap->stop[1] = -1;
+    pthread_join(tap->thread, NULL);
+    show_line(tap); /* without an end */
+    text = malloc(tap->head_len + tap->tail_len + 2);
+    if (text) {
+        size_t len = tap->head_len;
+
+        memcpy(text, tap->head, len);
+        if (tap->tail_len == TAIL_BYTES)
+            text[len++] = '\n'; /* something is left out */
+        for (size_t i = 0; i < tap->tail_len; i++)
+            text[len++] = tap->tail[(tap->tail_at + i) % TAIL_BYTES];
+        text[len] = '\0';
+        for (size_t i = 0; i < len; i++)
+            if (!text[i])
+                text[i] = ' ';
+    }
+    free_tap(tap);
+    return text;
+}
+
+enum { MAX_CHANGES = 128 };
+
+/* --- environment --------------------------------------------------------------------------- */
+
+/* Options of the user's own rocprofv3 runs would change ours. The two that name libraries stay. */
+static bool is_foreign_option(const char *entry)
+{
+    return strncmp(entry, "ROCPROF_", 8) == 0 &&
+           strncmp(entry, "ROCPROF_ATT_LIBRARY_PATH=", 25) != 0 &&
+           strncmp(entry, "ROCPROF_PRELOAD=", 16) != 0;
+}
+
+struct changes {
+    struct rp_env_change list[MAX_CHANGES];
+    char *names[MAX_CHANGES];
+};
+
+static void free_changes(struct changes *changes)
+{
+    for (size_t i = 0; i < MAX_CHANGES; i++)
+        free(changes->names[i]);
+}
+
+static int plan_env(const struct rp_launch_plan *plan, struct changes *ret, struct rp_err *err)
+{
+    size_t at = 0;
+
+    for (; plan->env[at].name; at++)
+        ret->list[at] = plan->env[at];
+    for (char **entry = environ; *entry && at + 1 < MAX_CHANGES; entry++) {
+        if (!is_foreign_option(*entry))
+            continue;
+        ret->names[at] = strndup(*entry, strcspn(*entry, "="));
+        if (!ret->names[at])
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        ret->list[at].name = ret->names[at];
+        at++;
+    }
+    return 0;
+}
+
+/* --- running ------------------------------------------------------------------------------- */
+
+/* @param ret_text  what was written on standard error */
+static int start(const struct rp_run_request *request, const struct rp_rocprofv3_job *job,
+                 struct rp_proc_end *ret, char **ret_text, struct rp_err *err)
+{
+    rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
+    rp_cleanup(rp_rocprofv3_args_free) char **args = NULL;
+    rp_cleanup(free_changes) struct changes changes = {0};
+    rp_autofree char *log = job->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
+    struct rp_proc proc = {.path = request->env->rocprofv3,
+                           .stdout_fd = request->stdout_fd,
+                           .timeout_ns = request->timeout_ns,
+                           .limits = request->limits};
+    struct rp_stderr_copy *tap = NULL;
+    int rc = rp_launch_plan(request->env, request->device, request->argv, NULL, NULL, &plan, err);
+
+    if (rc == 0)
+        rc = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv, &args, err);
+    if (rc == 0)
+        rc = plan_env(&plan, &changes, err);
+    if (rc == 0)
+        rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, &tap, err);
+    if (rc < 0)
+        return rc;
+    proc.argv = args;
+    proc.env = changes.list;
+    proc.stderr_fd = rp_stderr_copy_fd(tap);
+    rc = rp_proc_run(&proc, ret, err);
+    if (rc == -RP_USAGE) /* not the user's program: that one was found */
+        rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
+    *ret_text = rp_stderr_copy_close(tap);
+    if (rc == 0 && !*ret_text)
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rc;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+static int explain(const struct rp_rocprofv3_messages *verdict, struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "rocprofv3 failed: %s%s%s", verdict->fatal,
+                   verdict->remedy ? "; " : "", verdict->remedy ? verdict->remedy : "");
+}
+
+/* Databases get the names of a result; thread traces stay in their folder under another name. */
+static int take_files(const struct rp_run_request *request, const char *dir,
+                      const struct rp_rocprofv3_files *files, struct rp_run *run,
+                      struct rp_err *err)
+{
+    run->db_paths = calloc(files->database_count + 1, sizeof *run->db_paths);
+    if (!run->db_paths)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < files->database_count; i++) {
+        char *path = rp_run_db_path(request, i + 1);
+
+        if (!path)
+            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        run->db_paths[run->db_count++] = path;
+        if (rename(files->databases[i], path) != 0)
+            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+    }
+    if (!files->thread_traces)
+        return 0;
+    run->thread_trace = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
+    if (!run->thread_trace)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rename(dir, run->thread_trace) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", run->thread_trace);
+    return 0;
+}
+
+/* Was it rocprofv3 that failed, or the program, or nobody? */
+static int judge(const struct rp_run_request *request, const char *dir, const char *text,
+                 struct rp_run *run, struct rp_err *err)
+{
+    rp_cleanup(rp_rocprofv3_files_free) struct rp_rocprofv3_files files = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
+    bool failed = run->end.signaled || run->end.status != 0;
+    bool has_trace;
+    int rc = rp_rocprofv3_files_find(dir, &files, err);
+
+    has_trace = files.database_count || files.unreadable || files.thread_traces;
+    if (rc == 0)
+        rc = rp_rocprofv3_read_messages(text, has_trace, &verdict, err);
+    if (rc < 0)
+        return rc;
+    run->warnings = rp_steal(verdict.warnings);
+    run->warning_count = verdict.warning_count;
+    verdict.warning_count = 0;
+    if (verdict.too_much && (failed || !has_trace)) {
+        run->too_much = true;
+        return 0;
+    }
+    if (verdict.fatal && (failed || !has_trace))
+        return explain(&verdict, err);
+    if (!failed && files.unreadable)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "rocprofv3 left a database that is not whole; is the disk full?");
+    return take_files(request, dir, &files, run, err);
+}
+
+static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job *job,
+                   struct rp_run *ret, struct rp_err *err)
+{
+    rp_autofree char *relative = rp_path_join(request->out_dir, "rocprofv3");
+    rp_autofree char *dir = NULL, *text = NULL;
+    struct rp_run run = {0};
+    int rc = relative ? rp_mkdirs(relative, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc < 0)
+        return rc;
+    dir = realpath(relative, NULL); /* the program may change its folder */
+    if (!dir)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", relative);
+    job->out_dir = dir;
+    job->log = request->log;
+    job->no_hip_calls = request->no_hip_calls;
+    rc = start(request, job, &run.end, &text, err);
+    if (rc == 0)
+        rc = judge(request, dir, text, &run, err);
+    if (rc == 0)
+        rc = rp_proc_interrupted(err);
+    rp_remove_tree(dir);
+    if (rc < 0)
+        rp_run_free(&run);
+    else
+        *ret = run;
+    return rc;
+}
+
+static int trace(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err)
+{
+    struct rp_rocprofv3_job job = {0};
+
+    return run_job(request, &job, ret, err);
+}
+
+static int count(const struct rp_run_request *request, const char *const *counters,
+                 struct rp_run *ret, struct rp_err *err)
+{
+    struct rp_rocprofv3_job job = {.counters = counters};
+
+    return run_job(request, &job, ret, err);
+}
+
+static int trace_threads(const struct rp_run_request *request,
+                         const struct rp_thread_trace_options *options, struct rp_run *ret,
+                         struct rp_err *err)
+{
+    struct rp_rocprofv3_job job = {.thread_trace = options};
+
+    return run_job(request, &job, ret, err);
+}
+
+/* --- version ------------------------------------------------------------------------------- */
+
+/* The lines are "   version: 1.1.0", "   rocm_version: 7.1.0" ... */
+static char *find_version(const char *text)
+{
+    static const char key[] = " version: ";
+    const char *found = strstr(text, key);
+
+    return found ? strndup(found + strlen(key), strcspn(found + strlen(key), "\r\n")) : NULL;
+}
+
+static char *version(const struct rp_environment *env)
+{
+    char name[] = "--version", path[64], *args[] = {env->rocprofv3, name, NULL};
+    rp_autoclose int out = rp_memfd("version", MFD_CLOEXEC);
+    rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct rp_proc proc = {.path = env->rocprofv3,
+                           .argv = args,
+                           .stdout_fd = out,
+                           .stderr_fd = null,
+                           .timeout_ns = (int64_t)30 * 1000000000};
+    rp_autofree char *text = NULL;
+    struct rp_err ignored = RP_ERR_INIT;
+    struct rp_proc_end end;
+
+    if (out < 0 || null < 0 || rp_proc_run(&proc, &end, &ignored) < 0)
+        return NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", out);
+    text = rp_read_text(path, 1 << 16);
+    return text ? find_version(text) : NULL;
+}
+
+const struct rp_tracer rp_tracer_rocprofv3 = {
+    .name = "rocprofv3",
+    .shows_log = true,
+    .version = version,
+    .trace = trace,
+    .count = count,
+    .trace_threads = trace_threads,
+};
+
+enum kind { FATAL, TRACEBACK, TOO_MUCH, WARNING };
+enum { MAX_WARNINGS = 32, MAX_LINE = 400 };
+
+static const struct message {
+    enum kind kind;
+    const char *text, *meaning;
+} messages[] = {
+#define FATAL(text, remedy)     {FATAL, text, remedy},
+#define TRACEBACK(text, remedy) {TRACEBACK, text, remedy},
+#define TOO_MUCH(text)          {TOO_MUCH, text, NULL},
+#define WARNING(text, meaning)  {WARNING, text, meaning},
+#include "run/rocprofv3_messages.def"
+#undef FATAL
+#undef TRACEBACK
+#undef TOO_MUCH
+#undef WARNING
+};
+
+/* The log's "W20260101 10:00:00.000000 123456 tool.cpp:12] " says nothing to the user. */
+static const char *skip_stamp(const char *line, const char *end)
+{
+    const char *close = memchr(line, ']', (size_t)(end - line));
+
+    if (close && close > line + 9 && strchr("IWEF", *line) && isdigit((unsigned char)line[1]) &&
+        close + 1 < end && close[1] == ' ')
+        return close + 2;
+    return line;
+}
+
+static bool begins(const char *line, const char *end, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    return (size_t)(end - line) >= length && memcmp(line, prefix, length) == 0;
+}
+
+/* A fatal line of the library's log: "F20260101 ...". Programs may use the same kind of log. */
+static bool is_fatal_log(const char *line, const char *end)
+{
+    rp_autofree char *text = strndup(line, (size_t)(end - line));
+
+    return text && *text == 'F' && strspn(text + 1, "0123456789") == 8 &&
+           skip_stamp(line, end) != line &&
+           (strcasestr(text, "rocprof") || strcasestr(text, "aqlprofile"));
+}
+
+static const struct message *find(const char *line, const char *end, bool has_trace)
+{
+    static const struct message other = {FATAL, NULL, NULL};
+
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+        if (memmem(line, (size_t)(end - line), messages[i].text, strlen(messages[i].text)))
+            return &messages[i];
+    if (is_fatal_log(line, end) || (!has_trace && begins(line, end, "Fatal error:")))
+        return &other;
+    return NULL;
+}
+
+bool rp_rocprofv3_hides_line(const char *line, size_t length)
+{
+    static const char opened[] = "] Opened result file: ";
+    const struct message *message;
+
+    if (skip_stamp(line, line + length) == line)
+        return false;
+    message = find(line, line + length, true);
+    return (message && (message->kind == WARNING || message->kind == TOO_MUCH)) ||
+           memmem(line, length, opened, sizeof opened - 1);
+}
+
+/* Of "Unable to find ... in [all]. Found: [these]. Missing: [those]" the last part will do. */
+static const char *skip_known(const char *line, const char *end)
+{
+    static const char missing[] = "Missing: [";
+    const char *found = memmem(line, (size_t)(end - line), missing, sizeof missing - 1);
+
+    return found ? found : line;
+}
+
+static int add_warning(struct rp_rocprofv3_messages *verdict, const char *line, const char *end,
+                       const char *meaning, struct rp_err *err)
+{
+    size_t length = end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line);
+    rp_autofree char *text = rp_format("%.*s: %s", (int)length, line, meaning);
+    char **grown = reallocarray(verdict->warnings, verdict->warning_count + 1, sizeof *grown);
+
+    if (grown)
+        verdict->warnings = grown;
+    if (!grown || !text)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < verdict->warning_count; i++)
+        if (strcmp(grown[i], text) == 0)
+            return 0;
+    if (verdict->warning_count < MAX_WARNINGS)
+        grown[verdict->warning_count++] = rp_steal(text);
+    return 0;
+}
+
+/* The cause alone: without blanks and "[rocprofv3] Fatal error: " in front. */
+static const char *skip_words(const char *line, const char *end)
+{
+    static const char *const words[] = {" ", "[rocprofv3] ", "Fatal error: ", "rocprofv3: error: "};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        while (begins(line, end, words[i]))
+            line += strlen(words[i]);
+    return line;
+}
+
+static int take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const char *line,
+                     const char *end, bool has_trace, struct rp_err *err)
+{
+    const struct message *message = find(line, end, has_trace);
+
+    if (!message)
+        return 0;
+    line = skip_stamp(line, end);
+    if (message->kind == WARNING)
+        return add_warning(verdict, skip_known(line, end), end, message->meaning, err);
+    verdict->too_much |= message->kind == TOO_MUCH;
+    if (verdict->fatal && !(*weak && message->kind == FATAL))
+        return 0; /* the first one is the cause */
+    line = skip_words(line, end);
+    free(verdict->fatal);
+    *weak = message->kind == TRACEBACK;
+    verdict->remedy = message->meaning;
+    verdict->fatal = strndup(line, end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line));
+    return verdict->fatal ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_rocprofv3_read_messages(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret,
+                               struct rp_err *err)
+{
+    struct rp_rocprofv3_messages verdict = {0};
+    bool weak = false;
+    int rc = 0;
+
+    for (const char *line = text, *end; *line && rc == 0; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\r\n");
+        if (end > line)
+            rc = take_line(&verdict, &weak, line, end, has_trace, err);
+    }
+    if (rc < 0)
+        rp_rocprofv3_messages_free(&verdict);
+    else
+        *ret = verdict;
+    return rc;
+}
+
+void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
+{
+    for (size_t i = 0; i < verdict->warning_count; i++)
+        free(verdict->warnings[i]);
+    free(verdict->warnings);
+    free(verdict->fatal);
+    memset(verdict, 0, sizeof *verdict);
+}
