@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "arch/hardware_counters.h"
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 #include "kernels.h"
 
 static const struct way {

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "arch/arch.h"
-#include "device/jit/jit.h"
-#include "device/timing/model.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/timing_model.h"
 #include "kernels.h"
 
 static double wall_s(void)

@@ -14,7 +14,7 @@
 
 #include "accuracy.h"
 #include "arch/arch.h"
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
@@ -242,7 +242,7 @@ static const struct {
      false, accuracy_matrix},
     {"Issue rates",
      "Clocks from one instruction to the next on a SIMD with two waves. The classes' constants are "
-     "of the same\ndocuments (`src/device/timing/cost.h`): the rows show that nothing comes "
+     "of the same\ndocuments (`src/device/isa/opcodes.h`): the rows show that nothing comes "
      "between, but for branches of the\nloop.",
      false, accuracy_issue},
     {"LDS",

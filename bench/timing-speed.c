@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 #include "kernels.h"
 
 /* Best processor seconds of a launch, by turns with both kinds of timing, and of the replay. */

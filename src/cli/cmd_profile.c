@@ -50,7 +50,7 @@ static void show_progress(const struct rp_profile_options *options,
 
 /*
  * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
- * ROCr says at the end of every run (device/kfd/hooks.c) is shown once.
+ * ROCr says at the end of every run (device/driver/libc_hooks.c) is shown once.
  */
 static void show_log(const struct rp_profile_options *options, struct rp_profile_session *session,
                      const char *dir)

@@ -104,8 +104,8 @@ struct rp_hip_step {
     bool non_blocking; /**< of STREAM_CREATE */
 };
 
-/* The device's clock starts one second in (src/device/kfd/clock.h): where nothing ran on it, all
- * calls happen then. */
+/* The device's clock starts one second in (src/device/driver/command_processor.h): where nothing
+ * ran on it, all calls happen then. */
 enum { CLOCK_START_NS = 1000000000 };
 
 /** Kernel or copy. */
@@ -291,9 +291,10 @@ static int take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step,
 
 /*
  * A thread that waits for another one (in pthread_join, for a lock) does so unseen, and what it
- * starts then, the device has started when the other one had heard of an end (device/kfd/causal.h).
- * So work that began when another thread had waited until then, and neither its stream nor its
- * queue was busy, was started no earlier. @return when the call that started it began
+ * starts then, the device has started when the other one had heard of an end
+ * (device/driver/command_processor.h). So work that began when another thread had waited until
+ * then, and neither its stream nor its queue was busy, was started no earlier. @return when the
+ * call that started it began
  */
 static int64_t heard_of(const struct rp_hip_clock *clock, const struct rp_hip_step *step,
                         const struct started *started, int64_t stream_ns, int64_t start_ns)

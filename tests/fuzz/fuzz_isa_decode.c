@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/exec/dispatch.h"
-#include "device/isa/ops.h"
+#include "device/exec/executor.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
 
 enum { VGPRS = 16, AGPRS = 8 };
 
@@ -15,7 +16,7 @@ static struct {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
-    struct rp_hand hand;
+    struct rp_exec_worker hand;
     struct rp_exec_host host;
 } world;
 

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "device/exec/recording.h"
-#include "device/timing/model.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/dispatch_timing.h"
+#include "device/timing/timing_model.h"
+
+#include "device/timing/dispatch_timing.c"
 
 /* LLVM AMDGPU guide, "Relocation Records". */
 enum { R_AMDGPU_ABS64 = 3, R_AMDGPU_RELATIVE64 = 13 };
@@ -328,9 +331,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     if (d->record)
         sum_record(d->record, &s->record_bytes, &s->access_bytes);
     const int64_t before_ns = cpu_ns();
-    s->replayed = rp_dispatch_replay(d, s->arch, NULL, &s->stats) == 0;
+    s->replayed = rp_dispatch_simulate(d, s->arch, NULL, &s->stats) == 0;
     s->replay_ns = cpu_ns() - before_ns;
-    s->ticks = s->replayed ? rp_timing_replay_ticks(s->arch, &s->counts, &s->stats)
+    s->ticks = s->replayed ? rp_timing_simulated_ticks(s->arch, &s->counts, &s->stats)
                            : rp_timing_dispatch_ticks(s->arch, &s->counts);
     rp_dispatch_free(d);
     return state;

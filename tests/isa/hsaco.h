@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/exec/exec.h"
-#include "device/timing/engine.h"
+#include "device/exec/dispatch.h"
+#include "device/timing/timing_engine.h"
 
 enum { SIM_REGIONS = 64 };
 
@@ -38,7 +38,7 @@ struct sim {
     uint32_t last_interrupt;
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */
-    uint64_t slices;         /**< of the last launch: exec/dispatch.h */
+    uint64_t slices;         /**< of the last launch: executor.h */
     int64_t busy_ns;         /**< likewise: rp_dispatch_busy_ns */
     struct rp_fault fault;
     uint64_t *counters; /**< rp_dispatch_count of the launches from now on goes there; or NULL */

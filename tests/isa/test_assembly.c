@@ -2,8 +2,8 @@
  * and code that rewrites itself. Once translated, once interpreted, on each target. */
 #include "kernels_test.h"
 
-#include "device/isa/insn.h"
-#include "device/timing/mode.h"
+#include "device/isa/instruction.h"
+#include "device/timing/timing_model.h"
 
 enum { BLOCKS = 4, THREADS = 256, ITEMS = BLOCKS * THREADS, ROUNDS = 40, RESULTS = 32 };
 

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 #include "kernels_test.h"
 
 enum { START_TICKS = 1000000 }; /* of the harness's device clock, when a dispatch begins */

@@ -3,8 +3,8 @@
 #include "kernels_test.h"
 
 #include "arch/hardware_counters.h"
-#include "device/jit/jit.h"
-#include "device/timing/mode.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/timing_model.h"
 
 enum { WORDS = 1 << 18 };
 

@@ -11,7 +11,7 @@
  */
 #include "kernels_test.h"
 
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 
 enum { CUS = 304 };
 

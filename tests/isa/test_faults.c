@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "device/exec/bound.h"
+#include "device/exec/exec_settings.h"
 
 static void assert_contains(const char *text, const char *part)
 {

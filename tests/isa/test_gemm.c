@@ -5,7 +5,7 @@
  */
 #include "kernels_test.h"
 
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 #include "gemm_data.h"
 
 static const struct {

@@ -1,13 +1,13 @@
 /*
- * Hits are decided twice: by the replay, which needs them for time (timing/hierarchy.c), and by the
- * cache model of the counters, which also works without a replay (timing/cache.c). Here both see
+ * Hits are decided twice: by the replay, which needs them for time (memory_hierarchy.c), and by the
+ * cache model of the counters, which also works without a replay (timing_counters.c). Here both see
  * the same accesses, those of whole grids, in the order of the replay.
  */
 #include "kernels_test.h"
 
 #include "../../bench/kernels.h"
 #include "arch/hardware_counters.h"
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 
 static const struct bench_sizes sizes = {.elements = 1 << 16,
                                          .matrix = 128,

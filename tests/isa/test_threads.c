@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "arch/arch.h"
-#include "device/timing/model.h"
+#include "device/timing/timing_model.h"
 
 enum { SMALL = 1 << 10 };
 

@@ -4,7 +4,7 @@
  */
 #include "kernels_test.h"
 
-#include "device/timing/mode.h"
+#include "device/timing/timing_model.h"
 
 enum { N = 1 << 19 };
 

@@ -5,8 +5,8 @@
  */
 #include <pthread.h>
 
-#include "device/kfd/traced.h"
-#include "device/timing/mode.h"
+#include "device/driver/dispatch_results.h"
+#include "device/timing/timing_model.h"
 #include "kernels_test.h"
 #include "trace/records.h"
 
@@ -61,7 +61,7 @@ static void ask(struct asking *me, unsigned round)
     void *bytes = NULL;
     size_t count = 0;
 
-    if (!rp_traced_want(&o->traced, job.signal_va, o->kernel_va, &wish[kind]))
+    if (!rp_trace_requests_add(&o->traced, job.signal_va, o->kernel_va, &wish[kind]))
         me->refused++;
     pthread_mutex_lock(&o->lock);
     job.next = o->jobs;
@@ -70,7 +70,8 @@ static void ask(struct asking *me, unsigned round)
     while (!job.done)
         pthread_cond_wait(&o->changed, &o->lock);
     pthread_mutex_unlock(&o->lock);
-    if (!rp_traced_take(&o->traced, job.signal_va, START_TICKS, job.end_ticks, &bytes, &count))
+    if (!rp_trace_requests_take(&o->traced, job.signal_va, START_TICKS, job.end_ticks, &bytes,
+                                &count))
         me->missing++;
     else if (count != o->expected[kind].count || memcmp(bytes, o->expected[kind].at, count) != 0)
         me->different++;
@@ -91,12 +92,12 @@ static void trace(struct sim *s, struct rp_dispatch *d)
     struct rp_threads_request wanted;
     uint64_t ticks;
 
-    assert_true(rp_traced_is_wanted(&o->traced, o->current->signal_va, o->kernel_va, &wanted));
-    rp_traced_begin(s->arch, d, &wanted);
+    assert_true(rp_trace_requests_has(&o->traced, o->current->signal_va, o->kernel_va, &wanted));
+    rp_trace_requests_begin(s->arch, d, &wanted);
     assert_int_equal(rp_dispatch_ticks(d, s->arch, &ticks), 0);
     o->current->end_ticks = START_TICKS + ticks;
-    rp_traced_note(&o->traced, s->arch, d, &wanted, o->current->signal_va, START_TICKS,
-                   o->current->end_ticks);
+    rp_trace_requests_keep(&o->traced, s->arch, d, &wanted, o->current->signal_va, START_TICKS,
+                           o->current->end_ticks);
 }
 
 static void execute(struct fixture *f, void *out, struct job *job, unsigned threads)
@@ -119,10 +120,10 @@ static void expect_traces(struct fixture *f, struct office *o, void *out)
         struct job job = {.signal_va = 64 * (k + 1)};
         const struct rp_threads_header *header;
 
-        assert_true(rp_traced_want(&o->traced, job.signal_va, o->kernel_va, &wish[k]));
+        assert_true(rp_trace_requests_add(&o->traced, job.signal_va, o->kernel_va, &wish[k]));
         execute(f, out, &job, 1);
-        assert_true(rp_traced_take(&o->traced, job.signal_va, START_TICKS, job.end_ticks,
-                                   &o->expected[k].at, &o->expected[k].count));
+        assert_true(rp_trace_requests_take(&o->traced, job.signal_va, START_TICKS, job.end_ticks,
+                                           &o->expected[k].at, &o->expected[k].count));
         header = o->expected[k].at;
         assert_memory_equal(header->magic, RP_THREADS_MAGIC, sizeof header->magic);
         assert_int_equal(header->group_count, BLOCKS);
@@ -159,7 +160,7 @@ static void several_threads_get_the_same_traces(void **state)
     pthread_t thread[ASKING];
     void *out = sim_alloc(&f->sim, (size_t)BLOCKS * MEETINGS * WAVES * 16);
 
-    rp_traced_init(&o.traced);
+    rp_trace_requests_init(&o.traced);
     rp_timing_set_mode(RP_TIMING_DETAILED);
     rp_exec_set_help_after(0);
     f->sim.done = trace;
@@ -186,7 +187,7 @@ static void several_threads_get_the_same_traces(void **state)
     assert_int_equal(o.traced.pending, 0);
     for (unsigned k = 0; k < WISHES; k++)
         free(o.expected[k].at);
-    rp_traced_release(&o.traced);
+    rp_trace_requests_release(&o.traced);
     rp_exec_set_threads(1);
 }
 

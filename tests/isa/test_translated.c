@@ -2,8 +2,8 @@
  * they count and what time is modelled for them is the same to the bit. */
 #include "kernels_test.h"
 
-#include "device/jit/jit.h"
-#include "device/timing/mode.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/timing_model.h"
 
 enum { N = 1 << 14, SIDE = 64, WORDS = 1 << 16 };
 

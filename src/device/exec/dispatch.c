@@ -1,31 +1,91 @@
 /* The executor's face: a dispatch from launch to end. */
-#include "dispatch.h"
+#include "device/exec/dispatch.h"
 
-#include "arch/arch.h"
-#include "arch/hardware_counters.h"
-
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../isa/mem_lanes.h"
-#include "../jit/jit.h"
-#include "../timing/memory_counters.h"
-#include "../timing/mode.h"
-#include "bound.h"
-#include "hand.h"
-#include "leftovers.h"
-#include "pool.h"
-#include "recording.h"
-#include "sched.h"
-#include "tally.h"
-#include "threads.h"
-#include "wave_host.h"
-#include "wave_order.h"
+#include "arch/arch.h"
+#include "arch/hardware_counters.h"
+#include "device/exec/code_cache.h"
+#include "device/exec/exec_settings.h"
+#include "device/exec/executor.h"
+#include "device/isa/instruction.h"
+#include "device/isa/lane.h"
+#include "device/isa/wave_state.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/dispatch_timing.h"
+#include "device/timing/live_clock.h"
+#include "device/timing/timing_model.h"
+#include "device/timing/wave_record.h"
+
+/* The executor's services to instruction handlers. */
+
+/** Whether the clock that a wave reads is that of detailed timing. */
+static inline bool rp_group_clock_reads(const struct rp_wave *w)
+{
+    return w->record && !w->record->closed;
+}
+
+int rp_wave_read_clock(struct rp_wave *w)
+{
+    bool told = false;
+    const int step = rp_group_clock_reads(w) ? rp_group_clock_read(w, &told) : RP_STEP_NEXT;
+    if (step == RP_STEP_NEXT && !told && !w->fast_clock) {
+        w->fast_clock = true;
+        w->group->hand->counts.fast_clock_waves++;
+    }
+    return step;
+}
+
+/* Shader clocks since the start of the dispatch, as modelled for this wave. */
+static uint64_t clock_cycles(const struct rp_wave *w)
+{
+    return w->group->start_cycles + w->cycles + (uint64_t)w->clock_lead;
+}
+
+uint64_t rp_wave_clock_ticks(const struct rp_wave *w)
+{
+    const struct rp_dispatch *d = w->group->dispatch;
+    return d->start_ticks + clock_cycles(w) * d->arch->timestamp_mhz / d->arch->engine_clock_mhz;
+}
+
+uint64_t rp_wave_memtime_cycles(const struct rp_wave *w)
+{
+    const struct rp_dispatch *d = w->group->dispatch;
+    return d->start_ticks * d->arch->engine_clock_mhz / d->arch->timestamp_mhz + clock_cycles(w);
+}
+
+uint32_t rp_wave_xcc(const struct rp_wave *w)
+{
+    const struct rp_arch *arch = w->group->dispatch->arch;
+    return arch && arch->xcc_count ? (uint32_t)(w->group->linear_id % arch->xcc_count) : 0;
+}
+
+static void rp_wave_host_flush(struct rp_dispatch *d);
+
+void rp_wave_interrupt(struct rp_wave *w, uint32_t m0)
+{
+    struct rp_dispatch *d = w->group->dispatch;
+    if (d->interrupt_count == RP_INTERRUPTS)
+        rp_wave_host_flush(d);
+    d->interrupt[d->interrupt_count++] = m0;
+}
+
+/** Passes on what rp_wave_interrupt has kept. */
+static void rp_wave_host_flush(struct rp_dispatch *d)
+{
+    for (unsigned i = 0; i < d->interrupt_count; i++)
+        if (d->host->send_interrupt)
+            d->host->send_interrupt(d->host->ctx, d->interrupt[i]);
+    d->interrupt_count = 0;
+}
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch)
 {
-    struct rp_dispatch *d = rp_lines_new(1, sizeof *d);
+    struct rp_dispatch *d = rp_cache_lines_new(1, sizeof *d);
     if (!d)
         return NULL;
     d->host = host;
@@ -36,10 +96,10 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->lanes = rp_mem_lanes_best();
     d->translates = rp_jit_available();
     d->tallies = rp_jit_counts();
-    d->leftovers = rp_leftovers();
+    d->leftovers = rp_exec_poison();
     d->wave_order = rp_wave_order();
     d->bound = rp_bound();
-    d->hands[0] = rp_hand_new(d);
+    d->hands[0] = rp_exec_worker_new(d);
     if (!d->hands[0]) {
         free(d);
         return NULL;
@@ -97,43 +157,6 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d)
     return &d->counts;
 }
 
-/* From the replay that told the time, if there was one and it knows: of waves that execute more
- * than is recorded it may lack what they access last, and of their accesses alone far more fits. */
-static enum rp_counting count_memory(const struct rp_dispatch *d, uint64_t *values)
-{
-    const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
-    struct rp_cache_result result;
-
-    if (!rp_code_observes())
-        return RP_COUNT_INSTRUCTIONS;
-    if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
-        return RP_COUNT_MEMORY;
-    if (!d->record || rp_record_status(d->record) < 0 || rp_record_place(d->record) < 0 ||
-        rp_cache_run(&shape, d->record, &result) < 0)
-        return RP_COUNT_INSTRUCTIONS;
-    return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
-                                                             : RP_COUNT_INSTRUCTIONS;
-}
-
-enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
-{
-    if (!d->tallies || d->state != RP_RUN_DONE)
-        return RP_COUNT_NOTHING;
-    memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
-    for (unsigned i = 0; i < RP_HANDS; i++)
-        if (d->hands[i])
-            rp_tally_count(d->hands[i], values);
-    values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
-    values[RP_COUNTER_SPI_VWC_CSC_WR] = d->counts.waves;
-    values[RP_COUNTER_SQ_ITEMS] = 1;
-    for (unsigned i = 0; i < 3; i++)
-        values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
-    values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
-    if (d->stats && d->cache_result) /* the replay was counted */
-        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->record->shape, &d->counts, values);
-    return count_memory(d, values);
-}
-
 bool rp_dispatch_waits(const struct rp_dispatch *d)
 {
     return d->state == RP_RUN_MORE && d->outside;
@@ -149,11 +172,69 @@ void rp_dispatch_free(struct rp_dispatch *d)
     if (!d)
         return;
     rp_sched_release(d);
-    for (unsigned i = 0; i < RP_HANDS; i++)
-        rp_hand_free(d->hands[i]);
+    for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
+        rp_exec_worker_free(d->hands[i]);
     rp_record_free(d->record);
     free(d->stats);
     free(d->cache_result);
     rp_thread_watch_free(d->threads);
     free(d);
+}
+
+/* The instructions before a fault, for its message. */
+
+enum { FARTHEST_BYTES = 1 << 20, MOST_LINES = 16 };
+
+/* Decodes the instruction at va; 0 when it is none or not mapped. */
+static unsigned decode_at(const struct rp_exec_host *host, uint64_t va, struct rp_insn *ret)
+{
+    uint32_t words[3] = {0};
+    size_t count = 0;
+    for (; count < 3; count++) {
+        const void *at = host->translate(host->ctx, va + 4 * count, 4, 0);
+        if (!at)
+            break;
+        memcpy(&words[count], at, 4);
+    }
+    return rp_isa_decode(words, count, ret);
+}
+
+static size_t put_line(const struct rp_exec_host *host, uint64_t from_va, uint64_t va, bool last,
+                       char *text, size_t room)
+{
+    struct rp_insn in;
+    char insn[160];
+    decode_at(host, va, &in);
+    rp_isa_print(&in, va, insn, sizeof insn);
+    int n = snprintf(text, room, "  %s +0x%04llx  %s\n", last ? "->" : "  ",
+                     (unsigned long long)(va - from_va), insn);
+    return n > 0 && (size_t)n < room ? (size_t)n : 0;
+}
+
+size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
+                       unsigned lines, char *text, size_t room)
+{
+    uint64_t latest[MOST_LINES], va = from_va;
+    size_t count = 0, used = 0;
+    if (lines > MOST_LINES || pc < from_va || pc - from_va > FARTHEST_BYTES || !lines)
+        return 0;
+    for (;;) {
+        struct rp_insn in;
+        latest[count++ % lines] = va;
+        if (va == pc)
+            break;
+        unsigned bytes = decode_at(host, va, &in);
+        if (!bytes || va > pc)
+            return 0;
+        va += bytes;
+    }
+    size_t first = count > lines ? count - lines : 0;
+    for (size_t i = first; i < count; i++) {
+        size_t n =
+            put_line(host, from_va, latest[i % lines], i + 1 == count, text + used, room - used);
+        if (!n)
+            break;
+        used += n;
+    }
+    return used;
 }

@@ -1,206 +1,142 @@
 /**
- * @file dispatch.h
- * @brief A dispatch in execution: internal to exec/ and to the memory handlers of isa/.
+ * @file executor.h
+ * @brief Execution of one kernel dispatch on the CPU: the only face the driver side (kfd/) sees.
  *
- * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
- * workgroup, or of a few short ones after another. Which slices there are and in which order
- * depends on the program alone (sched.h). Several threads, each with a *hand*, execute slices at
- * the same time; what another slice could notice happens in the order of the sequence (order.h).
+ * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
+ * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.
+ * All functions may be called from any thread, but a dispatch from one at a time.
  */
 #ifndef RP_DEVICE_EXEC_DISPATCH_H
 #define RP_DEVICE_EXEC_DISPATCH_H
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../timing/wave_counters.h"
-#include "code.h"
-#include "exec.h"
-#include "kernel.h"
-#include "memory.h"
-#include "trail.h"
+#include "device/isa/wave_state.h"
 
-struct rp_mem_lanes;
-struct rp_tally;
-struct rp_atomic_log;
-struct rp_wave_record;
-struct rp_timing_stats;
-struct rp_cache_result;
-struct rp_thread_watch;
+struct rp_arch;
+struct rp_dispatch;
 
-/** Begins a cache line of the host: what one thread writes often is not beside what others read. */
-#define RP_OWN_LINE _Alignas(RP_LINE_BYTES)
+/** Values taken from an AQL kernel dispatch packet and its queue. */
+struct rp_launch {
+    uint64_t packet_va;        /**< the packet itself (dispatch pointer) */
+    uint64_t queue_va;         /**< amd_queue_t (queue pointer) */
+    uint64_t kernel_object_va; /**< kernel descriptor, 64 bytes */
+    uint64_t kernarg_va;
+    uint64_t dispatch_id;
+    uint16_t setup_dimensions;
+    uint16_t workgroup_size[3];
+    uint32_t grid_size[3];          /**< work-items */
+    uint32_t private_segment_bytes; /**< per work-item, from the packet */
+    uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
+    uint64_t start_ticks;           /**< what clocks begin with; 0: with host->clock_ticks */
+};
 
-enum { RP_LINE_BYTES = 64 };
-
-/** Zeroed, for types with RP_OWN_LINE; NULL: out of memory. For free(). */
-static inline void *rp_lines_new(size_t count, size_t bytes)
-{
-    void *p = aligned_alloc(RP_LINE_BYTES, count * bytes);
-    return p ? memset(p, 0, count * bytes) : NULL;
-}
-
-enum { RP_CODE_WAYS = 64, RP_INTERRUPTS = 8, RP_ROUNDS_KEPT = 4, RP_HANDS = RP_EXEC_MOST_THREADS };
+enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };
 
 /**
- * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus
- * the widest operand, so that no encodable register index can leave the reservation; only the rows
- * a kernel uses are ever touched.
+ * Prepares a dispatch. Never NULL except when the host is out of memory: a launch that hardware
+ * would refuse becomes a dispatch whose first run returns RP_RUN_FAULT.
+ * @param arch which GPU: wave slots, LDS, register granularity
  */
-struct rp_resident_group {
-    struct rp_group group; /**< first member: a group's slot is a cast away */
-    uint32_t (*rows)[RP_LANES];
-    uint8_t *scratch;
-    struct rp_resident_group *next; /**< list of free ones */
-    uint32_t wave_capacity, lds_capacity_bytes;
-    size_t scratch_capacity_bytes;
-    size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
+struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
+                                    const struct rp_launch *launch);
+
+/**
+ * Executes up to @p budget wave instructions (a little more at most). Returns MORE earlier when
+ * every workgroup waits (s_sleep, polling one address) for something outside the dispatch.
+ */
+enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
+
+/** Valid after the first run; final after DONE or FAULT. */
+const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
+
+/**
+ * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
+ * @return 0; negative: the host had no memory for the model, rp_dispatch_fault says so
+ */
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks);
+
+/**
+ * After rp_dispatch_ticks: whether its time is from a replay.
+ * @param ret_waves        that were replayed
+ * @param ret_error_share  as rp_timing_stats.error_share
+ */
+bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
+                           double *ret_error_share);
+
+/**
+ * Processor time that its runs after the first have taken: of each run, that of the thread that
+ * worked longest. So it grows about as fast as time passes, however many threads there are, and
+ * does not while the machine does other things.
+ */
+int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d);
+
+/** After RP_RUN_FAULT: what happened, where. */
+const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
+
+/**
+ * After RP_RUN_MORE: every workgroup waits (s_sleep, polling one address), so that the dispatch
+ * can only go on when something outside it changes.
+ */
+bool rp_dispatch_waits(const struct rp_dispatch *d);
+
+/**
+ * Disassembles code from @p from_va, where an instruction must begin, and writes the last
+ * @p lines instructions up to and including the one at @p pc, a line each, with their distance
+ * from @p from_va; an arrow marks the last.
+ * @return length of @p text, 0 when pc is not reached: far away, not code, not mapped
+ */
+size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
+                       unsigned lines, char *text, size_t room);
+
+enum rp_counting {
+    RP_COUNT_NOTHING = 0,
+    RP_COUNT_INSTRUCTIONS, /**< executions */
+    RP_COUNT_MEMORY,       /**< and what sampled workgroups access */
 };
 
-/** Sums over the slices up to a point of the sequence. */
-struct rp_totals {
-    uint64_t groups; /**< ended */
-    uint64_t wave_insts;
-    uint64_t cycles; /**< of the waves that ended */
-};
+/** What is counted of dispatches; between them. */
+void rp_exec_set_counts(enum rp_counting what);
 
-enum rp_lane_state {
-    RP_LANE_READY,     /**< its latest slice has retired */
-    RP_LANE_RUNNING,   /**< a hand executes its slice */
-    RP_LANE_SUSPENDED, /**< the slice was interrupted, any hand may go on with it */
-    RP_LANE_PARKED,    /**< the slice waits until those before it have retired */
-    RP_LANE_EXECUTED,  /**< the slice is over, but must wait to retire in order */
-};
+/** Accepts NULL and unfinished dispatches. */
+void rp_dispatch_free(struct rp_dispatch *d);
 
-/** A place for a resident workgroup, and its present or latest slice. */
-struct rp_lane {
-    /* Others change these while a hand executes the slice. */
-    RP_OWN_LINE enum rp_lane_state state;
-    struct rp_lane *next;        /**< all lanes, in the order of their next slices */
-    struct rp_lane *next_issued; /**< issued and not retired, in order */
+/**
+ * How many threads may work on a dispatch, the caller's included: ROCM_PERF_DEVICE_THREADS, or else
+ * the processors this process may use. Results, counts and faults do not depend on it (executor.h
+ * says what programs must do for that).
+ */
+unsigned rp_exec_threads(void);
 
-    RP_OWN_LINE struct rp_resident_group *slot; /**< workgroup in execution, or NULL */
-    uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
-    unsigned visits;                /**< slices of the workgroup in execution before this one */
-    struct rp_totals known;         /**< when its previous slice retired */
+enum { RP_EXEC_MOST_THREADS = 256 };
 
-    uint64_t order; /**< of the slice in the sequence */
-    uint64_t round;
-    uint64_t left; /**< instructions the slice may still execute */
-    bool idle;     /**< it ended because every wave waits */
-    bool faulted;
-    struct rp_fault fault;
-    struct rp_counts counts;
-    struct rp_totals done;     /**< in this slice; wave_insts is in counts */
-    struct rp_atomic_log *log; /**< atomics not yet applied, or NULL */
-};
+/** What a value of that variable says; 0 = not a whole number from 1 to RP_EXEC_MOST_THREADS. */
+unsigned rp_exec_threads_of(const char *text);
 
-/** What one thread needs to execute slices. */
-struct rp_hand {
-    RP_OWN_LINE struct rp_dispatch *dispatch;
-    struct rp_hand *next, **link; /**< list of all hands of the process */
-    uint64_t turns;               /**< odd while it uses addresses of mem (hand.h) */
-    struct rp_mem mem;
-    struct rp_counts counts;   /**< of the present slice */
-    struct rp_totals done;     /**< of the present slice */
-    uint64_t order;            /**< of the present slice */
-    uint32_t spent;            /**< instructions not yet taken off the dispatch's budget */
-    int64_t share_left;        /**< first hand: what is left of one thread's part of the budget */
-    struct rp_atomic_log *log; /**< of the present slice, or NULL */
-    bool logging;              /**< the present instruction's atomics go there */
-    bool ordered;              /**< an ordered operation has been executed in this turn */
-    struct rp_resident_group *spare; /**< the workgroup memory it used last */
-    /* Decoded code in use, direct-mapped by page number; each holds a reference. */
-    struct rp_code_page *code[RP_CODE_WAYS];
-    /* What it has executed, if that is counted: all, and in the same order of ways. */
-    struct rp_tally *tallies, *tally[RP_CODE_WAYS];
-    struct rp_trail trail; /**< of the present wave, if it is recorded */
-};
+/** Changes it, between dispatches; at least 1. */
+void rp_exec_set_threads(unsigned count);
 
-/** What happened in a round, as far as its slices have retired. */
-struct rp_round {
-    uint64_t slices, groups_ended;
-    uint64_t idle;           /**< slices in which every wave waited and no workgroup ended */
-    struct rp_totals totals; /**< when the latest of them retired */
-};
+/** For tests: other threads help a dispatch after so many instructions, also a small one. */
+void rp_exec_set_help_after(uint64_t wave_insts);
 
-struct rp_id_range {
-    uint64_t begin, end;
-};
+/**
+ * Returns when no thread uses host addresses any more that it looked up before the call. After
+ * taking memory away from the GPU and bumping the generation, and before really unmapping it. The
+ * caller must not hold a lock that the functions of rp_exec_host take.
+ */
+void rp_exec_settle(void);
 
-struct rp_dispatch {
-    const struct rp_exec_host *host;
-    const struct rp_arch *arch;
-    struct rp_launch launch;
-    struct rp_kernel kernel;
-    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    uint64_t start_ticks;             /**< device clock at the launch, or else at the first run */
-    bool started;
-    bool translates;                      /**< hot code becomes machine code (jit/jit.h) */
-    bool tallies;                         /**< executions of instructions are counted (tally.h) */
-    struct rp_wave_record *record;        /**< of sampled workgroups (recording.h), or NULL */
-    struct rp_timing_stats *stats;        /**< of the replay, or NULL */
-    struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
-    struct rp_wave_sums wave_sums;        /**< likewise */
-    struct rp_thread_watch *threads;      /**< who traces the replay (software_device.h), or NULL */
-    uint32_t leftovers;                   /**< see leftovers.h */
-    uint32_t wave_order;                  /**< see wave_order.h */
-    uint64_t bound;                       /**< see bound.h */
-    bool timed; /**< from its second run on: its processor time is measured */
+/**
+ * Around a piece of work of the DMA engine, from its look-up of host addresses to their last use:
+ * rp_exec_settle waits for it as for a thread that executes. One thread at a time.
+ */
+void rp_exec_dma_begin(void);
+void rp_exec_dma_end(void);
 
-    /* Read and written without the lock; these seldom change, */
-    RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */
-    int stop;                         /**< this rp_dispatch_run is to end */
-
-    /* these often. */
-    RP_OWN_LINE uint64_t turn;         /**< order of the oldest slice that has not retired */
-    int64_t budget;                    /**< instructions left for this rp_dispatch_run */
-    uint32_t events;                   /**< counts what a waiting hand may wait for */
-    uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
-    unsigned interrupt_count;          /**< changed in turn only */
-
-    RP_OWN_LINE pthread_mutex_t lock; /**< for all that follows */
-    struct rp_counts counts;          /**< of retired slices */
-    struct rp_fault fault;
-    enum rp_run_state state;
-    pthread_cond_t changed;
-    unsigned sleepers;
-    unsigned running;   /**< hands that execute a slice */
-    unsigned suspended; /**< lanes in that state */
-    uint64_t next_order;
-    struct rp_lane *lane_head, *lane_tail;     /**< by rp_lane.next */
-    struct rp_lane *issued_head, *issued_tail; /**< by rp_lane.next_issued */
-    uint64_t lane_count;                       /**< in the list */
-    struct rp_lane *free_lanes;
-    struct rp_lane **lane_blocks; /**< all lanes, for release */
-    size_t lane_block_count;
-    struct rp_atomic_log *free_logs;
-    bool retiring;  /**< a hand applies the oldest slice's log */
-    bool no_memory; /**< for another lane */
-
-    /* Workgroups. */
-    uint64_t next_group;          /**< linear id of the first never given to a lane */
-    struct rp_id_range *returned; /**< given to a lane and taken back, oldest first */
-    size_t returned_first, returned_count, returned_capacity;
-    uint64_t lane_target; /**< how many the scheduler presently wants */
-    struct rp_totals totals;
-    uint64_t work; /**< see bound.h */
-    uint64_t round, round_left;
-    struct rp_round rounds[RP_ROUNDS_KEPT];
-    unsigned stuck_rounds; /**< in a row in which no workgroup ended */
-    unsigned idle_rounds;  /**< in a row in which every slice ended idle */
-    bool outside;          /**< nobody can go on before something outside has changed */
-
-    /* Threads (worker_pool.h). */
-    RP_OWN_LINE struct rp_hand *hands[RP_HANDS]; /**< [0] is the caller's */
-    struct rp_dispatch *next_job;
-    bool posted;
-    int64_t longest_ns; /**< this run: processor time of a helper; under the pool's lock */
-    int64_t busy_ns;    /**< what rp_dispatch_busy_ns says */
-    unsigned helpers;   /**< threads of the pool at work here; under the pool's lock */
-};
+/** Forgets decoded instructions in a range (code object unloaded or rewritten). */
+void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes);
 
 #endif

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lane.h"
+#include "device/isa/lane.h"
 
 #ifndef RP_LANE_LEVEL
 #error "lane sources are compiled through lane.cmake, which sets RP_LANE_LEVEL"
@@ -38,56 +38,6 @@
 #define RP_LANE_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 #define RP_LANE_LOOP RP_LANE_INDEPENDENT for (unsigned lane = 0; lane < RP_LANES; lane++)
-
-/* ---- bits and values ---------------------------------------------------------------------- */
-
-static inline float rp_f32_of(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static inline uint32_t rp_bits_f32(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-static inline double rp_f64_of(uint64_t bits)
-{
-    double f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static inline uint64_t rp_bits_f64(double f)
-{
-    uint64_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return bits;
-}
-
-static inline uint64_t rp_row_u64(const uint32_t *p, unsigned lane)
-{
-    return (uint64_t)p[RP_LANES + lane] << 32 | p[lane];
-}
-
-/* x where cond holds, else y. With masks, so that the vectoriser never sees a branch. */
-static inline uint32_t rp_sel32(int cond, uint32_t x, uint32_t y)
-{
-    const uint32_t m = -(uint32_t)(cond != 0);
-    return (x & m) | (y & ~m);
-}
-
-static inline uint64_t rp_sel64(int cond, uint64_t x, uint64_t y)
-{
-    const uint64_t m = -(uint64_t)(cond != 0);
-    return (x & m) | (y & ~m);
-}
-
-/* ---- row types: C type, load, store ------------------------------------------------------- */
 
 #define RP_C_u32           uint32_t
 #define RP_C_i32           int32_t
@@ -121,46 +71,6 @@ static inline uint64_t rp_sel64(int cond, uint64_t x, uint64_t y)
     } while (0)
 #define RP_ST_i64(p, l, v) RP_ST_u64(p, l, v)
 #define RP_ST_f64(p, l, v) RP_ST_u64(p, l, rp_bits_f64(v))
-
-/* ---- lane masks --------------------------------------------------------------------------- */
-
-/* 64 dwords whose top bit is the lane's truth, to a mask. */
-static inline uint64_t rp_lane_collect(const uint32_t *t)
-{
-    uint64_t mask = 0;
-#if RP_LANE_LEVEL == 2
-    for (unsigned j = 0; j < 4; j++)
-        mask |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(t + 16 * j)) << (16 * j);
-#elif RP_LANE_LEVEL == 1
-    for (unsigned j = 0; j < 8; j++)
-        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_loadu_ps((const float *)t + 8 * j))
-                << (8 * j);
-#else
-    for (unsigned j = 0; j < 16; j++)
-        mask |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_loadu_ps((const float *)t + 4 * j))
-                << (4 * j);
-#endif
-    return mask;
-}
-
-/* A mask to 64 dwords, each all ones or zero. */
-static inline void rp_lane_expand(uint64_t mask, uint32_t *t)
-{
-#if RP_LANE_LEVEL == 2
-    for (unsigned j = 0; j < 4; j++)
-        _mm512_storeu_si512(t + 16 * j, _mm512_movm_epi32((__mmask16)(mask >> (16 * j))));
-#else
-    static const uint32_t bit[8] = {1, 2, 4, 8, 16, 32, 64, 128};
-    for (unsigned j = 0; j < 8; j++) {
-        const uint32_t byte = (uint32_t)(mask >> (8 * j)) & 0xffu;
-        for (unsigned k = 0; k < 8; k++)
-            t[8 * j + k] = (byte & bit[k]) != 0 ? ~0u : 0u;
-    }
-#endif
-}
-
-/* ---- kernels from one expression ---------------------------------------------------------- *
- * The expression sees a, b, c (the sources in encoding order), lane, and mode (MODE register). */
 
 #define RP_LANE_HEAD(name)                                                                         \
     rp_lane_fn RP_LANE_SYM(name);                                                                  \
@@ -226,11 +136,159 @@ static inline void rp_lane_expand(uint64_t mask, uint32_t *t)
         args->mask_out = rp_lane_collect(truth);                                                   \
     }
 
-/* ---- float rules of this GPU (IEEE = 1) --------------------------------------------------- *
- * A NaN operand is returned quieted, the first in encoding order when there are several. Without
- * one, an invalid operation gives the CPU's default NaN, 0xffc00000, which is also what the ISA
- * document states for v_div_fixup. Picking the operand explicitly keeps the result independent of
- * how the compiler orders the operands of a CPU instruction. */
+/* Scalar helpers shared by several lane_*.c, and the shapes of lane.def. */
+
+/* Shape of a row in lane.def to the loop that runs its expression. */
+#define RP_SHAPE_u32_u32(n, ...)         RP_LANE_ROW1(n, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_i32(n, ...)         RP_LANE_ROW1(n, u32, i32, __VA_ARGS__)
+#define RP_SHAPE_i32_u32(n, ...)         RP_LANE_ROW1(n, i32, u32, __VA_ARGS__)
+#define RP_SHAPE_u64_u64(n, ...)         RP_LANE_ROW1(n, u64, u64, __VA_ARGS__)
+#define RP_SHAPE_u16_u32(n, ...)         RP_LANE_ROW1(n, u16, u32, __VA_ARGS__)
+#define RP_SHAPE_f32_f32(n, ...)         RP_LANE_ROW1(n, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_u32(n, ...)         RP_LANE_ROW1(n, f32, u32, __VA_ARGS__)
+#define RP_SHAPE_f32_i32(n, ...)         RP_LANE_ROW1(n, f32, i32, __VA_ARGS__)
+#define RP_SHAPE_i32_f32(n, ...)         RP_LANE_ROW1(n, i32, f32, __VA_ARGS__)
+#define RP_SHAPE_u32_f32(n, ...)         RP_LANE_ROW1(n, u32, f32, __VA_ARGS__)
+#define RP_SHAPE_f64_i32(n, ...)         RP_LANE_ROW1(n, f64, i32, __VA_ARGS__)
+#define RP_SHAPE_f64_u32(n, ...)         RP_LANE_ROW1(n, f64, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f32(n, ...)         RP_LANE_ROW1(n, f64, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_f64(n, ...)         RP_LANE_ROW1(n, f32, f64, __VA_ARGS__)
+#define RP_SHAPE_i32_f64(n, ...)         RP_LANE_ROW1(n, i32, f64, __VA_ARGS__)
+#define RP_SHAPE_u32_f64(n, ...)         RP_LANE_ROW1(n, u32, f64, __VA_ARGS__)
+#define RP_SHAPE_u32_u32_u32(n, ...)     RP_LANE_ROW2(n, u32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_i32_i32_u32(n, ...) RP_LANE_ROW3(n, u32, i32, i32, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_i32_i32(n, ...)     RP_LANE_ROW2(n, u32, i32, i32, __VA_ARGS__)
+#define RP_SHAPE_i32_u32_i32(n, ...)     RP_LANE_ROW2(n, i32, u32, i32, __VA_ARGS__)
+#define RP_SHAPE_i32_i32_i32(n, ...)     RP_LANE_ROW2(n, i32, i32, i32, __VA_ARGS__)
+#define RP_SHAPE_i32_u32_u32(n, ...)     RP_LANE_ROW2(n, i32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_u64_u32_u64(n, ...)     RP_LANE_ROW2(n, u64, u32, u64, __VA_ARGS__)
+#define RP_SHAPE_i64_u32_i64(n, ...)     RP_LANE_ROW2(n, i64, u32, i64, __VA_ARGS__)
+#define RP_SHAPE_u16_u16_u16(n, ...)     RP_LANE_ROW2(n, u16, u16, u16, __VA_ARGS__)
+#define RP_SHAPE_i16_u16_i16(n, ...)     RP_LANE_ROW2(n, i16, u16, i16, __VA_ARGS__)
+#define RP_SHAPE_i16_i16_i16(n, ...)     RP_LANE_ROW2(n, i16, i16, i16, __VA_ARGS__)
+#define RP_SHAPE_u32_u16_u16(n, ...)     RP_LANE_ROW2(n, u32, u16, u16, __VA_ARGS__)
+#define RP_SHAPE_f32_f32_f32(n, ...)     RP_LANE_ROW2(n, f32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_f32_i32(n, ...)     RP_LANE_ROW2(n, f32, f32, i32, __VA_ARGS__)
+#define RP_SHAPE_u32_u32_u32_u32(n, ...) RP_LANE_ROW3(n, u32, u32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_u16_u16_u32(n, ...) RP_LANE_ROW3(n, u32, u16, u16, u32, __VA_ARGS__)
+#define RP_SHAPE_u32_i16_i16_u32(n, ...) RP_LANE_ROW3(n, u32, i16, i16, u32, __VA_ARGS__)
+#define RP_SHAPE_i32_i32_u32_u32(n, ...) RP_LANE_ROW3(n, i32, i32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_i32_i32_i32_i32(n, ...) RP_LANE_ROW3(n, i32, i32, i32, i32, __VA_ARGS__)
+#define RP_SHAPE_u64_u64_u32_u64(n, ...) RP_LANE_ROW3(n, u64, u64, u32, u64, __VA_ARGS__)
+#define RP_SHAPE_u16_u16_u16_u16(n, ...) RP_LANE_ROW3(n, u16, u16, u16, u16, __VA_ARGS__)
+#define RP_SHAPE_i16_i16_i16_i16(n, ...) RP_LANE_ROW3(n, i16, i16, i16, i16, __VA_ARGS__)
+#define RP_SHAPE_f32_f32_f32_f32(n, ...) RP_LANE_ROW3(n, f32, f32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_u32_u32_u32(n, ...) RP_LANE_ROW3(n, f32, u32, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64(n, ...)         RP_LANE_ROW1(n, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_f64_u64(n, ...)         RP_LANE_ROW1(n, f64, u64, __VA_ARGS__)
+#define RP_SHAPE_i32_u64(n, ...)         RP_LANE_ROW1(n, i32, u64, __VA_ARGS__)
+#define RP_SHAPE_f16_f16(n, ...)         RP_LANE_ROW1(n, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_f16(n, ...)         RP_LANE_ROW1(n, h16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16(n, ...)         RP_LANE_ROW1(n, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f32(n, ...)         RP_LANE_ROW1(n, h16, f32, __VA_ARGS__)
+#define RP_SHAPE_i16_f16(n, ...)         RP_LANE_ROW1(n, i16, f16, __VA_ARGS__)
+#define RP_SHAPE_u16_f16(n, ...)         RP_LANE_ROW1(n, u16, f16, __VA_ARGS__)
+#define RP_SHAPE_f16_i16(n, ...)         RP_LANE_ROW1(n, f16, i16, __VA_ARGS__)
+#define RP_SHAPE_f16_u16(n, ...)         RP_LANE_ROW1(n, f16, u16, __VA_ARGS__)
+#define RP_SHAPE_f32_f16(n, ...)         RP_LANE_ROW1(n, f32, f16, __VA_ARGS__)
+#define RP_SHAPE_u64_u32(n, ...)         RP_LANE_ROW1(n, u64, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_f64(n, ...)     RP_LANE_ROW2(n, f64, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_u64_u64_u64(n, ...)     RP_LANE_ROW2(n, u64, u64, u64, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_i32(n, ...)     RP_LANE_ROW2(n, f64, f64, i32, __VA_ARGS__)
+#define RP_SHAPE_f64_u64_u32(n, ...)     RP_LANE_ROW2(n, f64, u64, u32, __VA_ARGS__)
+#define RP_SHAPE_f16_f16_f16(n, ...)     RP_LANE_ROW2(n, f16, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16_h16(n, ...)     RP_LANE_ROW2(n, h16, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f16_i16(n, ...)     RP_LANE_ROW2(n, h16, f16, i16, __VA_ARGS__)
+#define RP_SHAPE_u16_h16(n, ...)         RP_LANE_ROW1(n, u16, h16, __VA_ARGS__)
+#define RP_SHAPE_u32_f32_f32(n, ...)     RP_LANE_ROW2(n, u32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_u32_f16_f16(n, ...)     RP_LANE_ROW2(n, u32, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_u16_u32_u32(n, ...)     RP_LANE_ROW2(n, u16, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_f64_f64_f64_f64(n, ...) RP_LANE_ROW3(n, f64, f64, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_f64_u64_u64_u64(n, ...) RP_LANE_ROW3(n, f64, u64, u64, u64, __VA_ARGS__)
+#define RP_SHAPE_h16_f16_f16_f16(n, ...) RP_LANE_ROW3(n, h16, f16, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_h16_h16_h16_h16(n, ...) RP_LANE_ROW3(n, h16, h16, h16, h16, __VA_ARGS__)
+#define RP_SHAPE_h16_f32_f32_f32(n, ...) RP_LANE_ROW3(n, h16, f32, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_f32_u32_u32_f32(n, ...) RP_LANE_ROW3(n, f32, u32, u32, f32, __VA_ARGS__)
+#define RP_SHAPE_mask_u32_u32(n, ...)    RP_LANE_ROWM(n, u32, u32, __VA_ARGS__)
+#define RP_SHAPE_mask_i32_i32(n, ...)    RP_LANE_ROWM(n, i32, i32, __VA_ARGS__)
+#define RP_SHAPE_mask_u16_u16(n, ...)    RP_LANE_ROWM(n, u16, u16, __VA_ARGS__)
+#define RP_SHAPE_mask_i16_i16(n, ...)    RP_LANE_ROWM(n, i16, i16, __VA_ARGS__)
+#define RP_SHAPE_mask_f32_f32(n, ...)    RP_LANE_ROWM(n, f32, f32, __VA_ARGS__)
+#define RP_SHAPE_mask_f64_f64(n, ...)    RP_LANE_ROWM(n, f64, f64, __VA_ARGS__)
+#define RP_SHAPE_mask_f16_f16(n, ...)    RP_LANE_ROWM(n, f16, f16, __VA_ARGS__)
+#define RP_SHAPE_mask_u64_u32(n, ...)    RP_LANE_ROWM(n, u64, u32, __VA_ARGS__)
+#define RP_SHAPE_mask_h16_u32(n, ...)    RP_LANE_ROWM(n, h16, u32, __VA_ARGS__)
+
+/* f16 to and from f32 and f64, in branch-free integer arithmetic that vectorises anywhere. */
+
+#define RP_C_f16           float
+#define RP_LD_f16(p, l)    rp_f32_of_h16((p)[l] & 0xffffu)
+#define RP_ST_f16(p, l, v) ((p)[l] = rp_h16_of_f32(v))
+
+static inline float rp_f32_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint32_t rp_bits_f32(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static inline double rp_f64_of(uint64_t bits)
+{
+    double f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint64_t rp_bits_f64(double f)
+{
+    uint64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static inline uint64_t rp_row_u64(const uint32_t *p, unsigned lane)
+{
+    return (uint64_t)p[RP_LANES + lane] << 32 | p[lane];
+}
+
+/* x where cond holds, else y. With masks, so that the vectoriser never sees a branch. */
+static inline uint32_t rp_sel32(int cond, uint32_t x, uint32_t y)
+{
+    const uint32_t m = -(uint32_t)(cond != 0);
+    return (x & m) | (y & ~m);
+}
+
+static inline uint64_t rp_sel64(int cond, uint64_t x, uint64_t y)
+{
+    const uint64_t m = -(uint64_t)(cond != 0);
+    return (x & m) | (y & ~m);
+}
+
+/* 64 dwords whose top bit is the lane's truth, to a mask. */
+static inline uint64_t rp_lane_collect(const uint32_t *t)
+{
+    uint64_t mask = 0;
+#if RP_LANE_LEVEL == 2
+    for (unsigned j = 0; j < 4; j++)
+        mask |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(t + 16 * j)) << (16 * j);
+#elif RP_LANE_LEVEL == 1
+    for (unsigned j = 0; j < 8; j++)
+        mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_loadu_ps((const float *)t + 8 * j))
+                << (8 * j);
+#else
+    for (unsigned j = 0; j < 16; j++)
+        mask |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_loadu_ps((const float *)t + 4 * j))
+                << (4 * j);
+#endif
+    return mask;
+}
 
 static inline float rp_nan1(float a, float r)
 {
@@ -250,6 +308,134 @@ static inline double rp_nan1_f64(double a, double r)
 static inline double rp_nan3_f64(double a, double b, double r)
 {
     return rp_nan1_f64(a, rp_nan1_f64(b, r));
+}
+
+static inline int32_t rp_min_i32(int32_t x, int32_t y)
+{
+    return x < y ? x : y;
+}
+
+static inline int32_t rp_max_i32(int32_t x, int32_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline uint32_t rp_min_u32(uint32_t x, uint32_t y)
+{
+    return x < y ? x : y;
+}
+
+static inline uint32_t rp_max_u32(uint32_t x, uint32_t y)
+{
+    return x > y ? x : y;
+}
+
+/* One rounding at every level: a CPU instruction, or libm's fmaf, which is correctly rounded. */
+static inline float rp_fma_f32(float a, float b, float c)
+{
+    return rp_nan3(a, b, rp_nan1(c, __builtin_fmaf(a, b, c)));
+}
+
+static inline double rp_fma_f64(double a, double b, double c)
+{
+    return rp_nan3_f64(a, b, rp_nan1_f64(c, __builtin_fma(a, b, c)));
+}
+
+static inline int32_t rp_med_i32(int32_t x, int32_t y, int32_t z)
+{
+    return rp_max_i32(rp_min_i32(x, y), rp_min_i32(rp_max_i32(x, y), z));
+}
+
+static inline uint32_t rp_med_u32(uint32_t x, uint32_t y, uint32_t z)
+{
+    return rp_max_u32(rp_min_u32(x, y), rp_min_u32(rp_max_u32(x, y), z));
+}
+
+/* f16 bits to the f32 of the same value. NaN payloads move up unchanged, signalling ones too. */
+static inline float rp_f32_of_h16(uint32_t h)
+{
+    const uint32_t sign = (h & 0x8000u) << 16, em = h & 0x7fffu;
+    const uint32_t rebias = 112u << 23; /* 127 - 15 */
+    const uint32_t normal = (em << 13) + rebias + (em >= 0x7c00u ? rebias : 0);
+    const uint32_t denormal = rp_bits_f32((float)(int32_t)em * 0x1p-24f);
+    return rp_f32_of((em < 0x0400u ? denormal : normal) | sign);
+}
+
+/* f32 to f16, nearest even. NaNs are quieted and keep the top of their payload. */
+static inline uint32_t rp_h16_of_f32(float f)
+{
+    const uint32_t bits = rp_bits_f32(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
+    const uint32_t normal = (x - (112u << 23) + 0xfffu + (x >> 13 & 1)) >> 13;
+    /* The spacing of f32 at 0.5 is the f16 denormals' spacing, so this addition rounds to it. */
+    const uint32_t denormal = rp_bits_f32(rp_f32_of(x) + 0.5f) - 0x3f000000u;
+    const uint32_t special = x > 0x7f800000u ? 0x7e00u | (x >> 13 & 0x3ffu) : 0x7c00u;
+    return sign | (x >= 0x47800000u ? special : x < 0x38800000u ? denormal : normal);
+}
+
+/* f32 to f16, toward zero: finite values never become infinite. */
+static inline uint32_t rp_h16_of_f32_rtz(float f)
+{
+    const uint32_t bits = rp_bits_f32(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
+    const uint32_t normal = (x - (112u << 23)) >> 13;
+    const uint32_t shift = 126 - (x >> 23); /* of the 24-bit significand, to steps of 2^-24 */
+    const uint32_t small = shift < 32 ? ((x & 0x7fffffu) | 0x800000u) >> (shift & 31) : 0;
+    const uint32_t nan = 0x7e00u | (x >> 13 & 0x3ffu);
+    const uint32_t large = x > 0x7f800000u ? nan : x == 0x7f800000u ? 0x7c00u : 0x7bffu;
+    return sign | (x >= 0x47800000u ? large : x < 0x38800000u ? small : normal);
+}
+
+/* f64 to f16, rounded once: to odd in f32, which has more than two bits to spare, then as above. */
+static inline uint32_t rp_h16_of_f64(double d)
+{
+    const float f = (float)d;
+    const uint32_t away = __builtin_fabs((double)f) > __builtin_fabs(d) ? 1 : 0;
+    const uint32_t inexact = (double)f != d ? 1 : 0;
+    return rp_h16_of_f32(rp_f32_of((rp_bits_f32(f) - away) | inexact));
+}
+
+/* fp8 and bf8 to f32.
+ *
+ * gfx942 has the "FNUZ" ones: no infinity, no -0, one NaN (0x80). fp8 is 1-4-3 with bias 8, bf8 is
+ * 1-5-2 with bias 16. gfx950 has those of the Open Compute Project: fp8 (E4M3) is 1-4-3 with bias
+ * 7, no infinity and NaN where all bits but the sign are set; bf8 (E5M2) is the upper byte of an
+ * f16. A NaN of theirs becomes the quiet one of its sign without payload, which nobody documents.
+ */
+
+static inline float rp_f32_of_fnuz(uint32_t v, unsigned mant_bits, uint32_t bias)
+{
+    const uint32_t mag = v & 0x7fu;
+    const uint32_t normal = (mag << (23 - mant_bits)) + ((127 - bias) << 23);
+    const float step = rp_f32_of((128 - bias - mant_bits) << 23); /* of the denormals */
+    const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * step);
+    const uint32_t value = (mag >> mant_bits ? normal : denormal) | (v & 0x80u) << 24;
+    return rp_f32_of(v == 0x80u ? 0x7fc00000u : value);
+}
+
+/* The low byte of v. */
+static inline float rp_f32_of_fp8(uint32_t v)
+{
+    return rp_f32_of_fnuz(v & 0xffu, 3, 8);
+}
+
+static inline float rp_f32_of_bf8(uint32_t v)
+{
+    return rp_f32_of_fnuz(v & 0xffu, 2, 16);
+}
+
+static inline float rp_f32_of_ocp_fp8(uint32_t v)
+{
+    const uint32_t mag = v & 0x7fu, sign = (v & 0x80u) << 24;
+    const uint32_t normal = (mag << 20) + ((127u - 7) << 23);
+    const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * 0x1p-9f);
+    return rp_f32_of((mag == 0x7fu ? 0x7fc00000u : mag >> 3 ? normal : denormal) | sign);
+}
+
+static inline float rp_f32_of_ocp_bf8(uint32_t v)
+{
+    const uint32_t mag = v & 0x7fu, sign = (v & 0x80u) << 24, rebias = (127u - 15) << 23;
+    const uint32_t normal = (mag << 21) + rebias + (mag >= 0x7cu ? rebias : 0);
+    const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * 0x1p-16f);
+    return rp_f32_of((mag > 0x7cu ? 0x7fc00000u : mag >> 2 ? normal : denormal) | sign);
 }
 
 #endif

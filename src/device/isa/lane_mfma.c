@@ -1,10 +1,36 @@
+/* What the matrix kernels share: vectors of this CPU level, widening of operands, one step
+ * of accumulation.
+ *
+ * A matrix kernel is a lane kernel (lane.h): s0, s1 and s2 are the register rows of A, B and C, d
+ * those of D. The caller has applied CBSZ, ABID and BLGP. D may be the rows of A or B, and of C
+ * when it is exactly C's.
+ *
+ * Layouts (AMD matrix instruction calculator, gfx9; G = 64 / (M blocks) groups of lanes):
+ * - A[i][k] of block b: value k mod p of lane i + M (b + blocks (k div p)); B[k][j] the same with
+ * j.
+ * - D[i][j] of block b, 32 bits, M = 16 or 32: lane j + M (i div 4 mod 64/M) of register
+ *   b M M/64 + 4 (i div (4 * 64/M)) + i mod 4. M = 4: lane j + 4 b of register i.
+ *
+ * Numerics. What order and precision the hardware accumulates in is not documented. Here: starting
+ * from C, the products are added in the order of k, each product and sum rounded once to f32
+ * (nearest even, denormals kept): a chain of fused multiply-adds. f64 is the same in f64, i32
+ * wraps. xf32 drops the low 13 bits of its inputs, as AMD's libraries do in their references. A NaN
+ * result is always 0x7fc00000 (f64: 0x7ff8000000000000), so that it does not depend on the order of
+ * a CPU instruction's operands. MODE has no say.
+ */
 /*
  * Dense matrix kernels with f32 and i32 results. Operands are widened to one row of f32 (or pairs
  * of integers) per value; then a tile of D stays in CPU registers while k runs: per step one row of
  * B, and one broadcast of A per row of the tile.
  */
-#include "lane_mfma.h"
-#include "mfma_parts.h"
+#include "device/isa/lane.h"
+
+/*
+ * Dense matrix kernels with f32 and i32 results. Operands are widened to one row of f32 (or pairs
+ * of integers) per value; then a tile of D stays in CPU registers while k runs: per step one row of
+ * B, and one broadcast of A per row of the tile.
+ */
+#include "device/isa/lane_mfma.h"
 
 /* M x M results per block, @p p values per lane; all parameters from m on are constants at every
  * use. */
@@ -124,7 +150,7 @@ RP_WIDE(i8pair)
 #define RP_SMFMAC(...)
 #define RP_MFMA_F64(name)
 #define RP_MFMA_F8F6F4(name, m)
-#include "lane_mfma.def"
+#include "device/isa/lane_mfma.def"
 
 #if RP_LANE_LEVEL == 2
 /* Rows of f32 are wide already. */
@@ -145,7 +171,7 @@ bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret)
 #define RP_SMFMAC(...)
 #define RP_MFMA_F64(name)
 #define RP_MFMA_F8F6F4(name, m)
-#include "lane_mfma.def"
+#include "device/isa/lane_mfma.def"
     };
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].kernel == kernel) {

@@ -23,8 +23,7 @@
 #ifndef RP_DEVICE_ISA_LANE_MFMA_H
 #define RP_DEVICE_ISA_LANE_MFMA_H
 
-#include "lane_f16.h"
-#include "lane_fp8.h"
+#include "device/isa/lane_level.h"
 
 #define RP_MFMA_INLINE static inline __attribute__((always_inline))
 

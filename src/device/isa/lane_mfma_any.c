@@ -13,7 +13,22 @@
  * in the order of k from 0, rounded to f32 each time; the sum times both scales is added to the
  * accumulator in f64 and rounded to f32. A scale of 0xff is NaN. Without scales they are 1.
  */
-#include "lane_mfma.h"
+/*
+ * Matrix kernels whose operands may be of any format of eight, six or four bits, with or without a
+ * scale for every 32 values of a row of A and of a column of B.
+ *
+ * A lane has 32 values of K. Those of six and four bits are neighbours: 32 g to 32 g + 31 in lane
+ * group g. Of eight bits there are 16 neighbours in the first half of K, from 16 g, and 16 in the
+ * second; here they are brought into the order of the others. The scales of block b of 32 are with
+ * lane group b (CDNA4 ISA document, "Dense Matrix Layouts: 8-bit and Smaller", "MFMA with Block
+ * Exponent Scaling").
+ *
+ * Numerics. The document scales after the dot product of a block and before its accumulation. The
+ * rest, as everywhere (lane_mfma.h), is not documented. Here: the products of a block are added up
+ * in the order of k from 0, rounded to f32 each time; the sum times both scales is added to the
+ * accumulator in f64 and rounded to f32. A scale of 0xff is NaN. Without scales they are 1.
+ */
+#include "device/isa/lane_mfma.h"
 
 enum { VALUES = 32, FP8 = 0, BF8, FP6, BF6, FP4 };
 
@@ -136,4 +151,4 @@ RP_MFMA_INLINE void rp_any(const struct rp_lane_args *x, unsigned m)
 #define RP_MFMA(...)
 #define RP_SMFMAC(...)
 #define RP_MFMA_F64(name)
-#include "lane_mfma.def"
+#include "device/isa/lane_mfma.def"

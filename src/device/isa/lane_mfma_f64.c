@@ -2,7 +2,11 @@
  * Matrix kernels in f64. Their layouts differ from the others' (AMD matrix instruction calculator):
  * a register pair holds one row of a block per group of lanes, not four.
  */
-#include "lane_mfma.h"
+/*
+ * Matrix kernels in f64. Their layouts differ from the others' (AMD matrix instruction calculator):
+ * a register pair holds one row of a block per group of lanes, not four.
+ */
+#include "device/isa/lane_mfma.h"
 
 #define RP_NAN_F64 0x7ff8000000000000u
 

@@ -5,7 +5,14 @@
  * The index set of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and
  * stands for value 4 (e div 2) + index of the same lane group of B.
  */
-#include "lane_mfma.h"
+/*
+ * Matrix kernels with a 4:2 sparse A: of every four values of a row of A two are stored, and a
+ * 2-bit index per stored value says which of the four it is. D is the accumulator.
+ *
+ * The index set of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and
+ * stands for value 4 (e div 2) + index of the same lane group of B.
+ */
+#include "device/isa/lane_mfma.h"
 
 /* @p p stored values of A per lane; all parameters from m on are constants at every use. */
 RP_MFMA_INLINE void rp_sparse(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
@@ -82,4 +89,4 @@ RP_MFMA_INLINE void rp_sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[
 #define RP_MFMA(...)
 #define RP_MFMA_F64(name)
 #define RP_MFMA_F8F6F4(name, m)
-#include "lane_mfma.def"
+#include "device/isa/lane_mfma.def"

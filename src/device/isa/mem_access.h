@@ -6,13 +6,14 @@
 #define RP_DEVICE_ISA_MEM_ACCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "../exec/dispatch.h"
-#include "../exec/wave_host.h"
-#include "mem_lanes.h"
-#include "ops.h"
+#include "device/exec/executor.h"
+#include "device/isa/instruction.h"
+#include "device/isa/lane.h"
+#include "device/isa/wave_state.h"
 
 #define RP_INLINE static inline __attribute__((always_inline))
 
@@ -64,15 +65,29 @@ enum rp_elem {
 
 typedef uint32_t rp_row[RP_LANES];
 
+#define RP_FOR_LANES(lane, exec)                                                                   \
+    for (uint64_t left_ = (exec); left_; left_ &= left_ - 1)                                       \
+        for (unsigned lane = (unsigned)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
+
+/**
+ * Byte by byte, for what rp_mem_at cannot give in one piece. At most 64 bytes; a write happens as a
+ * whole or not at all. @return false when a byte is not mapped
+ */
+bool rp_mem_read_split(struct rp_wave *w, uint64_t va, void *to, unsigned bytes);
+bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsigned bytes);
+
+/* The private segment (scratch) and the apertures through which FLAT reaches it and LDS. */
+
+enum rp_space { RP_SPACE_GLOBAL, RP_SPACE_LDS, RP_SPACE_PRIVATE };
+
+/** Addresses of all lanes of a FLAT or GLOBAL instruction, offset included. */
+void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES]);
+
 /** Lane set of an instruction, and how many they are. */
 RP_INLINE unsigned rp_lane_count(uint64_t exec)
 {
     return exec == ~0ull ? RP_LANES : (unsigned)__builtin_popcountll(exec);
 }
-
-#define RP_FOR_LANES(lane, exec)                                                                   \
-    for (uint64_t left_ = (exec); left_; left_ &= left_ - 1)                                       \
-        for (unsigned lane = (unsigned)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
 
 /** Register rows of a vector operand. */
 RP_INLINE rp_row *rp_rows(struct rp_wave *w, const struct rp_opnd *o)
@@ -343,11 +358,60 @@ RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
     return &w->group->hand->counts;
 }
 
-/**
- * Byte by byte, for what rp_mem_at cannot give in one piece. At most 64 bytes; a write happens as a
- * whole or not at all. @return false when a byte is not mapped
- */
-bool rp_mem_read_split(struct rp_wave *w, uint64_t va, void *to, unsigned bytes);
-bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsigned bytes);
+/** Which memory a flat address means: the hardware compares the high halves. */
+RP_INLINE enum rp_space rp_space_of(const struct rp_exec_host *host, uint64_t va)
+{
+    uint32_t high = (uint32_t)(va >> 32);
+    if (high == (uint32_t)(host->lds_aperture >> 32))
+        return RP_SPACE_LDS;
+    if (high == (uint32_t)(host->scratch_aperture >> 32))
+        return RP_SPACE_PRIVATE;
+    return RP_SPACE_GLOBAL;
+}
+
+RP_INLINE uint8_t *rp_private_at(const struct rp_wave *w, unsigned lane, uint32_t offset)
+{
+    return w->scratch + (((size_t)(offset / 4) * RP_LANES) + lane) * 4 + offset % 4;
+}
+
+/* The byte order of a lane's segment is interleaved: move it in pieces that stay inside a dword,
+ * whole ones where that is known beforehand. */
+RP_INLINE void rp_private_read(const struct rp_wave *w, unsigned lane, uint32_t offset, void *to,
+                               unsigned bytes)
+{
+    uint8_t *out = to;
+    for (; (offset | bytes) % 4 == 0 && bytes; offset += 4, out += 4, bytes -= 4)
+        memcpy(out, rp_private_at(w, lane, offset), 4);
+    while (bytes) {
+        unsigned piece = 4 - offset % 4 < bytes ? 4 - offset % 4 : bytes;
+        memcpy(out, rp_private_at(w, lane, offset), piece);
+        out += piece;
+        offset += piece;
+        bytes -= piece;
+    }
+}
+
+RP_INLINE void rp_private_touch(struct rp_wave *w, uint32_t end)
+{
+    end = (end + 3) & ~3u;
+    if (end > w->scratch_dirty_bytes)
+        w->scratch_dirty_bytes = end;
+}
+
+RP_INLINE void rp_private_write(struct rp_wave *w, unsigned lane, uint32_t offset, const void *from,
+                                unsigned bytes)
+{
+    const uint8_t *in = from;
+    rp_private_touch(w, offset + bytes);
+    for (; (offset | bytes) % 4 == 0 && bytes; offset += 4, in += 4, bytes -= 4)
+        memcpy(rp_private_at(w, lane, offset), in, 4);
+    while (bytes) {
+        unsigned piece = 4 - offset % 4 < bytes ? 4 - offset % 4 : bytes;
+        memcpy(rp_private_at(w, lane, offset), in, piece);
+        in += piece;
+        offset += piece;
+        bytes -= piece;
+    }
+}
 
 #endif

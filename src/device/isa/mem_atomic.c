@@ -1,11 +1,25 @@
 /* Atomics of FLAT, GLOBAL, MUBUF and SMEM. */
-#include "mem_atomic.h"
+#include "device/isa/mem_atomic.h"
 
-#include "../exec/order.h"
-#include "mem_buffer.h"
-#include "mem_float.h"
-#include "mem_private.h"
-#include "mem_smem.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/exec/executor.h"
+#include "device/isa/mem_access.h"
+#include "device/isa/mem_buffer.h"
+#include "device/isa/mem_scalar.h"
+#include "device/isa/wave_state.h"
+
+/** Compare and swap of FLAT, GLOBAL and MUBUF: new value first, expected value second. */
+#define RP_ATOMIC_CMPSWAP_OPS(X)                                                                   \
+    X(cmpswap_32, uint32_t, old == b ? a : old)                                                    \
+    X(cmpswap_64, uint64_t, old == b ? a : old)
+
+/** Whether the atomics of the instruction in execution are to be noted instead of applied. */
+static inline bool rp_atomic_log_is_open(const struct rp_wave *w)
+{
+    return w->group->hand->logging;
+}
 
 #define DEFINE(name, type, value)                                                                  \
     static uint64_t at_##name(void *p, uint64_t data, uint64_t data2, bool *ret_changed)           \
@@ -80,8 +94,8 @@ static uint64_t global_atomic(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint
 {
     bool changed = true;
     uint64_t old = 0;
-    if (!result && rp_order_logging(w))
-        rp_order_note(w, fn, va, bytes, data[0]);
+    if (!result && rp_atomic_log_is_open(w))
+        rp_atomic_log_add(w, fn, va, bytes, data[0]);
     else
         old = fn(p, data[0], data[1], &changed);
     count(w, bytes, changed || !result);

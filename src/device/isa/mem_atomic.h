@@ -9,7 +9,15 @@
 #ifndef RP_DEVICE_ISA_MEM_ATOMIC_H
 #define RP_DEVICE_ISA_MEM_ATOMIC_H
 
+#ifndef RP_LANE_LEVEL
+#define RP_LANE_LEVEL 0
+#endif
+
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "device/isa/lane_level.h"
 
 /* X(name, word type, new value of `old`, `a` (data), `b` (second data)) */
 #define RP_ATOMIC_INT_OPS(X, bits)                                                                 \
@@ -25,11 +33,6 @@
     X(xor_##bits, uint##bits##_t, old ^ a)                                                         \
     X(inc_##bits, uint##bits##_t, old >= a ? 0 : old + 1)                                          \
     X(dec_##bits, uint##bits##_t, old == 0 || old > a ? a : old - 1)
-
-/** Compare and swap of FLAT, GLOBAL and MUBUF: new value first, expected value second. */
-#define RP_ATOMIC_CMPSWAP_OPS(X)                                                                   \
-    X(cmpswap_32, uint32_t, old == b ? a : old)                                                    \
-    X(cmpswap_64, uint64_t, old == b ? a : old)
 
 /** Operations FLAT, GLOBAL, MUBUF and DS have in common. */
 #define RP_ATOMIC_MEM_OPS(X)                                                                       \
@@ -51,12 +54,79 @@
     X(cmpst_##bits, uint##bits##_t, old == a ? b : old)                                            \
     X(cmpst_f_##bits, uint##bits##_t, rp_f##bits##_equal(old, a) ? b : old)
 
-/** Operations only DS has. */
-#define RP_ATOMIC_DS_OPS(X)                                                                        \
-    RP_ATOMIC_DS_INT_OPS(X, 32)                                                                    \
-    RP_ATOMIC_DS_INT_OPS(X, 64)                                                                    \
-    X(wrap_32, uint32_t, old >= a ? old - a : old + b)                                             \
-    X(min_f32, uint32_t, rp_f32_min(old, a))                                                       \
-    X(max_f32, uint32_t, rp_f32_max(old, a))
+/* Float arithmetic of atomics on raw words: round to nearest even, denormals kept. */
+
+/* The conversions of the lane kernels; which CPU level they are built for makes no difference. */
+#define RP_MEM_FLOAT(bits, type)                                                                   \
+    static inline type rp_f##bits##_from(uint##bits##_t word)                                      \
+    {                                                                                              \
+        type value;                                                                                \
+        memcpy(&value, &word, sizeof value);                                                       \
+        return value;                                                                              \
+    }                                                                                              \
+    static inline uint##bits##_t rp_f##bits##_word(type value)                                     \
+    {                                                                                              \
+        uint##bits##_t word;                                                                       \
+        memcpy(&word, &value, sizeof word);                                                        \
+        return word;                                                                               \
+    }                                                                                              \
+    static inline uint##bits##_t rp_f##bits##_add(uint##bits##_t a, uint##bits##_t b)              \
+    {                                                                                              \
+        return rp_f##bits##_word(rp_f##bits##_from(a) + rp_f##bits##_from(b));                     \
+    }                                                                                              \
+    static inline bool rp_f##bits##_equal(uint##bits##_t a, uint##bits##_t b)                      \
+    {                                                                                              \
+        return rp_f##bits##_from(a) == rp_f##bits##_from(b);                                       \
+    }                                                                                              \
+    /* A NaN loses against a number, and -0 is less than +0. */                                    \
+    static inline uint##bits##_t rp_f##bits##_min(uint##bits##_t a, uint##bits##_t b)              \
+    {                                                                                              \
+        type x = rp_f##bits##_from(a), y = rp_f##bits##_from(b);                                   \
+        if (x != x || y != y)                                                                      \
+            return x != x ? b : a;                                                                 \
+        if (x == y)                                                                                \
+            return a | b;                                                                          \
+        return x < y ? a : b;                                                                      \
+    }                                                                                              \
+    static inline uint##bits##_t rp_f##bits##_max(uint##bits##_t a, uint##bits##_t b)              \
+    {                                                                                              \
+        type x = rp_f##bits##_from(a), y = rp_f##bits##_from(b);                                   \
+        if (x != x || y != y)                                                                      \
+            return x != x ? b : a;                                                                 \
+        if (x == y)                                                                                \
+            return a & b;                                                                          \
+        return x > y ? a : b;                                                                      \
+    }
+
+RP_MEM_FLOAT(32, float)
+RP_MEM_FLOAT(64, double)
+
+/* The sum of two halves in float, rounded once more to half, is correctly rounded (24 >= 2*11+2);
+ * likewise for bfloat (24 >= 2*8+2). */
+static inline uint16_t rp_f16_add(uint16_t a, uint16_t b)
+{
+    return (uint16_t)rp_h16_of_f32(rp_f32_of_h16(a) + rp_f32_of_h16(b));
+}
+
+static inline uint32_t rp_pk_f16_add(uint32_t a, uint32_t b)
+{
+    return rp_f16_add((uint16_t)a, (uint16_t)b) |
+           (uint32_t)rp_f16_add((uint16_t)(a >> 16), (uint16_t)(b >> 16)) << 16;
+}
+
+static inline uint16_t rp_bf16_add(uint16_t a, uint16_t b)
+{
+    float sum = rp_f32_from((uint32_t)a << 16) + rp_f32_from((uint32_t)b << 16);
+    uint32_t word = rp_f32_word(sum);
+    if (sum != sum)
+        return (uint16_t)(word >> 16 | 0x40);
+    return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+}
+
+static inline uint32_t rp_pk_bf16_add(uint32_t a, uint32_t b)
+{
+    return rp_bf16_add((uint16_t)a, (uint16_t)b) |
+           (uint32_t)rp_bf16_add((uint16_t)(a >> 16), (uint16_t)(b >> 16)) << 16;
+}
 
 #endif

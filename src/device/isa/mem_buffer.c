@@ -1,6 +1,223 @@
+#include "device/isa/mem_buffer.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/isa/mem_access.h"
+#include "device/isa/mem_atomic.h"
+#include "device/isa/wave_state.h"
+
+/** BUF_NUM_FORMAT_* */
+enum rp_num_format {
+    RP_NUM_UNORM = 0,
+    RP_NUM_SNORM = 1,
+    RP_NUM_USCALED = 2,
+    RP_NUM_SSCALED = 3,
+    RP_NUM_UINT = 4,
+    RP_NUM_SINT = 5,
+    RP_NUM_FLOAT = 7,
+};
+
+/** Layout of one element: components x, y, z, w from the lowest bit up. */
+struct rp_data_format {
+    uint8_t bytes; /**< 0 = no such format */
+    uint8_t components;
+    uint8_t bits[4];
+    uint8_t at_bit[4];
+};
+
+/** Layout of BUF_DATA_FORMAT_* number @p data_format; bytes 0 for invalid ones. */
+static const struct rp_data_format *rp_data_format(unsigned data_format)
+{
+    static const struct rp_data_format formats[16] = {
+        [1] = {1, 1, {8}, {0}},
+        [2] = {2, 1, {16}, {0}},
+        [3] = {2, 2, {8, 8}, {0, 8}},
+        [4] = {4, 1, {32}, {0}},
+        [5] = {4, 2, {16, 16}, {0, 16}},
+        [6] = {4, 3, {11, 11, 10}, {0, 11, 22}},           /* named from the top: 10_11_11 */
+        [7] = {4, 3, {10, 11, 11}, {0, 10, 21}},           /* 11_11_10 */
+        [8] = {4, 4, {2, 10, 10, 10}, {0, 2, 12, 22}},     /* 10_10_10_2 */
+        [9] = {4, 4, {10, 10, 10, 2}, {0, 10, 20, 30}},    /* 2_10_10_10 */
+        [10] = {4, 4, {8, 8, 8, 8}, {0, 8, 16, 24}},       /* 8_8_8_8 */
+        [11] = {8, 2, {32, 32}, {0, 32}},                  /* 32_32 */
+        [12] = {8, 4, {16, 16, 16, 16}, {0, 16, 32, 48}},  /* 16_16_16_16 */
+        [13] = {12, 3, {32, 32, 32}, {0, 32, 64}},         /* 32_32_32 */
+        [14] = {16, 4, {32, 32, 32, 32}, {0, 32, 64, 96}}, /* 32_32_32_32 */
+    };
+    return &formats[data_format & 15];
+}
+
+/** NULL if components of @p bits can be numbers of that kind, else why not. */
+static const char *rp_format_check(unsigned bits, unsigned num_format)
+{
+    if (num_format == 6)
+        return "reserved number format 6";
+    if (num_format == RP_NUM_FLOAT)
+        return bits == 8 || bits == 2 ? "floats of 8 or 2 bits are no buffer format" : NULL;
+    if (bits == 11)
+        return "components of 11 bits are floats only";
+    if (bits == 32 && num_format != RP_NUM_UINT && num_format != RP_NUM_SINT)
+        return "components of 32 bits are integers or floats only";
+    return NULL;
+}
+
+static int32_t sign_extend_raw(uint32_t raw, unsigned bits)
+{
+    return (int32_t)(raw << (32 - bits)) >> (32 - bits);
+}
+
+/* Floats of 10 and 11 bits are halves without a sign and with fewer mantissa bits. */
+static uint32_t small_to_half(uint32_t raw, unsigned bits)
+{
+    return raw << (15 - bits);
+}
+
+static float value_of(uint32_t raw, unsigned bits, unsigned num_format)
+{
+    float biggest = (float)((1u << (bits - 1)) - 1);
+    switch (num_format) {
+    case RP_NUM_UNORM:
+        return (float)raw / (float)((1u << bits) - 1);
+    case RP_NUM_SNORM: { /* the smallest two mean -1 */
+        float value = (float)sign_extend_raw(raw, bits) / biggest;
+        return value < -1 ? -1 : value;
+    }
+    case RP_NUM_USCALED:
+        return (float)raw;
+    default:
+        return (float)sign_extend_raw(raw, bits);
+    }
+}
+
+/* A float in 16 bits, if nothing is lost. */
+static const char *exact_half(float value, uint32_t *ret_half)
+{
+    uint32_t half = (uint16_t)rp_h16_of_f32(value);
+    if (rp_f32_of_h16((uint16_t)half) != value)
+        return "this value has no exact f16, and how the hardware rounds it is not published";
+    *ret_half = half;
+    return NULL;
+}
+
+static const char *load_float(uint32_t raw, unsigned bits, bool d16, uint32_t *ret_value)
+{
+    if (bits == 32 && d16)
+        return exact_half(rp_f32_from(raw), ret_value);
+    if (bits == 32) {
+        *ret_value = raw;
+        return NULL;
+    }
+    uint32_t half = bits == 16 ? raw : small_to_half(raw, bits);
+    *ret_value = d16 ? half : rp_f32_word(rp_f32_of_h16((uint16_t)half));
+    return NULL;
+}
+
+/**
+ * One component to a register.
+ * @param raw  the component's bits
+ * @param d16  the register is 16 bits wide: f16 for everything but UINT and SINT
+ * @return NULL with *ret_value, or why it cannot be converted
+ */
+static const char *rp_format_load(uint32_t raw, unsigned bits, unsigned num_format, bool d16,
+                                  uint32_t *ret_value)
+{
+    const uint32_t mask = d16 ? 0xffff : UINT32_MAX;
+    const char *why = rp_format_check(bits, num_format);
+    if (why)
+        return why;
+    switch (num_format) {
+    case RP_NUM_UINT:
+        *ret_value = raw & mask;
+        return NULL;
+    case RP_NUM_SINT:
+        *ret_value = (uint32_t)sign_extend_raw(raw, bits) & mask;
+        return NULL;
+    case RP_NUM_FLOAT:
+        return load_float(raw, bits, d16, ret_value);
+    default:
+        break;
+    }
+    float value = value_of(raw, bits, num_format);
+    if (!d16) {
+        *ret_value = rp_f32_word(value);
+        return NULL;
+    }
+    /* A quotient by 2^n-1 repeats after n <= 16 bits, so rounding it twice is rounding it once. */
+    if (num_format == RP_NUM_UNORM || num_format == RP_NUM_SNORM) {
+        *ret_value = (uint16_t)rp_h16_of_f32(value);
+        return NULL;
+    }
+    return exact_half(value, ret_value);
+}
+
+static const char *store_integer(int64_t value, unsigned bits, bool has_sign, uint32_t *ret_raw)
+{
+    int64_t low = has_sign ? -((int64_t)1 << (bits - 1)) : 0;
+    int64_t high = ((int64_t)1 << (bits - has_sign)) - 1;
+    if (value < low || value > high)
+        return "this value is outside the format, and what the hardware stores is not published";
+    *ret_raw = (uint32_t)value & (uint32_t)(((uint64_t)1 << bits) - 1);
+    return NULL;
+}
+
+static const char *store_float(uint32_t value, unsigned bits, bool d16, uint32_t *ret_raw)
+{
+    uint32_t half = value & 0xffff;
+    if (bits == 32) {
+        *ret_raw = d16 ? rp_f32_word(rp_f32_of_h16((uint16_t)half)) : value;
+        return NULL;
+    }
+    const char *why = d16 ? NULL : exact_half(rp_f32_from(value), &half);
+    if (why)
+        return why;
+    if (bits < 16 && (half >> 15 || half & ((1u << (15 - bits)) - 1)))
+        return "this value has no exact small float, and how the hardware rounds is not published";
+    *ret_raw = bits == 16 ? half : half >> (15 - bits);
+    return NULL;
+}
+
+/** The other direction. @return NULL with *ret_raw, or why it cannot be converted */
+static const char *rp_format_store(uint32_t value, unsigned bits, unsigned num_format, bool d16,
+                                   uint32_t *ret_raw)
+{
+    const char *why = rp_format_check(bits, num_format);
+    if (why)
+        return why;
+    switch (num_format) {
+    case RP_NUM_UINT:
+        return store_integer(d16 ? value & 0xffff : value, bits, false, ret_raw);
+    case RP_NUM_SINT:
+        return store_integer(d16 ? (int16_t)value : (int32_t)value, bits, true, ret_raw);
+    case RP_NUM_FLOAT:
+        return store_float(value, bits, d16, ret_raw);
+    default:
+        break;
+    }
+    double number = (double)(d16 ? rp_f32_of_h16((uint16_t)value) : rp_f32_from(value));
+    bool has_sign = num_format == RP_NUM_SNORM || num_format == RP_NUM_SSCALED;
+    if (num_format == RP_NUM_UNORM || num_format == RP_NUM_SNORM) {
+        double low = has_sign ? -1 : 0;
+        number = !(number >= low) ? (number < low ? low : 0) : number > 1 ? 1 : number;
+        number = rint(number * (double)((1u << (bits - has_sign)) - 1));
+    } else if (!(fabs(number) <= 65536) || number != rint(number)) {
+        return "this value is no integer of the format, and how the hardware rounds is not "
+               "published";
+    }
+    return store_integer((int64_t)number, bits, has_sign, ret_raw);
+}
+
+/** The constant one in a register, as selector SEL_1 gives it. */
+static uint32_t rp_format_one(unsigned num_format, bool d16)
+{
+    if (num_format == RP_NUM_UINT || num_format == RP_NUM_SINT)
+        return 1;
+    return d16 ? 0x3c00 : 0x3f800000;
+}
+
 /* MUBUF: untyped loads and stores through a buffer resource, loads to LDS, cache maintenance. */
-#include "mem_buffer.h"
-#include "mem_private.h"
 
 /* Loads and stores that convert: MTBUF, and the _format_ rows of MUBUF. */
 static bool is_format(const struct rp_insn *in)
@@ -324,3 +541,194 @@ int rp_buffer_nop(struct rp_wave *w, const struct rp_insn *in)
     (void)in;
     return RP_STEP_NEXT;
 }
+
+/* MTBUF and the format rows of MUBUF: loads and stores that convert. MTBUF names the format itself
+ * and takes components in order; MUBUF has format and, for loads, component selectors in the
+ * resource. A lane is in range as a whole or not at all.
+ */
+
+enum { SEL_0 = 0, SEL_1 = 1, SEL_X = 4 };
+
+struct typed {
+    struct rp_buffer buffer;
+    const struct rp_data_format *format;
+    unsigned num_format;
+    uint8_t select[4];
+};
+
+static int refuse(struct rp_wave *w, const struct rp_insn *in, const char *why)
+{
+    return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "%s", why);
+}
+
+static int open_typed(struct rp_wave *w, const struct rp_insn *in, struct typed *ret)
+{
+    struct typed t;
+    if (rp_buffer_open(w, in, &t.buffer))
+        return RP_STEP_FAULT;
+    bool mtbuf = in->fmt == RP_FMT_MTBUF;
+    t.format = rp_data_format(mtbuf ? in->cbsz : t.buffer.data_format);
+    t.num_format = mtbuf ? in->blgp : t.buffer.num_format;
+    if (!t.format->bytes)
+        return refuse(w, in, "the data format is none of the valid ones");
+    for (unsigned c = 0; c < 4; c++)
+        t.select[c] = (uint8_t)(mtbuf ? SEL_X + c : (unsigned)t.buffer.dst_sel >> (3 * c) & 7);
+    *ret = t;
+    return RP_STEP_NEXT;
+}
+
+/* Moves the bytes of one lane's element, in pieces that a swizzle keeps together. */
+static int move_element(struct rp_wave *w, const struct rp_insn *in, const struct typed *t,
+                        unsigned lane, uint32_t word[4], bool write)
+{
+    unsigned piece = t->format->bytes < 4 ? t->format->bytes : 4;
+    for (unsigned at = 0; at < t->format->bytes; at += piece) {
+        uint64_t va = rp_buffer_at(&t->buffer, lane, at);
+        void *p = rp_mem_at(rp_mem_of(w), va, piece, write);
+        if (!p)
+            return rp_wave_fault_address(w, in, RP_FAULT_MEMORY, (int)lane, va,
+                                         write ? "write to unmapped or read-only address"
+                                               : "read of unmapped address");
+        if (write)
+            memcpy(p, &word[at / 4], piece);
+        else
+            memcpy(&word[at / 4], p, piece);
+    }
+    return RP_STEP_NEXT;
+}
+
+static uint32_t component(const struct rp_data_format *f, const uint32_t word[4], unsigned c)
+{
+    uint32_t value = word[f->at_bit[c] / 32] >> f->at_bit[c] % 32;
+    return f->bits[c] == 32 ? value : value & ((1u << f->bits[c]) - 1);
+}
+
+/* What register component @p c receives from an element, or why that cannot be told. */
+static const char *select_component(const struct typed *t, const uint32_t word[4], bool inside,
+                                    unsigned c, bool d16, uint32_t *ret_value)
+{
+    unsigned sel = t->select[c];
+    *ret_value = 0;
+    if (sel == SEL_0)
+        return NULL;
+    if (sel == SEL_1) {
+        *ret_value = rp_format_one(t->num_format, d16);
+        return NULL;
+    }
+    if (sel < SEL_X)
+        return "reserved component selector";
+    if (sel - SEL_X >= t->format->components)
+        return "loads a component the format lacks, and what the hardware returns is not published";
+    if (!inside)
+        return rp_format_check(t->format->bits[sel - SEL_X], t->num_format);
+    return rp_format_load(component(t->format, word, sel - SEL_X), t->format->bits[sel - SEL_X],
+                          t->num_format, d16, ret_value);
+}
+
+/*
+ * Register layout of a component: whole dwords, or halves of them from @p first_half on. The first
+ * half that is put into a register clears the other (rp_elem_load says why).
+ */
+RP_INLINE void put(rp_row *d, unsigned lane, unsigned c, bool d16, unsigned first_half,
+                   uint32_t value)
+{
+    unsigned half = c + first_half;
+    if (!d16)
+        d[c][lane] = value;
+    else if (half % 2 == 0 || c == 0)
+        d[half / 2][lane] = value << (half % 2 * 16);
+    else
+        d[half / 2][lane] |= value << 16;
+}
+
+RP_INLINE uint32_t get(const rp_row *s, unsigned lane, unsigned c, bool d16, unsigned first_half)
+{
+    unsigned half = c + first_half;
+    if (!d16)
+        return s[c][lane];
+    return s[half / 2][lane] >> (half % 2 * 16) & 0xffff;
+}
+
+static int typed_load(struct rp_wave *w, const struct rp_insn *in, unsigned components, bool d16,
+                      unsigned first_half)
+{
+    struct typed t;
+    uint64_t exec = RP_EXEC(w);
+    bool lds = in->flags & RP_IF_LDS;
+    rp_row value[4] = {{0}};
+    if (open_typed(w, in, &t))
+        return RP_STEP_FAULT;
+    rp_row *d = lds ? value : rp_rows(w, &in->dst);
+    memcpy(value, d, (lds ? 1 : in->dst.dwords) * sizeof value[0]);
+    RP_FOR_LANES(lane, exec)
+    {
+        uint32_t word[4] = {0}, result;
+        bool inside = rp_buffer_inside(&t.buffer, lane, 0, t.format->bytes);
+        if (inside && move_element(w, in, &t, lane, word, false))
+            return RP_STEP_FAULT;
+        for (unsigned c = 0; c < components; c++) {
+            const char *why = select_component(&t, word, inside, c, d16, &result);
+            if (why)
+                return refuse(w, in, why);
+            put(value, lane, c, d16, first_half, result);
+        }
+        uint8_t *to = lds ? rp_load_lds_at(w, in, lane, 4) : NULL;
+        if (to)
+            memcpy(to, &value[0][lane], 4);
+        rp_counts_of(w)->read_bytes += inside ? t.format->bytes : 0;
+        rp_counts_of(w)->lds_bytes += lds ? 4 : 0;
+    }
+    if (!lds)
+        memcpy(d, value, in->dst.dwords * sizeof value[0]);
+    return RP_STEP_NEXT;
+}
+
+static int typed_store(struct rp_wave *w, const struct rp_insn *in, unsigned components, bool d16,
+                       unsigned first_half)
+{
+    struct typed t;
+    uint64_t exec = RP_EXEC(w);
+    const rp_row *s = rp_rows(w, &in->src[1]);
+    if (open_typed(w, in, &t))
+        return RP_STEP_FAULT;
+    if (t.format->components > components)
+        return refuse(w, in,
+                      "stores fewer components than the format has, and what the hardware puts "
+                      "into the others is not published");
+    RP_FOR_LANES(lane, exec)
+    {
+        uint32_t word[4] = {0}, raw;
+        for (unsigned c = 0; c < t.format->components; c++) {
+            const char *why = rp_format_store(get(s, lane, c, d16, first_half), t.format->bits[c],
+                                              t.num_format, d16, &raw);
+            if (why)
+                return refuse(w, in, why);
+            word[t.format->at_bit[c] / 32] |= raw << t.format->at_bit[c] % 32;
+        }
+        if (!rp_buffer_inside(&t.buffer, lane, 0, t.format->bytes))
+            continue;
+        if (move_element(w, in, &t, lane, word, true))
+            return RP_STEP_FAULT;
+        rp_counts_of(w)->write_bytes += t.format->bytes;
+    }
+    return RP_STEP_NEXT;
+}
+
+#define FORMS(name, components, d16, first_half)                                                   \
+    int rp_typed_load_##name(struct rp_wave *w, const struct rp_insn *in)                          \
+    {                                                                                              \
+        return typed_load(w, in, components, d16, first_half);                                     \
+    }                                                                                              \
+    int rp_typed_store_##name(struct rp_wave *w, const struct rp_insn *in)                         \
+    {                                                                                              \
+        return typed_store(w, in, components, d16, first_half);                                    \
+    }
+FORMS(x, 1, false, 0)
+FORMS(xy, 2, false, 0)
+FORMS(xyz, 3, false, 0)
+FORMS(xyzw, 4, false, 0)
+FORMS(d16_x, 1, true, 0)
+FORMS(d16_xy, 2, true, 0)
+FORMS(d16_xyz, 3, true, 0)
+FORMS(d16_xyzw, 4, true, 0)
+FORMS(d16_hi_x, 1, true, 1)

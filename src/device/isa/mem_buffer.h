@@ -1,15 +1,29 @@
 /**
  * @file mem_buffer.h
- * @brief Buffer resources (V#): what MUBUF and MTBUF instructions address, and whether they may.
+ * @brief Conversions between buffer data formats and registers.
+ *
+ * Field positions and meanings: CDNA3 ISA guide, "Buffer Data Formats". Only what that document
+ * (and the definitions of normalised numbers it shares with every graphics interface) settles is
+ * converted; where hardware has to round in a way nobody has published, the answer is a reason to
+ * refuse, which depends on the value.
+ */
+#ifndef RP_DEVICE_ISA_MEM_BUFFER_H
+#define RP_DEVICE_ISA_MEM_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/isa/mem_access.h"
+#include "device/isa/wave_state.h"
+
+struct rp_insn;
+
+/* Buffer resources (V#): what MUBUF and MTBUF instructions address, and whether they may.
  *
  * Addressing and range checking are those of the CDNA3 ISA guide, "Buffer Addressing" and "Range
  * Checking"; where the guide leaves room (which offsets the check adds up, what a swizzle needs) as
  * AMD's public emulator has it after comparison with hardware of this family.
  */
-#ifndef RP_DEVICE_ISA_MEM_BUFFER_H
-#define RP_DEVICE_ISA_MEM_BUFFER_H
-
-#include "mem_access.h"
 
 /** A V# together with the offsets of one instruction. */
 struct rp_buffer {
@@ -34,7 +48,18 @@ struct rp_buffer {
 /** @return RP_STEP_NEXT, or RP_STEP_FAULT for operands that are no resource */
 int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer *ret);
 
-/** Whether the resource at @p v (four SGPRs) is the one that a wave begins with (exec/kernel.c). */
+/**
+ * LDS place of a lane in an instruction that loads to LDS: M0, instruction offset and lane number.
+ * M0 counts with 16 bits; on gfx950, whose LDS is larger, with 18 (CDNA4 ISA document, "Memory
+ * Buffer Load to LDS"; GLOBAL takes a whole number of dwords). Lanes are a dword apart, in wider
+ * loads four, of which DWORDX3 leaves the last one. NULL when it is outside the allocation: nothing
+ * is written.
+ * @param bytes  4, 12 or 16
+ */
+uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes);
+
+/** Whether the resource at @p v (four SGPRs) is the one that a wave begins with (kernel_launch.c).
+ */
 RP_INLINE bool rp_buffer_is_private(const uint32_t *v)
 {
     return (v[1] & 0xffff) == RP_SCRATCH_BASE_VA >> 32 && v[1] >> 31 && v[3] >> 23 & 1;
@@ -74,15 +99,5 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
         return rp_buffer_index(b, lane) < b->num_records;
     return (uint64_t)rp_buffer_offset(b, lane) + b->scalar_offset + extra + bytes <= b->num_records;
 }
-
-/**
- * LDS place of a lane in an instruction that loads to LDS: M0, instruction offset and lane number.
- * M0 counts with 16 bits; on gfx950, whose LDS is larger, with 18 (CDNA4 ISA document, "Memory
- * Buffer Load to LDS"; GLOBAL takes a whole number of dwords). Lanes are a dword apart, in wider
- * loads four, of which DWORDX3 leaves the last one. NULL when it is outside the allocation: nothing
- * is written.
- * @param bytes  4, 12 or 16
- */
-uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes);
 
 #endif

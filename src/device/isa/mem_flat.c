@@ -3,8 +3,14 @@
  * one mapped range, or at one place of their private segments; any addresses in mapped memory; and,
  * FLAT only, lanes in LDS or scratch.
  */
-#include "mem_buffer.h"
-#include "mem_private.h"
+#include "device/isa/mem_access.h"
+#include "device/isa/mem_buffer.h"
+#include "device/isa/wave_state.h"
+
+RP_INLINE bool rp_private_fits(const struct rp_wave *w, uint32_t offset, unsigned bytes)
+{
+    return (uint64_t)offset + bytes <= w->scratch_lane_bytes;
+}
 
 void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES])
 {

@@ -1,13 +1,14 @@
 /*
  * Scalar ALU: SOP1, SOP2, SOPC and SOPK arithmetic with its SCC results.
- * Program control (SOPP, jumps, hardware registers) is in scontrol.c.
+ * Program control (SOPP, jumps, hardware registers) is in scalar_control.c.
  *
  * SCC rules are those of the CDNA3 ISA guide's opcode descriptions: logic, shifts, bit fields and
  * counts set "result is not zero"; unsigned add and subtract set carry or borrow, signed ones
  * overflow; min and max set "first operand was chosen"; moves, selects, multiplies, bit sets and
  * reversals leave SCC alone.
  */
-#include "ops.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
 
 /* Every handler sees: a, b (sources, as typed), w (wave), d (result to be stored). */
 #define HANDLER(name) int name(struct rp_wave *w, const struct rp_insn *in)
@@ -198,6 +199,7 @@ OP1_32_32(rp_s_ff1_i32_b32, first_one(a))
 OP1_64_32(rp_s_ff1_i32_b64, first_one(a))
 OP1_32_32(rp_s_flbit_i32_b32, leading_zeros(a, 32))
 OP1_64_32(rp_s_flbit_i32_b64, leading_zeros(a, 64))
+
 /* Signed: how many bits from the top equal the sign bit, -1 when all do. */
 OP1_32_32(rp_s_flbit_i32, leading_zeros(a ^ (uint32_t)((int32_t)a >> 31), 32))
 OP1_64_32(rp_s_flbit_i32_i64, leading_zeros(a ^ (uint64_t)((int64_t)a >> 63), 64))
@@ -250,6 +252,7 @@ static uint64_t double_bits(uint32_t v)
 
 OP1_32_NZ(rp_s_quadmask_b32, quad_any(a))
 OP1_64_NZ(rp_s_quadmask_b64, quad_any(a))
+
 /* Whole quads: every group of four bits that has one set is filled. */
 static uint64_t whole_quads(uint64_t v)
 {

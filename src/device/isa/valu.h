@@ -6,10 +6,15 @@
 #define RP_DEVICE_ISA_VALU_H
 
 #include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "../exec/wave_host.h"
-#include "ops.h"
+#include "device/isa/instruction.h"
+#include "device/isa/lane.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/valu_fast.h"
+#include "device/isa/wave_state.h"
 
 enum { RP_OPND_ROWS_MAX = 4 }; /* widest VALU operand outside MFMA: 128 bits */
 
@@ -17,6 +22,66 @@ enum { RP_OPND_ROWS_MAX = 4 }; /* widest VALU operand outside MFMA: 128 bits */
 struct rp_rows {
     uint32_t row[RP_OPND_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
 };
+
+/** Broadcasts a scalar operand into @p rows. */
+const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
+                                struct rp_rows *rows);
+
+int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
+
+/**
+ * In VGPR index mode, the instruction with its register numbers moved by M0; else @p in itself.
+ * @return NULL when a moved register does not exist
+ */
+const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
+                                       struct rp_insn *moved);
+
+/** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
+rp_insn_fn rp_valu_packed_f32;
+
+/** Two or three 32-bit sources with at most neg and abs, one 32-bit result. */
+rp_insn_fn rp_valu_signed;
+
+/** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
+bool rp_keeps_other_half(const struct rp_insn *in);
+
+/** Kernel of a matrix instruction, or its refusal; called by rp_valu_bind. */
+void rp_mfma_bind(struct rp_insn *in);
+
+/** What v_cvt_scalef32_* converts, or its refusal; called by rp_valu_bind. */
+void rp_cvt_scale_bind(struct rp_insn *in);
+
+/** Rounding (a field of MODE) of results of a float type. */
+unsigned rp_mode_round(uint32_t mode, unsigned type);
+
+/**
+ * A source as the instruction sees it: denormals flushed where MODE says so.
+ * @param rows  where the changed rows go; may be those of @p src
+ */
+const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned type,
+                               const uint32_t *src, struct rp_rows *rows);
+
+/** Turns a lane kernel's result @p r into that of args->mode. @p args still has the sources. */
+void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
+
+/** One f32 or f16 operand, or (@p result) result, flushed where MODE says so. */
+uint32_t rp_mode_flush_f32(uint32_t mode, bool result, uint32_t v);
+uint32_t rp_mode_flush_f16(uint32_t mode, bool result, uint32_t v);
+
+/** FP16_OVFL: the largest f16 instead of an infinity that finite operands gave. */
+uint32_t rp_mode_f16_overflow(uint32_t mode, uint32_t half, bool finite_operands);
+
+/** f64 to the bits of an f16. NaN loses its payload. */
+uint32_t rp_round_f16(double v, unsigned round);
+
+float rp_round_fma_f32(float a, float b, float c, unsigned round);
+
+/* Nothing but neg and abs, on plain 32- and 64-bit floats. */
+bool rp_valu_only_signs(const struct rp_insn *in);
+
+bool rp_valu_only_packed_f32(const struct rp_insn *in);
+
+void rp_valu_choose_short_way(struct rp_insn *in);
 
 __attribute__((target("avx512f"))) static inline void rp_fill_avx512(uint32_t *row, uint32_t v)
 {
@@ -85,10 +150,6 @@ static inline void rp_row_mask(uint32_t *dst, const uint32_t *src, uint32_t keep
     }
 }
 
-/** Broadcasts a scalar operand into @p rows. */
-const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
-                                struct rp_rows *rows);
-
 /** Rows of a source without modifiers; @p rows is used when it is not in vector registers. */
 static inline const uint32_t *rp_fetch(const struct rp_wave *w, const struct rp_opnd *o,
                                        struct rp_rows *rows)
@@ -105,65 +166,5 @@ static inline bool rp_registers_exist(const struct rp_wave *w, const struct rp_i
 {
     return in->vgpr_top <= w->vgpr_count && in->agpr_top <= w->agpr_count;
 }
-
-int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
-
-/**
- * In VGPR index mode, the instruction with its register numbers moved by M0; else @p in itself.
- * @return NULL when a moved register does not exist
- */
-const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
-                                       struct rp_insn *moved);
-
-/** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
-rp_insn_fn rp_valu_packed_f32;
-
-/** Two or three 32-bit sources with at most neg and abs, one 32-bit result. */
-rp_insn_fn rp_valu_signed;
-
-/** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
-bool rp_keeps_other_half(const struct rp_insn *in);
-
-/** Kernel of a matrix instruction, or its refusal; called by rp_valu_bind. */
-void rp_mfma_bind(struct rp_insn *in);
-
-/** What v_cvt_scalef32_* converts, or its refusal; called by rp_valu_bind. */
-void rp_cvt_scale_bind(struct rp_insn *in);
-
-/** Lane kernels with saturation, for the integer forms of CLAMP; NULL where CLAMP does nothing. */
-rp_lane_fn *rp_saturating_lane(unsigned op);
-
-/* ---- MODE other than the default: valu_mode.c, valu_round.c ---- */
-
-/** Rounding (a field of MODE) of results of a float type. */
-unsigned rp_mode_round(uint32_t mode, unsigned type);
-
-/**
- * A source as the instruction sees it: denormals flushed where MODE says so.
- * @param rows  where the changed rows go; may be those of @p src
- */
-const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned type,
-                               const uint32_t *src, struct rp_rows *rows);
-
-/** Turns a lane kernel's result @p r into that of args->mode. @p args still has the sources. */
-void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
-
-/** One f32 or f16 operand, or (@p result) result, flushed where MODE says so. */
-uint32_t rp_mode_flush_f32(uint32_t mode, bool result, uint32_t v);
-uint32_t rp_mode_flush_f16(uint32_t mode, bool result, uint32_t v);
-
-/** FP16_OVFL: the largest f16 instead of an infinity that finite operands gave. */
-uint32_t rp_mode_f16_overflow(uint32_t mode, uint32_t half, bool finite_operands);
-
-/** The part of rp_mode_result that rounds. */
-void rp_round_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
-
-/** Rows of a float type times a power of two. */
-void rp_round_scale(unsigned type, unsigned round, double scale, struct rp_rows *r);
-
-/** f64 to the bits of an f16. NaN loses its payload. */
-uint32_t rp_round_f16(double v, unsigned round);
-
-float rp_round_fma_f32(float a, float b, float c, unsigned round);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "insn.h"
+#include "device/isa/instruction.h"
 
 /**
  * Handler for an instruction without modifiers but op_sel of packed f32, and, if @p signs, neg and

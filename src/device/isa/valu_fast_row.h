@@ -9,8 +9,14 @@
 #ifndef RP_DEVICE_ISA_VALU_FAST_ROW_H
 #define RP_DEVICE_ISA_VALU_FAST_ROW_H
 
-#include "valu.h"
-#include "valu_fast.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/isa/instruction.h"
+#include "device/isa/lane.h"
+#include "device/isa/valu.h"
+#include "device/isa/valu_fast.h"
+#include "device/isa/wave_state.h"
 
 #define ALWAYS   static inline __attribute__((always_inline))
 #define ALL_ONES _mm512_set1_epi32(-1)
@@ -35,10 +41,13 @@ struct quad {
         (r).q3 = f((a).q3, (b).q3, (c).q3);                                                        \
     } while (0)
 
-ALWAYS bool goes_long_way(const struct rp_wave *w, const struct rp_insn *in)
-{
-    return __builtin_expect(w->gpr_idx || in->vgpr_top > w->vgpr_count, 0);
-}
+#define HANDLER(name, scalars, signs, call)                                                        \
+    static int name##_##scalars##signs(struct rp_wave *w, const struct rp_insn *in)                \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+
+#define ENTRY(name, scalars, signs, ...) [signs][scalars] = name##_##scalars##signs,
 
 ALWAYS struct quad load(const uint32_t *row)
 {
@@ -113,11 +122,6 @@ ALWAYS void store(uint32_t *row, struct quad v, uint64_t exec)
         store_some(row, exec, v.q0, v.q1, v.q2, v.q3);
 }
 
-ALWAYS uint64_t mask64(__mmask16 m0, __mmask16 m1, __mmask16 m2, __mmask16 m3)
-{
-    return m0 | (uint64_t)m1 << 16 | (uint64_t)m2 << 32 | (uint64_t)m3 << 48;
-}
-
 /* Whether any two floats in the same place of a and b have a NaN between them. */
 ALWAYS bool unordered(struct quad a, struct quad b)
 {
@@ -133,60 +137,5 @@ ALWAYS bool any_nan(struct quad v)
     return !_kortestz_mask16_u8(_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q1), _CMP_UNORD_Q),
                                 _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q3), _CMP_UNORD_Q));
 }
-
-/* The same of the lanes that are on: what is off must not cost the long way each time. */
-ALWAYS bool any_active_nan(struct quad v, uint64_t exec)
-{
-    const uint64_t nan = mask64(_mm512_cmp_ps_mask(FLOAT(v.q0), FLOAT(v.q0), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(v.q1), FLOAT(v.q1), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(v.q2), FLOAT(v.q2), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(v.q3), FLOAT(v.q3), _CMP_UNORD_Q));
-    return nan & exec;
-}
-
-ALWAYS bool active_unordered(struct quad a, struct quad b, uint64_t exec)
-{
-    const uint64_t nan = mask64(_mm512_cmp_ps_mask(FLOAT(a.q0), FLOAT(b.q0), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(a.q1), FLOAT(b.q1), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(a.q2), FLOAT(b.q2), _CMP_UNORD_Q),
-                                _mm512_cmp_ps_mask(FLOAT(a.q3), FLOAT(b.q3), _CMP_UNORD_Q));
-    return nan & exec;
-}
-
-typedef __m512i arith_fn(__m512i a, __m512i b, __m512i c);
-
-/* ---- one handler per opcode, kinds of sources and signs ---- */
-
-#define HANDLER(name, scalars, signs, call)                                                        \
-    static int name##_##scalars##signs(struct rp_wave *w, const struct rp_insn *in)                \
-    {                                                                                              \
-        return call;                                                                               \
-    }
-#define KINDS_1(H, name, signs, ...)                                                               \
-    H(name, 0, signs, __VA_ARGS__)                                                                 \
-    H(name, 1, signs, __VA_ARGS__)
-#define KINDS_2(H, name, signs, ...)                                                               \
-    KINDS_1(H, name, signs, __VA_ARGS__)                                                           \
-    H(name, 2, signs, __VA_ARGS__)                                                                 \
-    H(name, 3, signs, __VA_ARGS__)
-#define KINDS_3(H, name, signs, ...)                                                               \
-    KINDS_2(H, name, signs, __VA_ARGS__)                                                           \
-    H(name, 4, signs, __VA_ARGS__)                                                                 \
-    H(name, 5, signs, __VA_ARGS__)                                                                 \
-    H(name, 6, signs, __VA_ARGS__)                                                                 \
-    H(name, 7, signs, __VA_ARGS__)
-
-struct rp_fast_row {
-    uint16_t op;          /**< enum rp_op */
-    rp_insn_fn *fn[2][8]; /**< by signs, then a bit per source that is no VGPR; NULL: none */
-};
-
-#define ENTRY(name, scalars, signs, ...) [signs][scalars] = name##_##scalars##signs,
-#define PLAIN_ROW(n, name)               {RP_OP_##name, {KINDS_##n(ENTRY, name, 0, )}},
-#define SIGNS_ROW(n, name)                                                                         \
-    {RP_OP_##name, {KINDS_##n(ENTRY, name, 0, ) KINDS_##n(ENTRY, name, 1, )}},
-
-/** Handler from valu_fast_wide.c, or NULL. */
-rp_insn_fn *rp_fast_wide_find(unsigned op, bool signs, unsigned scalars);
 
 #endif

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/exec/disposition.h"
-#include "device/exec/guard.h"
-#include "device/exec/lent.h"
+#include "device/exec/host_traps.h"
+
+#include "device/exec/host_traps.c"
 
 static volatile int *page; /* nobody may access it */
 
@@ -40,11 +40,11 @@ static void caught_again_and_again(void)
     for (volatile int i = 0; i < 3; i++) {
         int steps = 0;
         struct rp_trap trap = {0};
-        assert_false(rp_guarded(touch, &steps, &trap));
+        assert_false(rp_trap_run(touch, &steps, &trap));
         assert_int_equal(steps, 1);
         assert_int_equal(trap.address, (uintptr_t)(page + 10));
         assert_int_equal(trap.kind, RP_TRAP_NOT_WRITABLE);
-        assert_true(rp_guarded(harmless, &steps, &trap));
+        assert_true(rp_trap_run(harmless, &steps, &trap));
         assert_int_equal(steps, 2);
     }
 }
@@ -56,7 +56,7 @@ static void *in_deaf_thread(void *arg)
     int steps = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    *(bool *)arg = !rp_guarded(touch, &steps, &trap);
+    *(bool *)arg = !rp_trap_run(touch, &steps, &trap);
     return NULL;
 }
 
@@ -69,7 +69,7 @@ static void also_where_signals_are_blocked(void)
     assert_true(caught);
 }
 
-static sigjmp_buf back;
+static sigjmp_buf test_back;
 static volatile int theirs;
 static void *volatile their_address;
 
@@ -78,28 +78,29 @@ static void their_handler(int signal, siginfo_t *info, void *context)
     (void)context;
     theirs = signal;
     their_address = info->si_addr;
-    siglongjmp(back, 1);
+    siglongjmp(test_back, 1);
 }
 
 static void the_programs_handler_gets_the_rest(void)
 {
     struct sigaction action = {.sa_sigaction = their_handler, .sa_flags = SA_SIGINFO}, old;
-    assert_true(rp_guard_owns(SIGSEGV) && rp_guard_owns(SIGBUS) && !rp_guard_owns(SIGINT));
-    rp_guard_disposition(SIGSEGV, NULL, &old);
-    rp_guard_disposition(SIGSEGV, &action, NULL);
-    if (!sigsetjmp(back, 1))
+    assert_true(rp_trap_owns_signal(SIGSEGV) && rp_trap_owns_signal(SIGBUS) &&
+                !rp_trap_owns_signal(SIGINT));
+    rp_trap_sigaction(SIGSEGV, NULL, &old);
+    rp_trap_sigaction(SIGSEGV, &action, NULL);
+    if (!sigsetjmp(test_back, 1))
         page[3] = 1;
     assert_int_equal(theirs, SIGSEGV);
     assert_ptr_equal(their_address, (void *)(uintptr_t)(page + 3));
     theirs = 0;
     int steps = 0;
     struct rp_trap trap;
-    assert_false(rp_guarded(touch, &steps, &trap));
+    assert_false(rp_trap_run(touch, &steps, &trap));
     assert_int_equal(theirs, 0);
-    if (!sigsetjmp(back, 1)) /* sent, not trapped */
+    if (!sigsetjmp(test_back, 1)) /* sent, not trapped */
         raise(SIGSEGV);
     assert_int_equal(theirs, SIGSEGV);
-    rp_guard_disposition(SIGSEGV, &old, &action);
+    rp_trap_sigaction(SIGSEGV, &old, &action);
     assert_ptr_equal(action.sa_sigaction, their_handler);
 }
 
@@ -113,21 +114,21 @@ static void each_trap_has_its_kind(void)
 {
     struct rp_trap trap;
     int value;
-    assert_false(rp_guarded(read_page, &value, &trap));
+    assert_false(rp_trap_run(read_page, &value, &trap));
     assert_int_equal(trap.kind, RP_TRAP_NOT_READABLE);
     assert_int_equal(mprotect((void *)(uintptr_t)page, 4096, PROT_READ), 0);
-    assert_true(rp_guarded(read_page, &value, &trap));
-    assert_false(rp_guarded(touch, &value, &trap));
+    assert_true(rp_trap_run(read_page, &value, &trap));
+    assert_false(rp_trap_run(touch, &value, &trap));
     assert_int_equal(trap.kind, RP_TRAP_NOT_WRITABLE);
     assert_int_equal(munmap((void *)(uintptr_t)page, 4096), 0);
-    assert_false(rp_guarded(read_page, &value, &trap));
+    assert_false(rp_trap_run(read_page, &value, &trap));
     assert_int_equal(trap.kind, RP_TRAP_GONE);
     FILE *empty = tmpfile();
     assert_non_null(empty);
     assert_ptr_equal(
         mmap((void *)(uintptr_t)page, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fileno(empty), 0),
         (void *)(uintptr_t)page);
-    assert_false(rp_guarded(read_page, &value, &trap));
+    assert_false(rp_trap_run(read_page, &value, &trap));
     assert_int_equal(trap.kind, RP_TRAP_NO_STORAGE);
     fclose(empty);
     for (enum rp_trap_kind a = RP_TRAP_GONE; a <= RP_TRAP_NO_STORAGE; a++)
@@ -145,15 +146,15 @@ static void a_bug_of_our_own_is_none_of_theirs(void)
 {
     char *own = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(own, MAP_FAILED);
-    rp_guard_lend((uintptr_t)own, (uintptr_t)own + 4096);
+    rp_trap_borrow((uintptr_t)own, (uintptr_t)own + 4096);
     for (int i = 0; i < 2; i++) {
         pid_t child = fork();
         int status;
         if (child == 0) {
             struct sigaction plain = {.sa_handler = SIG_DFL}; /* not cmocka's */
             struct rp_trap trap;
-            rp_guard_disposition(SIGSEGV, &plain, NULL);
-            _exit(rp_guarded(write_to, own + 4092 + 4 * i, &trap) ? 1 : 2);
+            rp_trap_sigaction(SIGSEGV, &plain, NULL);
+            _exit(rp_trap_run(write_to, own + 4092 + 4 * i, &trap) ? 1 : 2);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         if (i == 0)
@@ -170,8 +171,8 @@ static void changes_the_disposition(int signal)
 {
     struct sigaction action = {.sa_handler = changes_the_disposition}, old;
     (void)signal;
-    rp_guard_disposition(SIGBUS, &action, &old);
-    rp_guard_disposition(SIGBUS, NULL, &old);
+    rp_trap_sigaction(SIGBUS, &action, &old);
+    rp_trap_sigaction(SIGBUS, NULL, &old);
     handled++;
 }
 
@@ -181,8 +182,8 @@ static void *changes_it_too(void *arg)
 {
     struct sigaction action = {.sa_handler = SIG_IGN}, old;
     while (!over) {
-        rp_guard_disposition(SIGBUS, &action, &old);
-        rp_guard_disposition(SIGBUS, &old, NULL);
+        rp_trap_sigaction(SIGBUS, &action, &old);
+        rp_trap_sigaction(SIGBUS, &old, NULL);
     }
     return arg;
 }
@@ -197,11 +198,11 @@ static void handlers_and_children_may_ask(void)
     struct sigaction action = {.sa_handler = changes_the_disposition, .sa_flags = SA_RESTART}, old;
     pthread_t thread;
     alarm(60);
-    rp_guard_disposition(SIGBUS, &action, NULL); /* not cmocka's any more */
+    rp_trap_sigaction(SIGBUS, &action, NULL); /* not cmocka's any more */
     assert_int_equal(sigaction(SIGVTALRM, &action, NULL), 0);
     assert_int_equal(setitimer(ITIMER_VIRTUAL, &often, NULL), 0);
     while (handled < 200) {
-        rp_guard_disposition(SIGBUS, &action, &old);
+        rp_trap_sigaction(SIGBUS, &action, &old);
         assert_ptr_equal(old.sa_handler, changes_the_disposition);
     }
     setitimer(ITIMER_VIRTUAL, &never, NULL);
@@ -211,7 +212,7 @@ static void handlers_and_children_may_ask(void)
         int status;
         if (child == 0) {
             alarm(5);
-            rp_guard_disposition(SIGBUS, &action, &old);
+            rp_trap_sigaction(SIGBUS, &action, &old);
             _exit(0);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -228,9 +229,9 @@ static void guards(void **state)
     (void)state;
     page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(page, MAP_FAILED);
-    assert_false(rp_guard_owns(SIGSEGV));
-    assert_int_equal(rp_guard_install(), 0);
-    rp_guard_lend((uintptr_t)page, (uintptr_t)page + 4096);
+    assert_false(rp_trap_owns_signal(SIGSEGV));
+    assert_int_equal(rp_trap_install(), 0);
+    rp_trap_borrow((uintptr_t)page, (uintptr_t)page + 4096);
     caught_again_and_again();
     also_where_signals_are_blocked();
     the_programs_handler_gets_the_rest();
@@ -242,24 +243,25 @@ static void guards(void **state)
 static void lent_spans_join_and_stretch(void **state)
 {
     (void)state;
-    static struct rp_lent lent;
-    assert_false(rp_lent_has(&lent, 0));
-    rp_lent_add(&lent, 100, 200);
-    rp_lent_add(&lent, 300, 400);
-    rp_lent_add(&lent, 150, 300); /* touches both; one of them grows */
+    static struct rp_borrowed_ranges lent;
+    assert_false(rp_borrowed_ranges_has(&lent, 0));
+    rp_borrowed_ranges_add(&lent, 100, 200);
+    rp_borrowed_ranges_add(&lent, 300, 400);
+    rp_borrowed_ranges_add(&lent, 150, 300); /* touches both; one of them grows */
     for (uint64_t at = 90; at < 410; at++)
-        assert_int_equal(rp_lent_has(&lent, at), at >= 100 && at < 400);
+        assert_int_equal(rp_borrowed_ranges_has(&lent, at), at >= 100 && at < 400);
     assert_int_equal(lent.count, 2);
-    for (uint64_t i = 0; i < 2 * RP_LENT_SPANS; i++)
-        rp_lent_add(&lent, 10000 + 100 * i, 10010 + 100 * i);
-    assert_int_equal(lent.count, RP_LENT_SPANS);
-    for (uint64_t i = 0; i < 2 * RP_LENT_SPANS; i++) /* more than was lent, never less */
-        assert_true(rp_lent_has(&lent, 10000 + 100 * i) && rp_lent_has(&lent, 10009 + 100 * i));
-    assert_false(rp_lent_has(&lent, 9999));
-    assert_false(rp_lent_has(&lent, 10010 + 200 * RP_LENT_SPANS));
+    for (uint64_t i = 0; i < 2 * RP_BORROWED_RANGES; i++)
+        rp_borrowed_ranges_add(&lent, 10000 + 100 * i, 10010 + 100 * i);
+    assert_int_equal(lent.count, RP_BORROWED_RANGES);
+    for (uint64_t i = 0; i < 2 * RP_BORROWED_RANGES; i++) /* more than was lent, never less */
+        assert_true(rp_borrowed_ranges_has(&lent, 10000 + 100 * i) &&
+                    rp_borrowed_ranges_has(&lent, 10009 + 100 * i));
+    assert_false(rp_borrowed_ranges_has(&lent, 9999));
+    assert_false(rp_borrowed_ranges_has(&lent, 10010 + 200 * RP_BORROWED_RANGES));
 }
 
-static struct rp_disposition contended;
+static struct rp_signal_action contended;
 
 /* Each thread's actions are recognisable as a whole: no reader may see a mixture. */
 static void *contend(void *arg)
@@ -268,9 +270,9 @@ static void *contend(void *arg)
     intptr_t wrong = 0;
     memset(&action.sa_mask, (int)(intptr_t)arg, sizeof action.sa_mask);
     for (int i = 0; i < 20000; i++) {
-        rp_disposition_set(&contended, &action, &old);
+        rp_signal_action_set(&contended, &action, &old);
         wrong += ((unsigned char *)&old.sa_mask)[5] != (unsigned char)old.sa_flags;
-        rp_disposition_get(&contended, &old);
+        rp_signal_action_get(&contended, &old);
         wrong += ((unsigned char *)&old.sa_mask)[120] != (unsigned char)old.sa_flags;
     }
     return (void *)wrong;

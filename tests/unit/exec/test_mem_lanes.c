@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
-#include "device/isa/mem_lanes.h"
+#include "device/isa/lane.h"
+
+#include "device/isa/lane_select.c"
 
 static uint32_t seed = 1;
 

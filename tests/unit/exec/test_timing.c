@@ -7,10 +7,9 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
-#include "device/exec/wave.h"
-#include "device/timing/copy.h"
-#include "device/timing/cost.h"
-#include "device/timing/model.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_model.h"
 
 static const struct rp_arch *mi300x(void)
 {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "../cmocka_all.h"
-#include "device/exec/dispatch.h"
-#include "device/isa/mem_lanes.h"
-#include "device/isa/ops.h"
+#include "device/exec/executor.h"
+#include "device/isa/lane.h"
+#include "device/isa/opcodes.h"
 
 enum {
     WORLD_VGPRS = 48,
@@ -40,7 +40,7 @@ struct world {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
-    struct rp_hand hand;
+    struct rp_exec_worker hand;
     struct rp_exec_host host;
     uint64_t generation;
     bool read_only;

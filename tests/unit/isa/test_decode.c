@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../cmocka_all.h"
-#include "device/isa/ops.h"
+#include "device/isa/opcodes.h"
 
 static char assembler[4096];
 static bool seen[RP_OP_ALL];

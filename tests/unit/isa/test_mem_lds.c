@@ -2,6 +2,7 @@
  * What is easy to get wrong about LDS and lanes (permutes, loads to LDS, counters, M0), and the
  * rows of ops_mem.def there whose names do not say what they do.
  */
+#include "device/isa/wave_state.h"
 #include "mem_points.h"
 
 /* ---- 21: permutes ---- */

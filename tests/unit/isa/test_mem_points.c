@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "arch/arch.h"
+#include "device/isa/wave_state.h"
 #include "mem_points.h"
 
 /* ---- 15: FLAT and the apertures ---- */

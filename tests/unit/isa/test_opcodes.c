@@ -307,7 +307,7 @@ static void write_page(FILE *out)
     fprintf(out,
             "\n## gfx90a\n\n"
             "What gfx90a has and gfx942 has not: %u instructions, of which %u execute; %u of these "
-            "are named by a\nunit test. What it lacks is listed in `src/device/isa/target.c`; its "
+            "are named by a\nunit test. What it lacks is listed in `src/device/isa/opcodes.c`; its "
             "image instructions have no rows.\n",
             cdna2.rows, cdna2.run, cdna2.tested);
     write_tables(out, "###", RP_OP_END_GFX950, RP_OP_ALL);

@@ -1,7 +1,9 @@
 /* Scalar ALU results and SCC. Expected values are written out, not computed by the code's rules. */
 #include "arch/arch.h"
-#include "device/exec/wave_host.h"
+#include "device/isa/wave_state.h"
 #include "wave_fixture.h"
+
+#include "device/exec/dispatch.c"
 
 enum { A = 2, B = 4, D = 20 }; /* s[2:3], s[4:5], s[20:21] */
 

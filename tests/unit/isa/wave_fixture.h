@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../cmocka_all.h"
-#include "device/exec/dispatch.h"
-#include "device/isa/ops.h"
+#include "device/exec/executor.h"
+#include "device/isa/opcodes.h"
 
 #define FIXTURE_VGPRS 32
 #define FIXTURE_AGPRS 8
@@ -19,7 +19,7 @@ struct fixture {
     struct rp_wave wave;
     struct rp_group group;
     struct rp_dispatch dispatch;
-    struct rp_hand hand;
+    struct rp_exec_worker hand;
     struct rp_exec_host host;
     uint32_t vgpr[FIXTURE_VGPRS][RP_LANES] __attribute__((aligned(64)));
     uint32_t agpr[FIXTURE_AGPRS][RP_LANES] __attribute__((aligned(64)));

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "../isa/mem_world.h"
-#include "device/exec/order.h"
+#include "device/exec/code_cache.h"
+#include "device/exec/executor.h"
+#include "device/isa/wave_state.h"
 #include "effort.h"
 #include "translated_run.h"
 
@@ -235,10 +237,10 @@ static void choose_world(void)
     w.dispatch.turn = 7;
     w.hand.order = below(3) ? 7 : 8;
     w.hand.log = below(3) ? NULL : &logs[0];
-    rp_log_clear(&logs[0]);
+    rp_atomic_log_clear(&logs[0]);
     if (below(2) && w.hand.log) {
         const uint64_t va = WORLD_VA + 64 * below(WORLD_MEM_BYTES / 64);
-        rp_order_note(&w.wave, add_one, va, 4, 1);
+        rp_atomic_log_add(&w.wave, add_one, va, 4, 1);
     }
     w.wave.poll_va = below(2) ? 0 : WORLD_VA;
     w.wave.poll_count = below(5);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "../isa/wave_fixture.h"
-#include "device/exec/code.h"
-#include "device/jit/jit.h"
+#include "device/exec/code_cache.h"
+#include "device/jit/jit_translate.h"
 #include "effort.h"
 #include "translated_run.h"
 
@@ -55,7 +55,7 @@ static uint32_t value(void)
 
 static const uint16_t vector_ops[] = {
 #define RP_JIT_V(name, function, vop, vop2, imm) RP_OP_##name,
-#include "device/jit/valu.def"
+#include "device/jit/jit_valu.def"
     RP_OP_v_mov_b64,
     RP_OP_v_readlane_b32,
     RP_OP_v_writelane_b32,
@@ -74,7 +74,7 @@ static const struct scalar_op {
     bool wide;
 } scalar_ops[] = {
 #define RP_JIT_S(name, kind, wide, op, cc) {rp_##name, wide},
-#include "device/jit/salu.def"
+#include "device/jit/jit_salu.def"
     {rp_s_brev_b32, false},
     {rp_s_nop, false},
     {rp_s_waitcnt, false},

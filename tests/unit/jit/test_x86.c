@@ -1,5 +1,5 @@
 /* What the encoder writes, as objdump reads it. */
-#include "device/jit/x86.h"
+#include "device/jit/x86_emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static const struct {
 #define FORM_VPUNPCKHDQ     "mvr"
 #define FORM_VSHUFI64X2     "imvr"
 #define FORM_VSHUFPS        "imvr"
-#include "device/jit/x86.def"
+#include "device/jit/x86_emit.def"
 };
 
 static void expect(const char *text)

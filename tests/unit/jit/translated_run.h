@@ -1,14 +1,14 @@
 /**
  * @file translated_run.h
- * @brief A turn of a wave as exec/run.c executes it, with handlers only or with translated code.
+ * @brief A turn of a wave as wave_run.c executes it, with handlers only or with translated code.
  */
 #ifndef RP_TEST_TRANSLATED_RUN_H
 #define RP_TEST_TRANSLATED_RUN_H
 
 #include <stdbool.h>
 
-#include "device/exec/code.h"
-#include "device/jit/jit.h"
+#include "device/exec/code_cache.h"
+#include "device/jit/jit_translate.h"
 
 /** What a turn ends with. */
 struct outcome {

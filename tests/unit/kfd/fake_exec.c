@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "arch/hardware_counters.h"
-#include "device/exec/guard.h"
-#include "device/exec/threads.h"
-#include "device/timing/model.h"
+#include "device/exec/host_traps.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/dispatch_timing.h"
+#include "device/timing/timing_model.h"
 
 struct fake_exec fake_exec;
 
@@ -102,7 +103,8 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
     return fake_exec.ticks_status;
 }
 
-bool rp_dispatch_replayed(const struct rp_dispatch *d, uint64_t *ret_waves, double *ret_error_share)
+bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
+                           double *ret_error_share)
 {
     (void)d, (void)ret_waves, (void)ret_error_share;
     return false;
@@ -156,12 +158,12 @@ void rp_exec_settle(void)
         fake_exec.on_settle(fake_exec.settle_ctx);
 }
 
-int rp_guard_install(void)
+int rp_trap_install(void)
 {
     return 0;
 }
 
-void rp_guard_lend(uint64_t begin, uint64_t end)
+void rp_trap_borrow(uint64_t begin, uint64_t end)
 {
     fake_exec.lent_begin = begin;
     fake_exec.lent_end = end;
@@ -173,7 +175,7 @@ const char *rp_trap_text(enum rp_trap_kind kind)
     return "";
 }
 
-bool rp_guarded(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap)
+bool rp_trap_run(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap)
 {
     (void)ret_trap;
     body(ctx);

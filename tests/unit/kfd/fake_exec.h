@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_KFD_FAKE_EXEC_H
 #define TESTS_UNIT_KFD_FAKE_EXEC_H
 
-#include "device/exec/exec.h"
+#include "device/exec/dispatch.h"
 
 struct fake_exec {
     unsigned turns;          /**< how many runs a dispatch takes */
@@ -21,7 +21,7 @@ struct fake_exec {
     unsigned invalidated;
     void (*on_settle)(void *ctx); /**< what rp_exec_settle calls, if it is set */
     void *settle_ctx;
-    uint64_t lent_begin, lent_end; /**< the latest rp_guard_lend */
+    uint64_t lent_begin, lent_end; /**< the latest rp_trap_borrow */
 };
 
 extern struct fake_exec fake_exec;

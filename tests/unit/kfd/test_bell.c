@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "device/kfd/bell.h"
+#include "device/driver/command_processor.h"
 
 static double now(void)
 {
@@ -15,12 +15,12 @@ static double now(void)
 static void ring_before_the_wait_is_not_lost(void **state)
 {
     (void)state;
-    uint32_t seen = rp_bell_count();
-    rp_bell_ring();
+    uint32_t seen = rp_host_wakeups();
+    rp_host_wake();
     double begin = now();
-    rp_bell_wait(seen, 60ull * 1000000000);
+    rp_host_sleep(seen, 60ull * 1000000000);
     assert_true(now() - begin < 30);
-    assert_int_equal(rp_bell_count(), seen + 1);
+    assert_int_equal(rp_host_wakeups(), seen + 1);
 }
 
 static void wait_ends_without_a_ring(void **state)
@@ -28,7 +28,7 @@ static void wait_ends_without_a_ring(void **state)
     (void)state;
     double begin = now(), end;
     do { /* a wait may end early, not be the only one to end */
-        rp_bell_wait(rp_bell_count(), 20 * 1000000);
+        rp_host_sleep(rp_host_wakeups(), 20 * 1000000);
         end = now();
     } while (end - begin < 0.02);
     assert_true(end - begin < 30);
@@ -44,13 +44,13 @@ static void play(struct game *game, uint32_t mine)
 {
     for (unsigned i = 0; i < ROUNDS; i++) {
         for (;;) {
-            uint32_t seen = rp_bell_count();
+            uint32_t seen = rp_host_wakeups();
             if (__atomic_load_n(&game->ball, __ATOMIC_ACQUIRE) % 2 == mine)
                 break;
-            rp_bell_wait(seen, 60ull * 1000000000);
+            rp_host_sleep(seen, 60ull * 1000000000);
         }
         __atomic_add_fetch(&game->ball, 1, __ATOMIC_RELEASE);
-        rp_bell_ring();
+        rp_host_wake();
     }
 }
 

@@ -2,14 +2,14 @@
  * comes to ask. */
 #include <stdlib.h>
 
-#include "device/kfd/causal.h"
+#include "device/driver/command_processor.h"
 #include "test.h"
 
 enum { BEGIN = 100, QUEUES = 3 };
 
 struct bench {
-    struct rp_causal causal;
-    struct rp_causal_line lines[QUEUES];
+    struct rp_happens_before causal;
+    struct rp_happens_before_queue lines[QUEUES];
     uint64_t written[QUEUES];
 };
 
@@ -18,10 +18,10 @@ static int set_up(void **state)
     struct bench *b = calloc(1, sizeof *b);
     if (!b)
         return -1;
-    rp_causal_init(&b->causal, BEGIN);
-    rp_causal_activate(&b->causal);
+    rp_happens_before_init(&b->causal, BEGIN);
+    rp_happens_before_activate(&b->causal);
     for (int i = 0; i < QUEUES; i++)
-        rp_causal_add(&b->causal, &b->lines[i], &b->written[i], 0);
+        rp_happens_before_add(&b->causal, &b->lines[i], &b->written[i], 0);
     *state = b;
     return 0;
 }
@@ -30,7 +30,7 @@ static int tear_down(void **state)
 {
     struct bench *b = *state;
     for (int i = 0; i < QUEUES; i++)
-        rp_causal_remove(&b->causal, &b->lines[i]);
+        rp_happens_before_remove(&b->causal, &b->lines[i]);
     assert_null(b->causal.lines);
     free(b);
     return 0;
@@ -39,14 +39,14 @@ static int tear_down(void **state)
 static uint64_t submitted(struct bench *b, int queue, uint64_t index)
 {
     uint64_t ticks;
-    assert_true(rp_causal_submitted(&b->causal, &b->lines[queue], index, &ticks));
+    assert_true(rp_happens_before_submitted(&b->causal, &b->lines[queue], index, &ticks));
     return ticks;
 }
 
 static bool held(struct bench *b, int queue, uint64_t index)
 {
     uint64_t ticks;
-    return !rp_causal_submitted(&b->causal, &b->lines[queue], index, &ticks);
+    return !rp_happens_before_submitted(&b->causal, &b->lines[queue], index, &ticks);
 }
 
 static void what_came_before_a_wait_is_not_moved_by_it(void **state)
@@ -54,66 +54,66 @@ static void what_came_before_a_wait_is_not_moved_by_it(void **state)
     struct bench *b = *state;
     b->written[0] = 1;
     b->written[1] = 1;
-    assert_true(rp_causal_learn(&b->causal, 500)); /* of the first queue's packet */
+    assert_true(rp_happens_before_learn(&b->causal, 500)); /* of the first queue's packet */
     b->written[1] = 2;
     b->written[2] = 1;
     assert_int_equal(submitted(b, 1, 0), BEGIN); /* the device is late */
     assert_int_equal(submitted(b, 1, 1), 500);
     assert_int_equal(submitted(b, 2, 0), 500);
-    assert_false(rp_causal_learn(&b->causal, 400)); /* no news */
+    assert_false(rp_happens_before_learn(&b->causal, 400)); /* no news */
     b->written[2] = 2;
     assert_int_equal(submitted(b, 2, 1), 500);
-    assert_int_equal(rp_causal_known(&b->causal), 500);
+    assert_int_equal(rp_happens_before_known(&b->causal), 500);
 }
 
 static void packets_of_an_open_call_are_held(void **state)
 {
     struct bench *b = *state;
     b->written[0] = 1;
-    rp_causal_open(&b->causal);
+    rp_happens_before_open(&b->causal);
     assert_int_equal(submitted(b, 0, 0), BEGIN); /* it was there before */
     b->written[0] = 3;
     assert_true(held(b, 0, 1));
-    rp_causal_close(&b->causal, 900);
+    rp_happens_before_close(&b->causal, 900);
     assert_int_equal(submitted(b, 0, 1), 900);
     assert_int_equal(submitted(b, 0, 2), 900);
     b->written[0] = 4; /* what has nothing to do with it */
     assert_int_equal(submitted(b, 0, 3), BEGIN);
-    assert_int_equal(rp_causal_known(&b->causal), BEGIN);
+    assert_int_equal(rp_happens_before_known(&b->causal), BEGIN);
 }
 
 static void calls_of_two_threads(void **state)
 {
     struct bench *b = *state;
-    rp_causal_open(&b->causal);
+    rp_happens_before_open(&b->causal);
     b->written[0] = 1;
-    rp_causal_open(&b->causal);
+    rp_happens_before_open(&b->causal);
     b->written[1] = 1;
-    rp_causal_close(&b->causal, 900); /* whose it was is not known */
+    rp_happens_before_close(&b->causal, 900); /* whose it was is not known */
     assert_true(held(b, 0, 0));
     assert_true(held(b, 1, 0));
-    assert_true(rp_causal_learn(&b->causal, 300));
-    rp_causal_close(&b->causal, 200);
+    assert_true(rp_happens_before_learn(&b->causal, 300));
+    rp_happens_before_close(&b->causal, 200);
     assert_int_equal(submitted(b, 0, 0), 900);
     assert_int_equal(submitted(b, 1, 0), 900);
-    rp_causal_open(&b->causal);
+    rp_happens_before_open(&b->causal);
     b->written[0] = 2;
-    rp_causal_close(&b->causal, 0);
+    rp_happens_before_close(&b->causal, 0);
     assert_int_equal(submitted(b, 0, 1), 300);
 }
 
 static void nothing_is_held_for_who_is_kept_waiting(void **state)
 {
     struct bench *b = *state;
-    rp_causal_open(&b->causal);
+    rp_happens_before_open(&b->causal);
     b->written[0] = 1;
     assert_true(held(b, 0, 0));
-    rp_causal_hold_nothing(&b->causal, true);
+    rp_happens_before_hold_nothing(&b->causal, true);
     assert_int_equal(submitted(b, 0, 0), BEGIN);
-    rp_causal_hold_nothing(&b->causal, false);
+    rp_happens_before_hold_nothing(&b->causal, false);
     b->written[0] = 2;
     assert_true(held(b, 0, 1));
-    rp_causal_close(&b->causal, 900);
+    rp_happens_before_close(&b->causal, 900);
     assert_int_equal(submitted(b, 0, 1), 900);
 }
 
@@ -136,7 +136,7 @@ static void any_order_of_host_and_device(void **state)
             break;
         case 1:
             known += dice % 7;
-            rp_causal_learn(&b->causal, known);
+            rp_happens_before_learn(&b->causal, known);
             break;
         default: /* the device works in bursts */
             if (i / 5000 % 2 && read[queue] < b->written[queue]) {

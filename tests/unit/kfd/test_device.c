@@ -1,4 +1,4 @@
-/* The device as a whole, through its ioctls, with a queue served by its thread. */
+/* The test_device as a whole, through its ioctls, with a queue served by its thread. */
 #include "test.h"
 
 #include <errno.h>
@@ -10,13 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "device/kfd/device.h"
+#include "device/driver/device_context.h"
 #include "fake_exec.h"
+
+#include "device/driver/ioctls.c"
 
 #define NR(nr, type)  _IOWR('K', nr, type)
 #define DRM(nr, type) _IOWR('d', nr, type)
 
-static struct rp_device *device(void)
+static struct rp_device *test_device(void)
 {
     int fd = rp_device_open(0, true);
     assert_true(fd >= 0);
@@ -33,7 +35,7 @@ static struct rp_device *device(void)
 static void identity(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     struct rp_kfd_version version = {0};
     struct rp_kfd_aperture aperture = {0};
     struct rp_kfd_apertures_new apertures = {0};
@@ -53,7 +55,7 @@ static void identity(void **state)
 static void drm_identity(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     int render = rp_device_open(0, true), card = rp_device_open_card(0, true);
     assert_true(rp_device_owns(d, render) && rp_device_owns(d, card));
     assert_int_equal(rp_device_minor_of_fd(render), 128);
@@ -88,7 +90,7 @@ static int drm_info(struct rp_device *d, uint32_t query, uint32_t which, void *o
 static void drm_answers(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     struct rp_drm_device_info gpu;
     uint32_t words[2];
     uint64_t longs[3], later;
@@ -119,11 +121,11 @@ static void drm_answers(void **state)
     assert_int_equal(drm_info(d, RP_DRM_INFO_READ_MMR_REG, 0x100, words, sizeof words), -EINVAL);
 }
 
-/* ROCr converts device ticks by the slope between two readings: it must be exactly 10 ns. */
+/* ROCr converts test_device ticks by the slope between two readings: it must be exactly 10 ns. */
 static void clock_pairs_have_slope_ten(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     struct rp_kfd_clock_counters first = {.gpu_id = RP_TOPOLOGY_GPU_ID}, now;
     assert_int_equal(rp_kfd_ioctl(d, NR(5, struct rp_kfd_clock_counters), &first), 0);
     for (int i = 0; i < 100; i++) {
@@ -142,7 +144,7 @@ static void clock_pairs_have_slope_ten(void **state)
 static void short_arguments(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     uint8_t bytes[sizeof(struct rp_kfd_clock_counters)];
     memset(bytes, 0xaa, sizeof bytes);
     unsigned long request = _IOC(_IOC_READ | _IOC_WRITE, 'K', 5, 16);
@@ -179,7 +181,7 @@ static struct gpu_page *map_page(struct rp_device *d)
 static void unknown_gpus(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     const uint64_t va = page_va + (1 << 24); /* beside what other tests have mapped */
     uint32_t nobody = RP_TOPOLOGY_GPU_ID + 1;
     struct rp_kfd_alloc alloc = {.va = va, .bytes = 4096, .gpu_id = nobody, .flags = 1};
@@ -213,7 +215,7 @@ static void unknown_gpus(void **state)
 static void queue_runs_to_its_event(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     struct gpu_page *page = map_page(d);
     struct rp_kfd_create_event event = {.auto_reset = 1};
     fake_exec = (struct fake_exec){.turns = 2, .ticks = 50};
@@ -255,7 +257,7 @@ static void queue_runs_to_its_event(void **state)
 static void idle_is_cheap(void **state)
 {
     (void)state;
-    device();
+    test_device();
     struct timespec pause = {.tv_nsec = 300 * 1000 * 1000}, begin, end;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
     nanosleep(&pause, NULL);
@@ -280,7 +282,7 @@ static int child_of_fork(void)
 static void forked_child_starts_anew(void **state)
 {
     (void)state;
-    struct rp_device *d = device();
+    struct rp_device *d = test_device();
     struct gpu_page *page = rp_memory_translate(&d->memory, 0, page_va, sizeof *page, 1);
     pid_t pid = fork();
     if (pid == 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "device/kfd/event.h"
+#include "device/driver/command_processor.h"
 
 static int set_up(void **state)
 {

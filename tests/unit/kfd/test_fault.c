@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/kfd/fault.h"
+#include "device/driver/command_processor.h"
+#include "device/isa/wave_state.h"
+
+#include "device/driver/kernel_fault.c"
 
 enum { IMAGE_BYTES = 3 * 4096, DESCRIPTOR = 0x1640, OTHER = 0x1680 };
 
 static const uint64_t image_va = 0x7f0000000000ull;
 
-/* A code object's loaded image: header, program header, dynamic table, symbols, strings, hash. */
-struct image {
+/* A code object's loaded test_image: header, program header, dynamic table, symbols, strings, hash.
+ */
+struct test_image {
     Elf64_Ehdr header;
     Elf64_Phdr segment;
     Elf64_Dyn dynamic[4];
@@ -24,7 +28,7 @@ struct image {
 
 static uint8_t memory[IMAGE_BYTES] __attribute__((aligned(4096)));
 
-static void *translate(void *ctx, uint64_t va, uint64_t bytes, int write)
+static void *test_translate(void *ctx, uint64_t va, uint64_t bytes, int write)
 {
     (void)ctx, (void)write;
     if (va < image_va || va + bytes > image_va + IMAGE_BYTES)
@@ -32,37 +36,37 @@ static void *translate(void *ctx, uint64_t va, uint64_t bytes, int write)
     return memory + (va - image_va);
 }
 
-static const struct rp_exec_host host = {.translate = translate};
+static const struct rp_exec_host test_host = {.translate = test_translate};
 
-static struct image *build(void)
+static struct test_image *build(void)
 {
-    struct image *image = (struct image *)memory;
+    struct test_image *test_image = (struct test_image *)memory;
     memset(memory, 0, sizeof memory);
-    memcpy(image->header.e_ident, ELFMAG, SELFMAG);
-    image->header.e_machine = EM_AMDGPU;
-    image->header.e_phoff = offsetof(struct image, segment);
-    image->header.e_phentsize = sizeof(Elf64_Phdr);
-    image->header.e_phnum = 1;
-    image->segment.p_type = PT_DYNAMIC;
-    image->segment.p_vaddr = offsetof(struct image, dynamic);
-    image->segment.p_memsz = sizeof image->dynamic;
-    image->dynamic[0].d_tag = DT_SYMTAB;
-    image->dynamic[0].d_un.d_ptr = offsetof(struct image, symbols);
-    image->dynamic[1].d_tag = DT_STRTAB;
-    image->dynamic[1].d_un.d_ptr = offsetof(struct image, strings);
-    image->dynamic[2].d_tag = DT_HASH;
-    image->dynamic[2].d_un.d_ptr = offsetof(struct image, hash);
-    image->hash[1] = 3;
-    memcpy(image->strings, "\0_Z4vaddPf.kd\0other", 19);
-    image->symbols[1] = (Elf64_Sym){.st_name = 1, .st_value = DESCRIPTOR};
-    image->symbols[2] = (Elf64_Sym){.st_name = 14, .st_value = OTHER};
-    return image;
+    memcpy(test_image->header.e_ident, ELFMAG, SELFMAG);
+    test_image->header.e_machine = EM_AMDGPU;
+    test_image->header.e_phoff = offsetof(struct test_image, segment);
+    test_image->header.e_phentsize = sizeof(Elf64_Phdr);
+    test_image->header.e_phnum = 1;
+    test_image->segment.p_type = PT_DYNAMIC;
+    test_image->segment.p_vaddr = offsetof(struct test_image, dynamic);
+    test_image->segment.p_memsz = sizeof test_image->dynamic;
+    test_image->dynamic[0].d_tag = DT_SYMTAB;
+    test_image->dynamic[0].d_un.d_ptr = offsetof(struct test_image, symbols);
+    test_image->dynamic[1].d_tag = DT_STRTAB;
+    test_image->dynamic[1].d_un.d_ptr = offsetof(struct test_image, strings);
+    test_image->dynamic[2].d_tag = DT_HASH;
+    test_image->dynamic[2].d_un.d_ptr = offsetof(struct test_image, hash);
+    test_image->hash[1] = 3;
+    memcpy(test_image->strings, "\0_Z4vaddPf.kd\0other", 19);
+    test_image->symbols[1] = (Elf64_Sym){.st_name = 1, .st_value = DESCRIPTOR};
+    test_image->symbols[2] = (Elf64_Sym){.st_name = 14, .st_value = OTHER};
+    return test_image;
 }
 
 static void assert_name(uint64_t offset, const char *expected, int rc)
 {
     char name[32];
-    assert_int_equal(rp_fault_kernel_name(&host, image_va + offset, name, sizeof name), rc);
+    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + offset, name, sizeof name), rc);
     assert_string_equal(name, expected);
 }
 
@@ -100,7 +104,7 @@ static void long_names_are_cut(void **state)
     (void)state;
     char name[6];
     build();
-    assert_int_equal(rp_fault_kernel_name(&host, image_va + DESCRIPTOR, name, sizeof name), 0);
+    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + DESCRIPTOR, name, sizeof name), 0);
     assert_string_equal(name, "_Z4va");
 }
 

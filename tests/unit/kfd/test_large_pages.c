@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device/kfd/backing.h"
-#include "device/kfd/large_pages.h"
+#include "device/driver/device_memory.h"
 
 enum { CHUNKS = 64, SMALL = 4096, MIB = 1 << 20 };
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/kfd/memory.h"
-#include "device/kfd/svm.h"
+#include "device/driver/device_memory.h"
+#include "device/driver/ioctls.h"
 #include "fake_exec.h"
 
 enum { MIB = 1 << 20 };

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/kfd/packet.h"
-#include "device/kfd/queue.h"
+#include "device/driver/command_processor.h"
+#include "device/isa/wave_state.h"
 #include "fake_exec.h"
+
+#include "device/driver/aql_queues.c"
 
 enum { PACKETS = 8, SIGNALS = 8 };
 
@@ -27,16 +29,16 @@ struct bench {
     int report[2]; /* pipe that catches the fault lines */
 };
 
-static uint64_t va(const void *p)
+static uint64_t test_va(const void *p)
 {
     return (uintptr_t)p;
 }
 
 /* Only the bench is GPU memory. */
-static void *translate(void *ctx, uint64_t gpu_va, uint64_t bytes, int write)
+static void *test_translate(void *ctx, uint64_t gpu_va, uint64_t bytes, int write)
 {
     (void)write;
-    uint64_t begin = va(ctx), end = begin + sizeof(struct bench);
+    uint64_t begin = test_va(ctx), end = begin + sizeof(struct bench);
     return gpu_va >= begin && gpu_va + bytes <= end ? (void *)(uintptr_t)gpu_va : NULL;
 }
 
@@ -49,7 +51,7 @@ static int set_up(void **state)
     fake_exec = (struct fake_exec){.turns = 1, .ticks = 100};
     rp_events_init(&b->events);
     b->clock.ticks = 1000;
-    b->host = (struct rp_exec_host){.ctx = b, .translate = translate};
+    b->host = (struct rp_exec_host){.ctx = b, .translate = test_translate};
     if (pipe(b->report) < 0)
         return -1;
     b->cp = (struct rp_cp){.host = &b->host,
@@ -61,11 +63,12 @@ static int set_up(void **state)
         b->ring[i].header = RP_AQL_INVALID;
     for (int i = 0; i < SIGNALS; i++)
         b->signals[i].value = 1;
-    b->shared.inactive_signal_va = va(&b->inactive);
+    b->shared.inactive_signal_va = test_va(&b->inactive);
     b->queue.enabled = true;
     *state = b;
-    return rp_cp_queue_init(&b->cp, &b->queue, va(b->ring), sizeof b->ring,
-                            va(&b->shared.read_dispatch_id), va(&b->shared.write_dispatch_id));
+    return rp_cp_queue_init(&b->cp, &b->queue, test_va(b->ring), sizeof b->ring,
+                            test_va(&b->shared.read_dispatch_id),
+                            test_va(&b->shared.write_dispatch_id));
 }
 
 static int tear_down(void **state)
@@ -93,7 +96,7 @@ static void submit_dispatch(struct bench *b, struct rp_amd_signal *completion)
     p->dispatch.workgroup_size[0] = 64;
     p->dispatch.grid_size[0] = 640;
     p->dispatch.kernel_object = 0x5000;
-    p->dispatch.completion = completion ? va(completion) : 0;
+    p->dispatch.completion = completion ? test_va(completion) : 0;
     p->header = RP_AQL_DISPATCH | 1 << 8;
 }
 
@@ -101,23 +104,23 @@ static void submit_barrier(struct bench *b, enum rp_aql_type type, struct rp_amd
                            struct rp_amd_signal *second, struct rp_amd_signal *completion)
 {
     union rp_aql_packet *p = reserve(b);
-    p->barrier.dependency[0] = first ? va(first) : 0;
-    p->barrier.dependency[4] = second ? va(second) : 0;
-    p->barrier.completion = va(completion);
+    p->barrier.dependency[0] = first ? test_va(first) : 0;
+    p->barrier.dependency[4] = second ? test_va(second) : 0;
+    p->barrier.completion = test_va(completion);
     p->header = (uint16_t)type;
 }
 
-static enum rp_cp_progress step(struct bench *b)
+static enum rp_cp_progress test_step(struct bench *b)
 {
     return rp_cp_step(&b->cp, &b->queue, 1000);
 }
 
-/* Steps until there is no progress; returns the last step. */
+/* Steps until there is no progress; returns the last test_step. */
 static enum rp_cp_progress drain(struct bench *b)
 {
     enum rp_cp_progress last;
     for (int i = 0; i < 1000; i++)
-        if ((last = step(b)) != RP_CP_PROGRESS)
+        if ((last = test_step(b)) != RP_CP_PROGRESS)
             return last;
     fail_msg("no end");
     return RP_CP_IDLE;
@@ -137,7 +140,7 @@ static void point_29_completion_order(void **state)
     struct bench *b = *state;
     fake_exec.turns = 3;
     submit_dispatch(b, &b->signals[0]);
-    assert_int_equal(step(b), RP_CP_PROGRESS);
+    assert_int_equal(test_step(b), RP_CP_PROGRESS);
     assert_int_equal(b->signals[0].value, 1);
     assert_int_equal(b->shared.read_dispatch_id, 0); /* the packet stays while its kernel runs */
     assert_int_equal(drain(b), RP_CP_IDLE);
@@ -149,8 +152,8 @@ static void point_29_completion_order(void **state)
     assert_int_equal(rp_clock_now(&b->clock), 1100);
     assert_int_equal(fake_exec.launch.kernel_object_va, 0x5000);
     assert_int_equal(fake_exec.launch.grid_size[0], 640);
-    assert_int_equal(fake_exec.launch.packet_va, va(&b->ring[0]));
-    assert_int_equal(fake_exec.launch.queue_va, va(&b->shared));
+    assert_int_equal(fake_exec.launch.packet_va, test_va(&b->ring[0]));
+    assert_int_equal(fake_exec.launch.queue_va, test_va(&b->shared));
     assert_int_equal(fake_exec.freed, 1);
 }
 
@@ -177,7 +180,7 @@ static void reserved_slot_waits_for_its_header(void **state)
     submit_dispatch(b, &b->signals[1]); /* a later packet does not overtake */
     assert_int_equal(drain(b), RP_CP_IDLE);
     assert_int_equal(b->signals[1].value, 1);
-    first->dispatch.completion = va(&b->signals[0]);
+    first->dispatch.completion = test_va(&b->signals[0]);
     first->header = RP_AQL_DISPATCH;
     assert_int_equal(drain(b), RP_CP_IDLE);
     assert_int_equal(b->signals[0].value, 0);
@@ -188,7 +191,7 @@ static void completion_wakes_its_event(void **state)
 {
     struct bench *b = *state;
     uint32_t id, result;
-    uint64_t mailbox_inside_bench = va(&b->commands[0]);
+    uint64_t mailbox_inside_bench = test_va(&b->commands[0]);
     assert_int_equal(rp_events_create(&b->events, RP_KFD_EVENT_SIGNAL, true, &id), 0);
     b->signals[0].event_id = id;
     b->signals[0].mailbox_va = mailbox_inside_bench;
@@ -241,11 +244,11 @@ static void barrier_value_compares(void **state)
         b->signals[0].value = 1;
         b->signals[1].value = 0x7000 | cases[i].waits; /* the mask takes the rest away */
         p->barrier_value.format = RP_AQL_VENDOR_BARRIER_VALUE;
-        p->barrier_value.signal = va(&b->signals[1]);
+        p->barrier_value.signal = test_va(&b->signals[1]);
         p->barrier_value.value = 5;
         p->barrier_value.mask = 0xff;
         p->barrier_value.condition = cases[i].condition;
-        p->barrier_value.completion = va(&b->signals[0]);
+        p->barrier_value.completion = test_va(&b->signals[0]);
         p->header = RP_AQL_VENDOR;
         assert_int_equal(drain(b), RP_CP_WAITING);
         b->signals[1].value = cases[i].opens;
@@ -258,13 +261,13 @@ static void submit_pm4(struct bench *b, unsigned opcode)
 {
     union rp_aql_packet *p = reserve(b);
     b->commands[4] = 3u << 30 | 5u << 16 | opcode << 8; /* seven dwords */
-    uint64_t at = va(&b->commands[4]);
+    uint64_t at = test_va(&b->commands[4]);
     p->pm4.format = RP_AQL_VENDOR_PM4_IB;
     p->pm4.jump[0] = 3u << 30 | 2u << 16 | 0x3fu << 8;
     p->pm4.jump[1] = (uint32_t)at;
     p->pm4.jump[2] = (uint32_t)(at >> 32);
     p->pm4.jump[3] = 7;
-    p->pm4.completion = va(&b->signals[0]);
+    p->pm4.completion = test_va(&b->signals[0]);
     p->header = RP_AQL_VENDOR;
 }
 
@@ -376,11 +379,12 @@ static void bad_queues_are_refused(void **state)
 {
     struct bench *b = *state;
     struct rp_cp_queue q = {0};
-    uint64_t rptr = va(&b->shared.read_dispatch_id), wptr = va(&b->shared.write_dispatch_id);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 0, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 3 * 64, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 65, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, va(b->ring), 64, rptr, wptr + 8), -EINVAL);
+    uint64_t rptr = test_va(&b->shared.read_dispatch_id),
+             wptr = test_va(&b->shared.write_dispatch_id);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 0, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 3 * 64, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 65, rptr, wptr), -EINVAL);
+    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 64, rptr, wptr + 8), -EINVAL);
     assert_int_equal(rp_cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
 }
 
@@ -396,9 +400,9 @@ static void waiting_is_known_while_all_wait(void **state)
     b->cp.patience_ns = INT64_MAX;
     assert_int_equal(rp_queues_only_wait_ns(&queues), 0); /* nothing runs */
     submit_dispatch(b, NULL);
-    step(b); /* begins */
+    test_step(b); /* begins */
     assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
-    step(b);
+    test_step(b);
     b->queue.waits_since_ns -= 7000000000; /* as if it had begun to wait earlier */
     assert_in_range(rp_queues_only_wait_ns(&queues), 7000000000, 700000000000);
     struct rp_cp_queue works = {.dispatch = b->queue.dispatch, .enabled = true};
@@ -406,11 +410,11 @@ static void waiting_is_known_while_all_wait(void **state)
     assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
     queues.slots[1].compute = NULL;
     fake_exec.waits = false; /* it goes on */
-    step(b);
+    test_step(b);
     assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
     fake_exec.waits = true;
     for (unsigned i = 0; i < 4; i++)
-        step(b);
+        test_step(b);
     assert_int_equal(b->queue.read_index, 1); /* over */
     assert_int_equal(rp_queues_only_wait_ns(&queues), 0);
 }
@@ -427,18 +431,18 @@ static void long_dispatches_are_mentioned(void **state)
     snprintf(b->cp.label, sizeof b->cp.label, "GPU 3, ");
     submit_dispatch(b, NULL);
     for (unsigned i = 0; i < 12; i++)
-        step(b);
+        test_step(b);
     fake_exec.waits = false;
     b->cp.patience_ns = 10ll * 1000 * 1000 * 1000;
     fake_exec.busy_ns = b->cp.patience_ns - 1;
     submit_dispatch(b, NULL);
     for (unsigned i = 0; i < 12; i++)
-        step(b);
+        test_step(b);
     fake_exec.busy_ns = b->cp.patience_ns; /* of any thread; this one has not worked at all */
     submit_dispatch(b, NULL);
     submit_dispatch(b, NULL); /* the same kernel: not again */
     for (unsigned i = 0; i < 24; i++)
-        step(b);
+        test_step(b);
     assert_int_equal(b->queue.read_index, 4);
     read_report(b, text, sizeof text);
     char *second = strchr(text, '\n');

@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device/kfd/memory.h"
+#include "device/driver/device_memory.h"
+#include "device/isa/wave_state.h"
 
 enum { PAGE = 4096, MIB = 1 << 20 };
 

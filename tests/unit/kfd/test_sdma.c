@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "device/kfd/sdma.h"
-#include "device/kfd/signal.h"
+#include "device/driver/command_processor.h"
+#include "device/isa/wave_state.h"
 
 enum { RING_BYTES = 1024, DATA_BYTES = 64 << 10 };
 
@@ -442,9 +442,9 @@ static void a_store_time_is_that_of_its_value(void **state)
     assert_int_equal(rp_signal_end_ticks(&b->cp, at), 200);
     b->words[7] = 78; /* by someone who is not seen */
     assert_int_equal(rp_signal_end_ticks(&b->cp, at), 0);
-    struct rp_causal causal;
-    rp_causal_init(&causal, 0);
-    rp_causal_activate(&causal);
+    struct rp_happens_before causal;
+    rp_happens_before_init(&causal, 0);
+    rp_happens_before_activate(&causal);
     b->cp.causal = &causal; /* the host's submissions have their times: this one must be known */
     assert_int_equal(rp_signal_end_ticks(&b->cp, at), 200);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/kfd/topology.h"
-#include "device/kfd/vfs.h"
+#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 
 #define KFD "/sys/devices/virtual/kfd/kfd"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
-#include "device/kfd/traced.h"
+#include "device/driver/dispatch_results.h"
 #include "fake_exec.h"
 
 static const struct rp_threads_request third = {.cu = 3, .engines = 1, .simds = 0xf, .rows = 100};
@@ -15,16 +15,16 @@ static void a_wish_is_met_once(void **state)
     struct rp_threads_request wish = {0};
 
     (void)state;
-    rp_traced_init(&traced);
-    assert_false(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
-    assert_true(rp_traced_want(&traced, 0x1000, 0x77, &third));
-    assert_false(rp_traced_is_wanted(&traced, 0x1040, 0x77, &wish)); /* another signal */
-    assert_false(rp_traced_is_wanted(&traced, 0x1000, 0x78, &wish)); /* another kernel */
+    rp_trace_requests_init(&traced);
+    assert_false(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
+    assert_true(rp_trace_requests_add(&traced, 0x1000, 0x77, &third));
+    assert_false(rp_trace_requests_has(&traced, 0x1040, 0x77, &wish)); /* another signal */
+    assert_false(rp_trace_requests_has(&traced, 0x1000, 0x78, &wish)); /* another kernel */
     assert_int_equal(wish.cu, 0);
-    assert_true(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
+    assert_true(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
     assert_memory_equal(&wish, &third, sizeof wish);
-    assert_false(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
-    rp_traced_release(&traced);
+    assert_false(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
+    rp_trace_requests_release(&traced);
 }
 
 static void wishes_for_one_signal_are_met_in_order(void **state)
@@ -34,14 +34,14 @@ static void wishes_for_one_signal_are_met_in_order(void **state)
 
     (void)state;
     first.cu = 1;
-    rp_traced_init(&traced);
-    assert_true(rp_traced_want(&traced, 0x1000, 0x77, &first));
-    assert_true(rp_traced_want(&traced, 0x1000, 0x77, &third));
-    assert_true(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
+    rp_trace_requests_init(&traced);
+    assert_true(rp_trace_requests_add(&traced, 0x1000, 0x77, &first));
+    assert_true(rp_trace_requests_add(&traced, 0x1000, 0x77, &third));
+    assert_true(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
     assert_int_equal(wish.cu, 1);
-    assert_true(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
+    assert_true(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
     assert_int_equal(wish.cu, 3);
-    rp_traced_release(&traced);
+    rp_trace_requests_release(&traced);
 }
 
 /* The stand-in's trace: when the dispatch began, and of which compute unit it is. */
@@ -54,24 +54,24 @@ static void a_trace_is_taken_by_signal_and_times(void **state)
     size_t count;
 
     (void)state;
-    rp_traced_init(&traced);
-    assert_true(rp_traced_want(&traced, 0x1000, 0x77, &third)); /* of a later dispatch */
+    rp_trace_requests_init(&traced);
+    assert_true(rp_trace_requests_add(&traced, 0x1000, 0x77, &third)); /* of a later dispatch */
     const unsigned before = fake_exec.watched;
-    rp_traced_begin(NULL, NULL, &third); /* the executor is told before it models time */
+    rp_trace_requests_begin(NULL, NULL, &third); /* the executor is told before it models time */
     assert_int_equal(fake_exec.watched, before + 1);
-    rp_traced_note(&traced, NULL, NULL, &third, 0x1000, 500, 600);
-    assert_false(rp_traced_take(&traced, 0x1000, 500, 601, &bytes, &count));
-    assert_false(rp_traced_take(&traced, 0x1040, 500, 600, &bytes, &count));
-    assert_true(rp_traced_take(&traced, 0x1000, 500, 600, &bytes, &count));
+    rp_trace_requests_keep(&traced, NULL, NULL, &third, 0x1000, 500, 600);
+    assert_false(rp_trace_requests_take(&traced, 0x1000, 500, 601, &bytes, &count));
+    assert_false(rp_trace_requests_take(&traced, 0x1040, 500, 600, &bytes, &count));
+    assert_true(rp_trace_requests_take(&traced, 0x1000, 500, 600, &bytes, &count));
     words = bytes;
     assert_int_equal(count, 2 * sizeof *words);
     assert_int_equal(words[0], 500);
     assert_int_equal(words[1], 3);
     free(bytes);
-    assert_false(rp_traced_take(&traced, 0x1000, 500, 600, &bytes, &count));
-    assert_true(rp_traced_is_wanted(&traced, 0x1000, 0x77, &wish));
-    rp_traced_note(&traced, NULL, NULL, &third, 0x1000, 700, 800); /* nobody takes it */
-    rp_traced_release(&traced);
+    assert_false(rp_trace_requests_take(&traced, 0x1000, 500, 600, &bytes, &count));
+    assert_true(rp_trace_requests_has(&traced, 0x1000, 0x77, &wish));
+    rp_trace_requests_keep(&traced, NULL, NULL, &third, 0x1000, 700, 800); /* nobody takes it */
+    rp_trace_requests_release(&traced);
 }
 
 int main(void)

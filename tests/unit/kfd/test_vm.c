@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "device/kfd/vm.h"
+#include "device/driver/device_memory.h"
+
+#include "device/driver/page_tables.c"
 
 static int map(struct rp_vm *vm, uint64_t begin, uint64_t end, int64_t delta, bool writable)
 {
@@ -44,7 +46,7 @@ static void edges(void **state)
     rp_vm_release(&vm);
 }
 
-static void generation(void **state)
+static void test_generation(void **state)
 {
     (void)state;
     struct rp_vm vm = {0};
@@ -133,7 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges),
-        cmocka_unit_test(generation),
+        cmocka_unit_test(test_generation),
         cmocka_unit_test(random_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

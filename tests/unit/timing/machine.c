@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/timing/wave_record.c"
+
 struct made *made_planned(const struct rp_rec_plan *plan, uint32_t waves, uint32_t groups_per_cu)
 {
     struct made *m = calloc(1, sizeof *m);

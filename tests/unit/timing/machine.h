@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
-#include "device/timing/engine.h"
+#include "device/timing/timing_engine.h"
 
 enum { MADE_CODES = 64 };
 

@@ -1,6 +1,6 @@
 /*
- * What is remembered of accesses against looking at each anew (touch.h, which test_touch.c compares
- * with other sources): patterns that come again further on, and others between them.
+ * What is remembered of accesses against looking at each anew (wave_observer.h, which test_touch.c
+ * compares with other sources): patterns that come again further on, and others between them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "device/timing/alike.h"
+#include "device/timing/wave_observer.h"
 
 enum { PATTERNS = 12, ROUNDS = 20000 };
 
@@ -49,7 +49,7 @@ static struct pattern made(unsigned kind)
 static void lds_clocks_are_the_same(void **state)
 {
     (void)state;
-    struct rp_alike *alike = calloc(1, sizeof *alike);
+    struct rp_pattern_cache *alike = calloc(1, sizeof *alike);
     struct pattern pattern[PATTERNS];
     assert_non_null(alike);
     for (unsigned i = 0; i < PATTERNS; i++)
@@ -60,14 +60,15 @@ static void lds_clocks_are_the_same(void **state)
         uint32_t row[64];
         uint64_t va[64];
         struct rp_rec_access got = {.lds_clocks = 3, .lds_conflict_clocks = 1}, wanted = got;
-        struct rp_touch t = {.va = va, .lanes = p->lanes, .bytes = p->bytes, .flags = p->flags};
+        struct rp_lane_access t = {
+            .va = va, .lanes = p->lanes, .bytes = p->bytes, .flags = p->flags};
         for (unsigned i = 0; i < 64; i++) {
             row[i] = first + (uint32_t)p->distance[i];
             va[i] = row[i] + more;
         }
-        rp_touch_lds(&wanted, &t);
+        rp_lane_access_lds(&wanted, &t);
         t.va = NULL; /* it is given the row */
-        rp_alike_lds(alike, below(4), row, more, &got, &t);
+        rp_pattern_cache_lds(alike, below(4), row, more, &got, &t);
         assert_memory_equal(&got, &wanted, sizeof got);
     }
     free(alike);
@@ -82,7 +83,7 @@ static void same_lines(const struct rp_rec_wave *a, const struct rp_rec_wave *b)
 static void lines_are_the_same(void **state)
 {
     (void)state;
-    struct rp_alike *alike = calloc(1, sizeof *alike);
+    struct rp_pattern_cache *alike = calloc(1, sizeof *alike);
     struct rp_rec_wave got = {0}, wanted = {0};
     struct pattern pattern[PATTERNS];
     assert_non_null(alike);
@@ -93,13 +94,13 @@ static void lines_are_the_same(void **state)
         const uint64_t first = below(3) ? 128ull * below(1 << 20) : 4ull * below(1 << 20);
         uint64_t va[64];
         struct rp_rec_access a = {.lookups = 0}, b = a;
-        const struct rp_touch t = {
+        const struct rp_lane_access t = {
             .va = va, .lanes = p->lanes, .bytes = p->bytes, .flags = p->flags};
         for (unsigned i = 0; i < 64; i++) /* of others there is anything */
             va[i] = p->lanes >> i & 1 ? 0x7f0000000000 + first + p->distance[i] : seed * 77ull;
         got.line_count = wanted.line_count = 0;
-        assert_true(rp_touch_lines(&wanted, &b, &t));
-        assert_true(rp_alike_lines(alike, below(4), &got, &a, &t));
+        assert_true(rp_lane_access_lines(&wanted, &b, &t));
+        assert_true(rp_pattern_cache_lines(alike, below(4), &got, &a, &t));
         assert_memory_equal(&a, &b, sizeof a);
         same_lines(&got, &wanted);
     }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "device/timing/cache.h"
+#include "device/timing/timing_counters.h"
 
 enum { LINES = 128 };
 

@@ -6,8 +6,8 @@
 #include "machine.h"
 
 #include "arch/hardware_counters.h"
-#include "device/exec/wave.h"
-#include "device/timing/wave_counters.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_counters.h"
 
 #include <string.h>
 
@@ -318,7 +318,7 @@ static double bytes_per_clock(uint8_t flags, uint32_t rounds, uint32_t laps)
                                          (int64_t)(round * 16 + w) * WIDE_LINES;
                     made_access(made_wave(m, g, w), c, a, 0x1000000 + line, WIDE_LINES);
                 }
-        assert_int_equal(rp_record_place(m->record), 0); /* as those of real dispatches */
+        assert_int_equal(rp_record_renumber_pages(m->record), 0); /* as those of real dispatches */
         struct rp_timing_stats s = made_run(m);
         clocks[k] = (double)s.replay_clocks;
         bytes[k] = 304.0 * 16 * LOADS * laps * (k + 1) * WIDE_LINES * 128;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/timing/hierarchy.h"
+#include "device/timing/timing_engine.h"
 
 /* ---- allocations that fail ----------------------------------------------------------------- */
 
@@ -99,10 +99,10 @@ static void places_are_tried_again(void **state)
     struct made *m = scattered();
 
     countdown = 0;
-    assert_int_equal(rp_record_place(m->record), -ENOMEM);
+    assert_int_equal(rp_record_renumber_pages(m->record), -ENOMEM);
     countdown = -1;
     assert_false(m->record->placed);
-    assert_int_equal(rp_record_place(m->record), 0);
+    assert_int_equal(rp_record_renumber_pages(m->record), 0);
     assert_true(m->record->placed);
     made_free(m);
 }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
-#include "device/timing/record.h"
+#include "device/timing/wave_record.h"
 
 static const struct rp_arch *mi300x(void)
 {

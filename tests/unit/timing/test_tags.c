@@ -1,10 +1,12 @@
 /* Tags of a cache against a list per set, in the order of use. */
-#include "device/timing/tags.h"
+#include "device/timing/timing_engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cmocka_all.h"
+
+#include "device/timing/memory_hierarchy.c"
 
 enum { MOST_SETS = 64, MOST_WAYS = 20, LINES = 300, ROUNDS = 40000 };
 
@@ -29,7 +31,7 @@ static uint64_t a_line(void)
     return below(4) ? line : line | 1ull << 31 | (uint64_t)below(3) << 38;
 }
 
-static size_t set_of(const struct rp_tags *t, const struct rp_tag *tag)
+static size_t test_set_of(const struct rp_tags *t, const struct rp_tag *tag)
 {
     return (size_t)(tag - t->tag) / t->ways;
 }
@@ -53,7 +55,7 @@ static void insert(struct rp_tags *t, uint64_t line, uint64_t ready)
 {
     struct rp_tag old;
     const struct rp_tag *tag = rp_tags_replace(t, line, ready, &old);
-    const size_t set = set_of(t, tag);
+    const size_t set = test_set_of(t, tag);
     assert_true(set < t->sets);
     assert_int_equal(tag->line, line + 1);
     assert_int_equal(tag->ready, ready);
@@ -84,7 +86,7 @@ static void follow(uint32_t lines, uint32_t ways)
             insert(&t, line, round);
             continue;
         }
-        const size_t set = set_of(&t, tag);
+        const size_t set = test_set_of(&t, tag);
         const uint32_t at = find(set, line);
         assert_int_equal(tag->line, line + 1);
         assert_in_range(at, 0, list[set].count - 1);

@@ -8,24 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/timing/threads.h"
+#include "device/timing/thread_trace_rows.h"
 
 static const struct rp_arch *mi300x(void)
 {
     return rp_arch_find("gfx942");
 }
 
-static struct rp_threads trace(struct made *m, struct rp_threads_request wish)
+static struct rp_trace_rows trace(struct made *m, struct rp_threads_request wish)
 {
-    struct rp_threads t;
+    struct rp_trace_rows t;
     struct rp_timing_stats stats;
 
     m->record->code = m->code;
     m->record->code_count = m->codes;
-    assert_int_equal(rp_threads_begin(&t, mi300x(), m->record, &wish), 0);
-    const struct rp_engine_watch watch = rp_threads_watch(&t);
+    assert_int_equal(rp_trace_rows_begin(&t, mi300x(), m->record, &wish), 0);
+    const struct rp_engine_watch watch = rp_trace_rows_watch(&t);
     assert_int_equal(rp_engine_run(mi300x(), m->record, &watch, &stats), 0);
-    assert_int_equal(rp_threads_end(&t), 0);
+    assert_int_equal(rp_trace_rows_end(&t), 0);
     return t;
 }
 
@@ -33,7 +33,7 @@ static const struct rp_threads_request everything = {
     .cu = RP_THREADS_ANY_CU, .engines = UINT32_MAX, .simds = 0xf, .rows = UINT32_MAX};
 
 /* What must hold of any trace: rows in order within their waves, every begin with its end. */
-static void check(const struct rp_threads *t)
+static void check(const struct rp_trace_rows *t)
 {
     for (uint64_t i = 0; i < t->wave_count; i++) {
         const struct rp_threads_wave *w = &t->wave[i];
@@ -67,7 +67,7 @@ static void instructions_follow_each_other(void **state)
     const uint32_t steps[] = {valu, valu, slow, valu, nop, valu, end};
     for (size_t i = 0; i < 7; i++)
         made_step(w, steps[i]);
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     assert_int_equal(t.wave_count, 1);
     assert_int_equal(t.row_count, 7);
@@ -91,7 +91,7 @@ static void instructions_follow_each_other(void **state)
     }
     assert_int_equal(t.wave[0].end, r[6].clock);
     assert_int_equal(t.wave[0].cut, 0);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -109,7 +109,7 @@ static void waits_take_what_memory_takes(void **state)
         made_step(w, wait);
     }
     made_step(w, end);
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     assert_int_equal(t.row_count, 5);
     const uint32_t cold = t.row[1].latency_clocks + t.row[0].latency_clocks;
@@ -122,7 +122,7 @@ static void waits_take_what_memory_takes(void **state)
     assert_int_equal(t.wait_count, 1); /* the pair, once */
     assert_int_equal(t.wait[0].code, wait);
     assert_int_equal(t.wait[0].on, load);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -147,13 +147,13 @@ static void counters_name_what_they_wait_for(void **state)
     made_step(w, some);
     made_step(w, all);
     made_step(w, end);
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     const struct rp_threads_wait expected[] = {
         {left, one}, {all, two}, {all, scalar}, {all, other}};
     assert_int_equal(t.wait_count, 4);
     assert_memory_equal(t.wait, expected, sizeof expected);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -172,7 +172,7 @@ static void barriers_end_with_the_last(void **state)
         made_step(w, valu);
         made_step(w, end);
     }
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     assert_int_equal(t.wave_count, 2);
     const struct rp_threads_row *early = &t.row[t.wave[0].first_row];
@@ -186,11 +186,11 @@ static void barriers_end_with_the_last(void **state)
     assert_int_equal(early[1].clock, late[100].clock + 4);
     assert_int_equal(early[0].stall_clocks, early[1].clock - early[0].clock - 4);
     assert_int_equal(late[100].stall_clocks, 0);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
-static uint64_t waves_on(const struct rp_threads *t, uint32_t engine, uint8_t cu)
+static uint64_t waves_on(const struct rp_trace_rows *t, uint32_t engine, uint8_t cu)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < t->wave_count; i++)
@@ -209,7 +209,7 @@ static void engines_and_compute_units_are_chosen(void **state)
             made_step(made_wave(m, g, i), valu);
             made_step(made_wave(m, g, i), end);
         }
-    struct rp_threads t = trace(
+    struct rp_trace_rows t = trace(
         m, (struct rp_threads_request){
                .cu = 9, .engines = 1u << 0 | 1u << 3 | 1u << 29, .simds = 0xf, .rows = UINT32_MAX});
     check(&t);
@@ -218,14 +218,14 @@ static void engines_and_compute_units_are_chosen(void **state)
     assert_int_equal(waves_on(&t, 29, 9), 2);
     assert_int_equal(t.wave_count, 4);
     assert_int_equal(t.event_count, 2 * 2 * (10 + 9 + 10));
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     t = trace(m, (struct rp_threads_request){
                      .cu = RP_THREADS_ANY_CU, .engines = 1, .simds = 2, .rows = UINT32_MAX});
     check(&t);
     assert_int_equal(waves_on(&t, 0, 1), t.wave_count); /* 1, when there are waves */
     assert_int_equal(t.wave_count, 1);
     assert_int_equal(t.wave[0].simd, 1);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -236,12 +236,12 @@ static void small_dispatches_are_seen_on_the_first_unit(void **state)
     const uint32_t end = end_of_program(m);
     for (uint64_t g = 0; g < 8; g++)
         made_step(made_wave(m, g, 0), end);
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     assert_int_equal(t.wave_count, 8); /* one on the first engine of each die */
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(waves_on(&t, 4 * i, 0), 1);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -255,13 +255,13 @@ static void cut_waves_end_with_what_was_kept(void **state)
     for (int i = 0; i < 20; i++)
         made_step(w, valu);
     w->insts = 60;
-    struct rp_threads t = trace(m, everything);
+    struct rp_trace_rows t = trace(m, everything);
     check(&t);
     assert_int_equal(t.wave[0].cut, RP_THREADS_RECORD_ENDS);
     assert_int_equal(t.wave[0].row_count, 20);
     assert_int_equal(t.wave[0].end, t.row[19].clock + t.row[19].latency_clocks);
     assert_true(t.event[1].clock > t.wave[0].end + 100);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 
@@ -278,7 +278,7 @@ static void a_full_trace_cuts_all_waves(void **state)
     }
     struct rp_threads_request few = everything;
     few.rows = 30;
-    struct rp_threads t = trace(m, few);
+    struct rp_trace_rows t = trace(m, few);
     check(&t);
     assert_int_equal(t.row_count, 30);
     assert_int_equal(t.wave_count, 4);
@@ -287,21 +287,21 @@ static void a_full_trace_cuts_all_waves(void **state)
         assert_in_range(t.wave[i].row_count, 7, 8); /* SIMDs take turns */
         assert_true(t.wave[i].end < t.event[4].clock);
     }
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     few.rows = 3;
     t = trace(m, few);
     check(&t);
     assert_int_equal(t.row_count, 3);
     assert_int_equal(t.wave_count + t.lost, 4);
     assert_in_range(t.lost, 1, 3);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     few.rows = 80;
     t = trace(m, few);
     assert_int_equal(t.row_count, 80);
     assert_int_equal(t.lost, 0);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(t.wave[i].cut, 0);
-    rp_threads_release(&t);
+    rp_trace_rows_release(&t);
     made_free(m);
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "device/timing/touch.h"
+#include "device/timing/wave_observer.h"
 
 enum { LANES = 64, CASES = 40000 };
 
@@ -61,7 +61,8 @@ struct slow_line {
 };
 
 /* Line by line in the order of the lowest lane. */
-static unsigned lines_slowly(const struct rp_touch *t, struct slow_line *ret, unsigned *ret_lookups)
+static unsigned lines_slowly(const struct rp_lane_access *t, struct slow_line *ret,
+                             unsigned *ret_lookups)
 {
     unsigned count = 0;
     *ret_lookups = 0;
@@ -128,13 +129,13 @@ static void lines_are_those_of_the_bytes(void **state)
     for (unsigned i = 0; i < CASES / 4; i++) {
         static const unsigned widths[] = {1, 2, 4, 8, 12, 16};
         uint64_t va[LANES];
-        struct rp_touch t = {.va = va, .lanes = some_lanes(), .flags = kinds[next_random(3)]};
+        struct rp_lane_access t = {.va = va, .lanes = some_lanes(), .flags = kinds[next_random(3)]};
         struct rp_rec_wave w = {0};
         struct rp_rec_access a = {0};
         unsigned lookups;
         t.bytes = t.flags & RP_REC_ATOMIC ? 4 : widths[next_random(6)];
         fill(va, t.bytes, t.flags & RP_REC_ATOMIC);
-        assert_true(rp_touch_lines(&w, &a, &t));
+        assert_true(rp_lane_access_lines(&w, &a, &t));
         assert_int_equal(a.line_count, lines_slowly(&t, expected, &lookups));
         assert_int_equal(w.line_count, a.line_count);
         assert_int_equal(a.lookups, lookups);
@@ -150,7 +151,7 @@ static void lines_are_those_of_the_bytes(void **state)
  * Composable Kernel's documentation, "Understanding AMD GPU LDS and Bank Conflicts": the lanes that
  * ds_read_b128 reads at a time; all others 128 bytes of lanes side by side.
  */
-static unsigned clock_of(const struct rp_touch *t, unsigned lane)
+static unsigned clock_of(const struct rp_lane_access *t, unsigned lane)
 {
     static const uint8_t wide_read[] = {0, 1, 2, 3, 1, 0, 3, 2};
     if (t->bytes == 16 && t->flags == RP_REC_READS)
@@ -159,7 +160,7 @@ static unsigned clock_of(const struct rp_touch *t, unsigned lane)
 }
 
 /* The most different dwords of a bank in each set of lanes; of atomics, all of them. */
-static unsigned lds_slowly(const struct rp_touch *t, unsigned *ret_conflicts)
+static unsigned lds_slowly(const struct rp_lane_access *t, unsigned *ret_conflicts)
 {
     unsigned clocks = 0, sets = 0;
     for (unsigned set = 0; set < 8; set++) {
@@ -200,16 +201,16 @@ static void wide_loads_of_a_tile_are_as_documented(void **state)
         for (unsigned writes = 0; writes < 2; writes++) {
             uint64_t va[LANES];
             struct rp_rec_access a = {0};
-            const struct rp_touch t = {.va = va,
-                                       .lanes = ~0ull,
-                                       .bytes = 16,
-                                       .flags = writes ? RP_REC_WRITES : RP_REC_READS};
+            const struct rp_lane_access t = {.va = va,
+                                             .lanes = ~0ull,
+                                             .bytes = 16,
+                                             .flags = writes ? RP_REC_WRITES : RP_REC_READS};
             for (unsigned lane = 0; lane < LANES; lane++) {
                 const unsigned row = writes ? lane / 8 : lane % 16,
                                column = writes ? lane % 8 : lane / 16;
                 va[lane] = row * 128 + (shuffled ? column ^ row % 8 : column) * 16;
             }
-            rp_touch_lds(&a, &t);
+            rp_lane_access_lds(&a, &t);
             assert_int_equal(a.lds_clocks, shuffled || writes ? 8 : 4 * 8);
             assert_int_equal(a.lds_conflict_clocks, shuffled || writes ? 0 : 3 * 8);
         }
@@ -221,14 +222,14 @@ static void lds_clocks_are_those_of_the_banks(void **state)
     for (unsigned i = 0; i < CASES; i++) {
         static const unsigned widths[] = {1, 2, 4, 4, 8, 12, 16, 16};
         uint64_t va[LANES];
-        struct rp_touch t = {.va = va, .lanes = some_lanes(), .flags = RP_REC_READS};
+        struct rp_lane_access t = {.va = va, .lanes = some_lanes(), .flags = RP_REC_READS};
         struct rp_rec_access a = {0};
         unsigned conflicts;
         if (!next_random(4))
             t.flags |= RP_REC_WRITES | RP_REC_ATOMIC;
         t.bytes = t.flags & RP_REC_ATOMIC ? 4u << next_random(2) : widths[next_random(8)];
         fill(va, t.bytes, t.flags & RP_REC_ATOMIC || next_random(8));
-        rp_touch_lds(&a, &t);
+        rp_lane_access_lds(&a, &t);
         assert_int_equal(a.lds_clocks, lds_slowly(&t, &conflicts));
         assert_int_equal(a.lds_conflict_clocks, conflicts);
     }

@@ -2,8 +2,9 @@
 #include "machine.h"
 
 #include "arch/hardware_counters.h"
-#include "device/exec/wave.h"
-#include "device/timing/wave_counters.h"
+#include "device/exec/kernel_launch.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_counters.h"
 
 enum { CUS = 304, DIES = 8, ENGINES = 32, SIMDS = 4 };
 
@@ -13,7 +14,7 @@ struct watched {
     struct rp_wave_meter meter;
 };
 
-static void issued(void *ctx, const struct rp_wave_place *where, uint32_t step,
+static void issued(void *ctx, const struct rp_wave_placement *where, uint32_t step,
                    const struct rp_issue_times *times)
 {
     struct watched *w = ctx;
@@ -25,7 +26,7 @@ static void issued(void *ctx, const struct rp_wave_place *where, uint32_t step,
                          memory, memory && times->done - times->issued > l1_clocks + 1);
 }
 
-static void wave_ends(void *ctx, const struct rp_wave_place *where, uint64_t clock)
+static void wave_ends(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
 {
     (void)where;
     rp_wave_meter_ended(&((struct watched *)ctx)->meter, clock);

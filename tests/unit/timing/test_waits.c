@@ -152,13 +152,13 @@ enum { MOST_WAVES = 1024 };
 
 struct seen {
     uint64_t begin[MOST_WAVES], end[MOST_WAVES];
-    struct rp_wave_place place[MOST_WAVES];
+    struct rp_wave_placement place[MOST_WAVES];
     uint32_t waves_per_group;
     uint32_t on_simd[8][38][4], groups_on_cu[8][38], waves_of_group[MOST_WAVES];
     uint32_t most_on_simd, most_groups_on_cu;
 };
 
-static void note_begin(void *ctx, const struct rp_wave_place *p, uint64_t clock)
+static void note_begin(void *ctx, const struct rp_wave_placement *p, uint64_t clock)
 {
     struct seen *s = ctx;
     const uint32_t wave = p->group * s->waves_per_group + p->wave;
@@ -171,7 +171,7 @@ static void note_begin(void *ctx, const struct rp_wave_place *p, uint64_t clock)
         s->most_on_simd = on_simd;
 }
 
-static void note_end(void *ctx, const struct rp_wave_place *p, uint64_t clock)
+static void note_end(void *ctx, const struct rp_wave_placement *p, uint64_t clock)
 {
     struct seen *s = ctx;
     s->end[p->group * s->waves_per_group + p->wave] = clock;
@@ -327,7 +327,7 @@ static double work_clocks(const struct rp_rec_plan *plan, const char *kind, doub
         for (uint32_t w = 0; w < 4; w++, waves++)
             insts += made_wave(m, g, w)->insts;
     m->record->total_insts = insts * m->record->total_waves / waves;
-    assert_int_equal(rp_record_place(m->record), 0);
+    assert_int_equal(rp_record_renumber_pages(m->record), 0);
     const struct rp_timing_stats s = made_run(m);
     made_free(m);
     *ret_error = s.error_share;

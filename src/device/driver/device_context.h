@@ -1,0 +1,96 @@
+/**
+ * @file device_context.h
+ * @brief The one context of the injected library: the software GPUs of this process.
+ *
+ * Made when a device file is first opened; it lives until the process ends. A forked child has
+ * no device (its threads and mappings are not there) until it opens one, which makes a new one.
+ */
+#ifndef RP_DEVICE_DRIVER_DEVICE_CONTEXT_H
+#define RP_DEVICE_DRIVER_DEVICE_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "device/driver/command_processor.h"
+#include "device/driver/device_memory.h"
+#include "device/driver/dispatch_results.h"
+#include "device/driver/topology.h"
+#include "device/isa/wave_state.h"
+
+#define RP_LDS_BASE     0x1000000000000ull
+#define RP_SCRATCH_BASE 0x2000000000000ull
+
+/** One GPU: its page table and memory size are in rp_memory, under its index. */
+struct rp_gpu {
+    struct rp_device *device;
+    unsigned index;
+    uint32_t id; /**< KFD's gpu_id */
+    int fd;      /**< its render node */
+    struct rp_gws gws;
+    struct rp_exec_host host;
+    struct rp_cp cp;
+};
+
+struct rp_device {
+    pid_t pid;
+    dev_t file_dev; /**< identity of the device files: every descriptor on the store */
+    ino_t file_ino;
+    struct rp_arch arch;
+    struct rp_clock clock; /**< of all GPUs: they are driven by one reference clock */
+    struct rp_memory memory;
+    struct rp_events events;
+    struct rp_queues queues;
+    struct rp_store_times stores;
+    struct rp_happens_before causal;
+    struct rp_callbacks *callbacks; /**< signal_hooks.h; NULL: there was none yet */
+    void (*settle)(bool all);       /**< rp_callbacks_settle, or NULL: nothing is put off */
+    struct rp_counter_results counted;
+    struct rp_trace_requests traced;
+    unsigned gpu_count;
+    struct rp_gpu gpus[RP_GPU_LIMIT];
+};
+
+/** Not switched off (ROCM_PERF_DEVICE=off), nor asked to be what it cannot be. */
+bool rp_device_wanted(void);
+
+/** This process's device, or NULL if it has none. */
+struct rp_device *rp_device_get(void);
+
+/** A descriptor on a GPU, making the device if there is none. -errno on failure. */
+int rp_device_open(unsigned gpu, bool close_on_exec);
+
+/** True if @p fd is a descriptor on the device (however it was duplicated). */
+bool rp_device_owns(const struct rp_device *device, int fd);
+
+/** As rp_device_open(), of /dev/dri/card* in place of the render node. */
+int rp_device_open_card(unsigned gpu, bool close_on_exec);
+
+/** Which number in /dev/dri the file of @p fd, one of the device's, has; /dev/kfd: GPU 0's. */
+unsigned rp_device_minor_of_fd(int fd);
+
+/** The GPU whose device file @p fd, one of the device's, was opened as; 0 for /dev/kfd. */
+unsigned rp_device_gpu_of_fd(int fd);
+
+/** The GPU that KFD calls @p gpu_id, or NULL. */
+struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id);
+
+/** The GPU that the environment asks for (ROCM_PERF_DEVICE, as rp_arch_select; none: MI300X). */
+struct rp_arch rp_device_arch(void);
+
+/** How many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS): 1 to RP_GPU_LIMIT. */
+unsigned rp_device_gpu_count(void);
+
+/** The GPUs and this machine, as the driver describes them. */
+struct rp_topology rp_device_topology(void);
+
+/** /dev/kfd. Returns 0 or -errno. */
+int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);
+
+/** /dev/dri. Likewise. */
+int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user);
+
+/** In: the id of a buffer (32 bits); out: its offset for mmap(). Returns 0 or -errno. */
+int rp_drm_gem_mmap(struct rp_device *device, uint64_t *id_and_offset);
+
+#endif

@@ -1,0 +1,45 @@
+/**
+ * @file libc_hooks.h
+ * @brief What the hooks of all files share: the next definition of a function, and whose a path is.
+ */
+#ifndef RP_DEVICE_DRIVER_LIBC_HOOKS_H
+#define RP_DEVICE_DRIVER_LIBC_HOOKS_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+
+#include "device/driver/vfs.h"
+
+/** The next definition of @p name in the process. Looked up once; keeps errno. */
+#define NEXT(name)                                                                                 \
+    __extension__({                                                                                \
+        static __typeof__(name) *next_;                                                            \
+        __typeof__(name) *found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED);                      \
+        if (!found_) {                                                                             \
+            int errno_ = errno;                                                                    \
+            found_ = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                  \
+            __atomic_store_n(&next_, found_, __ATOMIC_RELAXED);                                    \
+            errno = errno_;                                                                        \
+        }                                                                                          \
+        found_;                                                                                    \
+    })
+
+/**
+ * Whether the kernel answers: a path that is not ours, or a folder of the host's with files of ours
+ * in it. The host may lack that folder: then it is ours. Keeps errno.
+ */
+bool rp_vfs_is_hosts(const struct rp_vfs_node *node);
+
+/* Mark of the functions that the injected library shows to the program. */
+
+#define RP_EXPORT __attribute__((visibility("default")))
+
+/** Sets errno. @return -1 */
+static inline int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+#endif

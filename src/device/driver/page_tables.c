@@ -1,0 +1,595 @@
+/* The GPU's page table: which addresses are mapped, and where their bytes are in this
+ *        process. Sorted, non-overlapping ranges; binary search.
+ *
+ * Not locked: the owner (memory_map.c) serialises calls. Only the generation may be read by anyone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device/driver/device_memory.h"
+#include "device/driver/topology.h"
+#include "device/exec/dispatch.h"
+#include "device/exec/host_traps.h"
+#include "device/isa/wave_state.h"
+
+/** Index of the first range that ends after @p va. */
+static size_t first_ending_after(const struct rp_vm *vm, uint64_t va)
+{
+    size_t lo = 0, hi = vm->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (vm->ranges[mid].end <= va)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int reserve(struct rp_vm *vm, size_t extra)
+{
+    if (vm->count + extra <= vm->capacity)
+        return 0;
+    size_t capacity = vm->capacity ? vm->capacity * 2 : 64;
+    struct rp_vm_range *grown = realloc(vm->ranges, capacity * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    vm->ranges = grown;
+    vm->capacity = capacity;
+    return 0;
+}
+
+static void insert_at(struct rp_vm *vm, size_t at, const struct rp_vm_range *range)
+{
+    memmove(&vm->ranges[at + 1], &vm->ranges[at], (vm->count - at) * sizeof *vm->ranges);
+    vm->ranges[at] = *range;
+    vm->count++;
+}
+
+static void bump(struct rp_vm *vm)
+{
+    __atomic_add_fetch(&vm->generation, 1, __ATOMIC_RELEASE);
+}
+
+int rp_vm_map(struct rp_vm *vm, const struct rp_vm_range *range)
+{
+    if (range->begin >= range->end)
+        return -EINVAL;
+    size_t at = first_ending_after(vm, range->begin);
+    if (at < vm->count && vm->ranges[at].begin < range->end)
+        return -EEXIST;
+    int rc = reserve(vm, 1);
+    if (rc < 0)
+        return rc;
+    insert_at(vm, at, range);
+    bump(vm);
+    return 0;
+}
+
+int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
+{
+    if (begin >= end)
+        return -EINVAL;
+    int rc = reserve(vm, 1); /* a hole in the middle of a range makes one more */
+    if (rc < 0)
+        return rc;
+    size_t at = first_ending_after(vm, begin);
+    if (at == vm->count || vm->ranges[at].begin >= end)
+        return 0;
+    if (vm->ranges[at].begin < begin) {
+        struct rp_vm_range tail = vm->ranges[at];
+        vm->ranges[at].end = begin;
+        at++;
+        if (tail.end > end) {
+            tail.begin = end;
+            insert_at(vm, at, &tail);
+            bump(vm);
+            return 0;
+        }
+    }
+    size_t last = at;
+    while (last < vm->count && vm->ranges[last].end <= end)
+        last++;
+    memmove(&vm->ranges[at], &vm->ranges[last], (vm->count - last) * sizeof *vm->ranges);
+    vm->count -= last - at;
+    if (at < vm->count && vm->ranges[at].begin < end)
+        vm->ranges[at].begin = end;
+    bump(vm);
+    return 0;
+}
+
+/** The range that holds @p va, or NULL. Valid until the next map or unmap. */
+static const struct rp_vm_range *rp_vm_find(const struct rp_vm *vm, uint64_t va)
+{
+    size_t at = first_ending_after(vm, va);
+    return at < vm->count && vm->ranges[at].begin <= va ? &vm->ranges[at] : NULL;
+}
+
+const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va)
+{
+    size_t at = first_ending_after(vm, va);
+    return at < vm->count ? &vm->ranges[at] : NULL;
+}
+
+/**
+ * Host pointer for [va, va + bytes), which may cross ranges that continue each other; NULL if any
+ * byte is not mapped (or not writable when @p write).
+ */
+static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes, bool write)
+{
+    if (bytes == 0 || va + bytes < va)
+        return NULL;
+    const struct rp_vm_range *range = rp_vm_find(vm, va);
+    if (!range)
+        return NULL;
+    const struct rp_vm_range *limit = vm->ranges + vm->count;
+    int64_t delta = range->delta;
+    uint64_t reached = va;
+    for (; range < limit && range->begin <= reached && range->delta == delta; range++) {
+        if (write && !range->writable)
+            return NULL;
+        reached = range->end;
+        if (reached >= va + bytes)
+            return (void *)(uintptr_t)(va + (uint64_t)delta);
+    }
+    return NULL;
+}
+
+void rp_vm_release(struct rp_vm *vm)
+{
+    free(vm->ranges);
+    *vm = (struct rp_vm){.generation = vm->generation + 1};
+}
+
+/* Memory of devices, and the kernel's own pages: hardware's page faults refuse those too. */
+static bool refused(const char *path)
+{
+    static const char *const prefixes[] = {"/memfd:rocm-perf-device", "/dev/dri/", "/dev/kfd",
+                                           "[vvar", "[vsyscall"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/** A line of the table: "begin-end rwxp offset device inode   path". */
+static int add_line(struct rp_pages *pages, const char *line)
+{
+    struct rp_page_span span;
+    char rights[5];
+    int path = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &span.begin, &span.end, rights,
+               &path) != 3 ||
+        rights[0] != 'r' || refused(line + path))
+        return 0;
+    span.writable = rights[1] == 'w';
+    if (pages->count == pages->capacity) {
+        size_t capacity = pages->capacity ? pages->capacity * 2 : 256;
+        struct rp_page_span *grown = realloc(pages->spans, capacity * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        pages->spans = grown;
+        pages->capacity = capacity;
+    }
+    pages->spans[pages->count++] = span;
+    return 0;
+}
+
+static void read_table(struct rp_pages *pages)
+{
+    char text[16384];
+    size_t held = 0;
+    ssize_t n;
+    pages->count = 0;
+    /* Direct calls: open() is one of our own hooks. */
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    while ((n = read(fd, text + held, sizeof text - 1 - held)) > 0) {
+        char *line = text, *end;
+        held += (size_t)n;
+        text[held] = '\0';
+        while ((end = strchr(line, '\n'))) {
+            *end = '\0';
+            if (add_line(pages, line) < 0)
+                break;
+            line = end + 1;
+        }
+        held -= (size_t)(line - text);
+        if (held == sizeof text - 1) /* no such line exists: paths end at 4096 */
+            held = 0;
+        memmove(text, line, held);
+    }
+    close(fd);
+}
+
+static bool look_up(const struct rp_pages *pages, uint64_t va, bool write, uint64_t *ret_begin,
+                    uint64_t *ret_end)
+{
+    size_t lo = 0, hi = pages->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (pages->spans[mid].end <= va)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct rp_page_span *spans = pages->spans;
+    if (lo == pages->count || spans[lo].begin > va || (write && !spans[lo].writable))
+        return false;
+    size_t first = lo, last = lo;
+    while (first > 0 && spans[first - 1].end == spans[first].begin &&
+           (!write || spans[first - 1].writable))
+        first--;
+    while (last + 1 < pages->count && spans[last + 1].begin == spans[last].end &&
+           (!write || spans[last + 1].writable))
+        last++;
+    *ret_begin = spans[first].begin;
+    *ret_end = spans[last].end;
+    return true;
+}
+
+/**
+ * The span around @p va in which every byte is readable (@p write: and writable) for the program.
+ * The device's own files do not count: a GPU reaches them through its page table only.
+ */
+static bool rp_pages_find(struct rp_pages *pages, uint64_t va, bool write, uint64_t generation,
+                          uint64_t *ret_begin, uint64_t *ret_end)
+{
+    if (pages->generation == generation && look_up(pages, va, write, ret_begin, ret_end))
+        return true;
+    read_table(pages);
+    pages->generation = generation;
+    return look_up(pages, va, write, ret_begin, ret_end);
+}
+
+void rp_pages_release(struct rp_pages *pages)
+{
+    free(pages->spans);
+    *pages = (struct rp_pages){0};
+}
+
+static size_t svm_range_first_ending_after(const struct rp_svm_ranges *ranges, uint64_t va)
+{
+    size_t lo = 0, hi = ranges->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (ranges->ranges[mid].end <= va)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges, uint64_t va)
+{
+    size_t at = svm_range_first_ending_after(ranges, va);
+    return at < ranges->count ? &ranges->ranges[at] : NULL;
+}
+
+/** Whether @p va lies in no range; then what lies between its neighbours. */
+static bool rp_svm_ranges_hole(const struct rp_svm_ranges *ranges, uint64_t va, uint64_t *ret_begin,
+                               uint64_t *ret_end)
+{
+    size_t at = svm_range_first_ending_after(ranges, va);
+    if (at < ranges->count && ranges->ranges[at].begin <= va)
+        return false;
+    *ret_begin = at > 0 ? ranges->ranges[at - 1].end : 0;
+    *ret_end = at < ranges->count ? ranges->ranges[at].begin : UINT64_MAX;
+    return true;
+}
+
+/** Appends, and joins neighbours that say the same: programs set the same ranges over and over. */
+static void append(struct rp_svm_ranges *to, const struct rp_svm_range *range)
+{
+    struct rp_svm_range *last = to->count ? &to->ranges[to->count - 1] : NULL;
+    if (range->begin >= range->end)
+        return;
+    if (last && last->end == range->begin &&
+        memcmp(&last->attributes, &range->attributes, sizeof range->attributes) == 0)
+        last->end = range->end;
+    else
+        to->ranges[to->count++] = *range;
+}
+
+static struct rp_svm_range part(const struct rp_svm_range *of, uint64_t begin, uint64_t end)
+{
+    struct rp_svm_range piece = *of;
+    if (piece.begin < begin)
+        piece.begin = begin;
+    if (piece.end > end)
+        piece.end = end;
+    return piece;
+}
+
+/** Room for @p ranges, each of them cut twice, with a piece between any two. */
+static int begin_copy(const struct rp_svm_ranges *ranges, struct rp_svm_ranges *ret)
+{
+    *ret = (struct rp_svm_ranges){0};
+    ret->ranges = malloc((2 * ranges->count + 3) * sizeof *ret->ranges);
+    return ret->ranges ? 0 : -ENOMEM;
+}
+
+int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t end,
+                         const struct rp_svm_attributes *initial,
+                         void (*change)(struct rp_svm_attributes *attributes, const void *ctx),
+                         const void *ctx)
+{
+    struct rp_svm_ranges fresh;
+    uint64_t reached = begin;
+    size_t i = 0;
+    if (begin_copy(ranges, &fresh) < 0)
+        return -ENOMEM;
+    for (; i < ranges->count && ranges->ranges[i].begin < end; i++) {
+        struct rp_svm_range before = part(&ranges->ranges[i], 0, begin);
+        struct rp_svm_range inside = part(&ranges->ranges[i], begin, end);
+        append(&fresh, &before);
+        if (inside.begin >= inside.end)
+            continue;
+        struct rp_svm_range gap = {reached, inside.begin, *initial};
+        if (gap.begin < gap.end)
+            change(&gap.attributes, ctx);
+        append(&fresh, &gap);
+        change(&inside.attributes, ctx);
+        append(&fresh, &inside);
+        reached = inside.end;
+    }
+    struct rp_svm_range gap = {reached, end, *initial};
+    if (gap.begin < gap.end)
+        change(&gap.attributes, ctx);
+    append(&fresh, &gap);
+    if (i > 0) {
+        struct rp_svm_range after = part(&ranges->ranges[i - 1], end, UINT64_MAX);
+        append(&fresh, &after);
+    }
+    for (; i < ranges->count; i++)
+        append(&fresh, &ranges->ranges[i]);
+    free(ranges->ranges);
+    *ranges = fresh;
+    return 0;
+}
+
+/** Forgets [begin, end): its memory is gone. Returns 0 or -ENOMEM. */
+static int rp_svm_ranges_forget(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t end)
+{
+    struct rp_svm_ranges fresh;
+    const struct rp_svm_range *first = rp_svm_ranges_next(ranges, begin);
+    if (!first || first->begin >= end)
+        return 0;
+    if (begin_copy(ranges, &fresh) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < ranges->count; i++) {
+        struct rp_svm_range before = part(&ranges->ranges[i], 0, begin);
+        struct rp_svm_range after = part(&ranges->ranges[i], end, UINT64_MAX);
+        append(&fresh, &before);
+        append(&fresh, &after);
+    }
+    free(ranges->ranges);
+    *ranges = fresh;
+    return 0;
+}
+
+void rp_svm_ranges_release(struct rp_svm_ranges *ranges)
+{
+    free(ranges->ranges);
+    *ranges = (struct rp_svm_ranges){0};
+}
+
+/* What kernels see: the page tables, and the program's own pages. */
+
+/* ---- the program's own pages -------------------------------------------------------------- */
+
+int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
+                         bool visible, bool writable)
+{
+    struct rp_vm *vm = &memory->vm[gpu];
+    while (va < end) {
+        const struct rp_vm_range *next = rp_vm_next(vm, va);
+        bool hole = !next || next->begin > va;
+        uint64_t stop = !next ? end : hole ? next->begin : next->end;
+        bool wrong = !hole && next->svm && (!visible || next->writable != writable);
+        if (stop > end)
+            stop = end;
+        if (wrong && rp_vm_unmap(vm, va, stop) < 0)
+            return -ENOMEM;
+        struct rp_vm_range shared = {
+            .begin = va, .end = stop, .writable = writable, .shared = true, .svm = true};
+        int rc = visible && (hole || wrong) ? rp_vm_map(vm, &shared) : 0;
+        if (rc < 0)
+            return rc;
+        memory->shared_ranges++;
+        va = stop;
+    }
+    return 0;
+}
+
+/** Returns whether anything was shared. */
+static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
+{
+    uint64_t generation = vm->generation;
+    const struct rp_vm_range *range;
+    while (va < end && (range = rp_vm_next(vm, va)) && range->begin < end) {
+        uint64_t stop = range->end < end ? range->end : end;
+        if (range->shared && rp_vm_unmap(vm, va, stop) < 0)
+            break;
+        va = stop;
+    }
+    return vm->generation != generation;
+}
+
+void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
+{
+    const uint64_t end = (va + bytes + RP_BACKING_PAGE - 1) & ~(uint64_t)(RP_BACKING_PAGE - 1);
+    if (va % RP_BACKING_PAGE || end <= va || /* the kernel will refuse */
+        __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
+        return;
+    pthread_mutex_lock(&memory->lock);
+    bool changed = false;
+    /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
+    rp_svm_ranges_forget(&memory->svm, va, end);
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        changed |= unshare_locked(&memory->vm[gpu], va, end);
+    pthread_mutex_unlock(&memory->lock);
+    if (changed) /* a kernel may be using these pages: its next access is to fault */
+        rp_exec_settle();
+}
+
+/* ---- what kernels see --------------------------------------------------------------------- */
+
+/** What the page table shows of the program's own pages is guarded like what it borrows. */
+static void lend_shared(const struct rp_memory *memory, const struct rp_vm_range *range)
+{
+    if (memory->xnack && range && range->shared)
+        rp_trap_borrow(range->begin + (uint64_t)range->delta, range->end + (uint64_t)range->delta);
+}
+
+void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
+                          int write)
+{
+    pthread_mutex_lock(&memory->lock);
+    for (uint64_t at = va; memory->xnack && at < va + bytes;) { /* it may be in several ranges */
+        const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], at);
+        if (!range)
+            break;
+        lend_shared(memory, range);
+        at = range->end;
+    }
+    void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
+    pthread_mutex_unlock(&memory->lock);
+    return host;
+}
+
+/** Changes with every page table: the program's mappings have changed too, then. */
+static uint64_t generations(const struct rp_memory *memory)
+{
+    uint64_t sum = 1;
+    for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
+        sum += memory->vm[gpu].generation;
+    return sum;
+}
+
+/** The program's own pages around @p va, as far as the GPU's page table says nothing of them. */
+static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va, bool write,
+                   uint64_t *ret_begin, uint64_t *ret_end)
+{
+    uint64_t begin, end;
+    uint64_t said_begin, said_end;
+    /* Of what something was said, the page table has what may be seen. */
+    if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
+        !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
+        return false;
+    if (said_begin > begin)
+        begin = said_begin;
+    if (said_end < end)
+        end = said_end;
+    const struct rp_vm_range *next = rp_vm_next(vm, va);
+    size_t before = next ? (size_t)(next - vm->ranges) : vm->count;
+    if (next && next->begin < end)
+        end = next->begin;
+    if (before && vm->ranges[before - 1].end > begin)
+        begin = vm->ranges[before - 1].end;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
+
+bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
+{
+    uint64_t begin, end;
+    pthread_mutex_lock(&memory->lock);
+    bool is = rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
+    pthread_mutex_unlock(&memory->lock);
+    return is;
+}
+
+/** Cuts a range of shared pages to those of which the same was said. */
+static void clip_to_said(const struct rp_memory *memory, uint64_t va, uint64_t *begin,
+                         uint64_t *end)
+{
+    const struct rp_svm_range *said = rp_svm_ranges_next(&memory->svm, va);
+    if (!said || said->begin > va)
+        return;
+    if (said->begin > *begin)
+        *begin = said->begin;
+    if (said->end < *end)
+        *end = said->end;
+}
+
+/**
+ * Cuts [*begin, *end), which is somewhere in this process, to what need not be looked up again; the
+ * store learns that it is used. Returns whether it has a page to make at *ret_offset.
+ */
+static bool note_use(struct rp_memory *memory, uint64_t host, int64_t delta, uint64_t *begin,
+                     uint64_t *end, uint64_t *ret_offset)
+{
+    const uint64_t window = (uintptr_t)memory->store.window;
+    uint64_t from = *begin + (uint64_t)delta - window, to = *end + (uint64_t)delta - window;
+    if (from >= memory->store.bytes || to > memory->store.bytes)
+        return false;
+    bool make = rp_large_pages_arrive(&memory->store.large, host - window, &from, &to);
+    *begin = from + window - (uint64_t)delta;
+    *end = to + window - (uint64_t)delta;
+    *ret_offset = host - window;
+    return make;
+}
+
+int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
+                    uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta)
+{
+    uint64_t offset = 0;
+    bool make = false;
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    int found = range && (!write || range->writable);
+    if (found) {
+        *ret_begin = range->begin;
+        *ret_end = range->end;
+        *ret_delta = range->delta;
+        lend_shared(memory, range);
+        if (range->svm) /* one place for all of it */
+            clip_to_said(memory, va, ret_begin, ret_end);
+        make = note_use(memory, va + (uint64_t)range->delta, range->delta, ret_begin, ret_end,
+                        &offset);
+    } else if (!range && memory->xnack &&
+               borrow(memory, &memory->vm[gpu], va, write != 0, ret_begin, ret_end)) {
+        rp_trap_borrow(*ret_begin, *ret_end);
+        *ret_delta = 0;
+        found = 1;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    /* It takes as long as copying the page; the buffer cannot go while somebody looks up its place
+     * (rp_exec_settle), and the store outlives it. */
+    if (make)
+        rp_large_pages_make(&memory->store.large, offset);
+    return found;
+}
+
+/**
+ * The GPU to whose memory the program's pages at @p va have been prefetched, + 1; 0 = the host's.
+ * As in the driver without XNACK, nothing else moves them.
+ */
+static unsigned rp_svm_home_of_pages(const struct rp_memory *memory, uint64_t va)
+{
+    const struct rp_svm_range *said = rp_svm_ranges_next(&memory->svm, va);
+    uint32_t at = said && said->begin <= va ? said->attributes.prefetched : 0;
+    uint32_t gpu = at - RP_TOPOLOGY_GPU_ID;
+    return gpu < memory->gpu_count ? gpu + 1 : 0;
+}
+
+enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    unsigned home = !range       ? (memory->xnack ? 0 : gpu + 1)
+                    : range->svm ? rp_svm_home_of_pages(memory, va)
+                                 : range->home;
+    pthread_mutex_unlock(&memory->lock);
+    return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;
+}

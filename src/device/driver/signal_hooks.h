@@ -1,0 +1,89 @@
+/**
+ * @file signal_hooks.h
+ * @brief The HSA runtime's functions behind those of the same names here.
+ *
+ * They are found by name: the runtime may have been opened later than this library and out of the
+ * global scope.
+ */
+#ifndef RP_DEVICE_DRIVER_SIGNAL_HOOKS_H
+#define RP_DEVICE_DRIVER_SIGNAL_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/driver/device_context.h"
+
+/* Of hsa.h. */
+enum { RP_HSA_EQ, RP_HSA_NE, RP_HSA_LT, RP_HSA_GTE }; /**< hsa_signal_condition_t */
+typedef struct {
+    uint64_t handle;
+} hsa_signal_t;
+
+/** The runtime's function, or NULL; its order in the search is that of the program. */
+void *rp_runtime_function(const char *name);
+
+/** The same of HIP. */
+void *rp_hip_function(const char *name);
+
+/** Ticks a second of the clock in which the runtime takes timeouts; 0 before hsa_init. */
+uint64_t rp_runtime_hz(void);
+
+/** The runtime's function of the same name, looked up once; a program that can call has it. */
+#define RP_RUNTIME(name)                                                                           \
+    __extension__({                                                                                \
+        static void *known_;                                                                       \
+        union {                                                                                    \
+            void *data;                                                                            \
+            __typeof__(name) *call;                                                                \
+        } found_ = {.data = __atomic_load_n(&known_, __ATOMIC_RELAXED)};                           \
+        if (!found_.data) {                                                                        \
+            found_.data = rp_runtime_function(#name);                                              \
+            __atomic_store_n(&known_, found_.data, __ATOMIC_RELAXED);                              \
+        }                                                                                          \
+        found_.call;                                                                               \
+    })
+
+/* What the host learns from signals, and so when in modelled time it submits (command_processor.h).
+ *
+ * A thread that waits for a signal knows of its end when the wait returns. A thread that only looks
+ * at a signal is told what it would see at the modelled time that the host has come to: that the
+ * work is not over yet, until something that ended later has been waited for. How far the device
+ * has really come, which depends on the machine's load, does not show. So a runtime that leaves out
+ * a dependency because the work is over does so in every run or in none. A program that does
+ * nothing but look again and again is told the truth at the 64th look; that is its wait. So is one
+ * that looks when the work has been over for half a second by the host's clock.
+ *
+ * Callbacks are told of everything, and the host knows nothing by that (signal_hooks.h).
+ */
+
+/** A thread looked at a signal, which holds @p value. Returns what it is told. */
+int64_t rp_host_view_look(struct rp_device *device, uint64_t signal, int64_t value);
+
+/** A thread waited for a signal to hold @p value, or to hold none that the condition excludes. */
+void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition, int64_t value);
+
+/** The end that the signal's value stands for, if it is known to be that of work of the device. */
+bool rp_host_view_end(struct rp_device *device, uint64_t signal, uint64_t *ret_ticks);
+
+/** All of the host knows. */
+void rp_host_view_learn(struct rp_device *device, uint64_t ticks);
+
+/* The callbacks of signals, which the HSA runtime's own thread makes as soon as they
+ * complete.
+ *
+ * HIP uses them to mark events as complete, and then leaves out dependencies on these events. That
+ * must not depend on how busy the machine is. So a callback that nothing waits for is put off until
+ * the host knows of that end by a wait, at most a second of the host's time; HIP's own wait for
+ * them, in which it yields again and again, makes all that have come. A callback for which the
+ * signal is held back (the program's own: hipLaunchHostFunc, hipStreamAddCallback) is made at once,
+ * and all of the host knows of that end then: it may hear of it in any way.
+ */
+
+/**
+ * Returns when those that are due have been made, or all that have come. One that sleeps for a
+ * second, or uses a second of processor time, waits for who waits for it: it is given up, and so is
+ * what takes ten seconds.
+ */
+void rp_callbacks_settle(bool all);
+
+#endif

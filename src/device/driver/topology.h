@@ -1,0 +1,146 @@
+/**
+ * @file topology.h
+ * @brief The files by which the driver describes the machine: KFD topology, PCI and DRM devices.
+ *
+ * A tree of small files, links and device files, generated from struct rp_arch. In the topology
+ * node 0 is the host's processor, nodes 1 to N are the GPUs. Paths are absolute and in the form of
+ * the kernel (/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties): vfs.h resolves links.
+ * Several GPUs are one XGMI hive: every GPU has a link to every other one.
+ */
+#ifndef RP_DEVICE_DRIVER_TOPOLOGY_H
+#define RP_DEVICE_DRIVER_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+
+enum {
+    RP_TOPOLOGY_GPU_ID = 2,         /**< of GPU 0; the others follow */
+    RP_TOPOLOGY_RENDER_MINOR = 128, /**< likewise */
+    RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
+    RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
+    RP_TOPOLOGY_PATH_BYTES = 128,   /**< nor a path */
+    RP_TOPOLOGY_DOMAIN = 0x7f00,    /**< of the PCI buses: sysfs.c */
+    RP_TOPOLOGY_BUS = 1,            /**< in that domain, of GPU 0; the others follow */
+};
+
+/** Not the driver's but libdrm's: a GPU that is not in it is called "AMD Radeon Graphics". The
+ * host's own may be missing, or older than the product. */
+#define RP_TOPOLOGY_NAMES "/usr/share/libdrm/amdgpu.ids"
+
+enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
+
+/** Facts about the host that node 0 shows. */
+struct rp_topology_host {
+    uint32_t cores;
+    uint64_t memory_bytes;
+    uint32_t clock_mhz; /**< highest; 0: the host does not tell, as in most virtual machines */
+};
+
+enum rp_topology_kind {
+    RP_TOPOLOGY_NONE = 0,
+    RP_TOPOLOGY_FILE,
+    RP_TOPOLOGY_DIR,
+    RP_TOPOLOGY_LINK,
+    RP_TOPOLOGY_DEVICE, /**< /dev/kfd or one of a GPU */
+};
+
+/** The machine to describe. */
+struct rp_topology {
+    struct rp_arch arch; /**< of every GPU */
+    unsigned gpu_count;
+    struct rp_topology_host host;
+    uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
+};
+
+/** What @p path names in the tree. */
+enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path);
+
+/**
+ * Where the link @p path leads: an absolute path without links in it.
+ * @return false: it is no link
+ */
+bool rp_topology_target(const struct rp_topology *topology, const char *path,
+                        char out[RP_TOPOLOGY_PATH_BYTES]);
+
+/** The GPU of the device file @p path, and its minor number. @return false: it is none */
+bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
+                        unsigned *ret_minor);
+
+/** Writes the file's text (terminated) to @p out; returns its length or -ENOENT. */
+int rp_topology_read(const struct rp_topology *topology, const char *path,
+                     char out[RP_TOPOLOGY_FILE_BYTES]);
+
+/**
+ * Name number @p index in directory @p path, copied to @p name.
+ * @return enum rp_topology_kind of the entry, RP_TOPOLOGY_NONE after the last
+ */
+enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, const char *path,
+                                        unsigned index, char *name, size_t room);
+
+/* What the writers of the driver's files share: one file of the tree, and its text. */
+
+/** The text of a file while it is written. */
+struct rp_driver_text {
+    char *out;
+    size_t used;
+    const struct rp_topology *topology;
+    const struct rp_arch *arch;
+    unsigned gpu;     /**< whose file this is; of a node of the host, 0 */
+    unsigned to_node; /**< of a link between nodes */
+    unsigned cache;   /**< which of the GPU's */
+};
+
+/** Adds to the text; what is beyond RP_TOPOLOGY_FILE_BYTES is left out. */
+__attribute__((format(printf, 2, 3))) void rp_driver_text_add(struct rp_driver_text *text,
+                                                              const char *format, ...);
+
+/** One entry of the tree. A folder is where files are; folders of their own are the empty ones. */
+struct rp_driver_file {
+    char path[RP_TOPOLOGY_PATH_BYTES];
+    enum rp_topology_kind kind;
+    void (*write)(struct rp_driver_text *text); /**< of a FILE */
+    char target[RP_TOPOLOGY_PATH_BYTES];        /**< of a LINK: absolute, without links in it */
+    unsigned gpu, to_node, cache;
+    unsigned minor; /**< of a DEVICE */
+};
+
+/** Ends the walk by returning true. */
+typedef bool rp_driver_visitor(void *ctx, const struct rp_driver_file *file);
+
+/** One of @p path and @p root is above the other, or they are the same. */
+bool rp_driver_related(const char *path, const char *root);
+
+/**
+ * Visits the names of the GPUs in the folders of links (/sys/class, /sys/bus, /sys/dev) and their
+ * device files in /dev. Both walks leave groups out that have nothing to do with @p path, and
+ * return true as soon as @p each does.
+ */
+bool rp_sysfs_visit_names(const struct rp_topology *topology, const char *path,
+                          rp_driver_visitor *each, void *ctx);
+
+/** Visits the folders in which each GPU's own files are (/sys/devices). */
+bool rp_sysfs_visit_devices(const struct rp_topology *topology, const char *path,
+                            rp_driver_visitor *each, void *ctx);
+
+/** KFD's name of a GPU. */
+static inline uint32_t rp_topology_gpu_id(unsigned gpu)
+{
+    return RP_TOPOLOGY_GPU_ID + gpu;
+}
+
+/** The serial number that the driver reads from a GPU. No real one has it. */
+static inline uint64_t rp_topology_unique_id(unsigned gpu)
+{
+    return 1234567890 + (uint64_t)gpu;
+}
+
+/** Memory of the host that GPUs may use: TTM's default is half of it. */
+static inline uint64_t rp_topology_gtt_bytes(const struct rp_topology *topology)
+{
+    return topology->host.memory_bytes / 2;
+}
+
+#endif

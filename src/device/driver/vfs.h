@@ -1,0 +1,82 @@
+/**
+ * @file vfs.h
+ * @brief Which paths are answered by the library, and with what.
+ *
+ * Paths may lead through links of the tree and through "..", as libdrm's and RCCL's do. Folders
+ * that the host has, too (/sys/class, /sys/bus/pci/devices, /dev/dri) are shared: what is in them
+ * of the host is answered by the kernel. A descriptor of a folder or file of ours is a file in
+ * memory whose name, which /proc tells, is where that is: so dup(), fork(), exec() and the like
+ * keep it.
+ */
+#ifndef RP_DEVICE_DRIVER_VFS_H
+#define RP_DEVICE_DRIVER_VFS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "device/driver/topology.h"
+
+enum rp_vfs_kind {
+    RP_VFS_NONE = 0, /**< not ours: pass on */
+    RP_VFS_ABSENT,   /**< inside a folder of ours, but there is no such file */
+    RP_VFS_FILE,
+    RP_VFS_DIR,    /**< all of it is ours */
+    RP_VFS_SHARED, /**< a folder of the host, or one that it could have, with files of ours */
+    RP_VFS_LINK,
+    RP_VFS_DEVICE,
+};
+
+struct rp_vfs_node {
+    enum rp_vfs_kind kind;
+    bool is_detour;                    /**< the way led through links of ours, or up from folders
+                                            of ours: the kernel may not know them, but `path` */
+    unsigned gpu;                      /**< of a DEVICE */
+    unsigned minor;                    /**< likewise: its number in /dev/dri */
+    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: topology.h */
+};
+
+/**
+ * Looks an absolute path up. Cheap for paths outside /dev and /sys; keeps errno.
+ * @param follow  a link at the end of the path is followed
+ */
+struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow);
+
+/** What @p path names from a folder, as openat() takes them. */
+struct rp_vfs_at {
+    struct rp_vfs_node node;
+    int dir;          /**< what to ask the kernel for instead, if it is the host's: */
+    const char *path; /**< that of a folder of ours means nothing to the kernel */
+    char joined[2 * RP_TOPOLOGY_PATH_BYTES];
+};
+
+/** As rp_vfs_lookup(), from @p dir: AT_FDCWD, or a descriptor of any folder. */
+void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at);
+
+/** Whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
+bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node);
+
+/** A descriptor of the DIR at @p path, or of a SHARED that the host lacks. -errno on failure. */
+int rp_vfs_open_folder(const char *path, bool close_on_exec);
+
+/** Whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
+bool rp_vfs_is_like_ours(const struct stat *st);
+
+/** The number of the file at @p path, which tells it from others. */
+ino_t rp_vfs_inode(const char *path);
+
+/** A read-only descriptor on a FILE's text. -errno on failure. */
+int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec);
+
+/** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
+void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
+
+/** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
+int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
+
+/** What to ask the kernel for, if @p path, which was looked up, is the host's. */
+static inline const char *rp_vfs_hosts_path(const struct rp_vfs_node *node, const char *path)
+{
+    return node->is_detour ? node->path : path;
+}
+
+#endif

@@ -1,0 +1,175 @@
+#include "device/exec/exec_settings.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/exec/executor.h"
+#include "device/isa/wave_state.h"
+
+/* Not more than the lanes that a dispatch begins with (scheduler.c). */
+enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
+
+static _Atomic uint32_t now;
+
+void rp_wave_order_set(uint32_t order)
+{
+    atomic_store(&now, order);
+}
+
+uint32_t rp_wave_order(void)
+{
+    return atomic_load(&now);
+}
+
+bool rp_wave_order_parse(const char *text, uint32_t *ret)
+{
+    static const char shuffled[] = "shuffled:";
+    if (strcmp(text, "forward") == 0 || strcmp(text, "reversed") == 0) {
+        *ret = *text == 'f' ? RP_WAVE_ORDER_FORWARD : RP_WAVE_ORDER_REVERSED;
+        return true;
+    }
+    if (strncmp(text, shuffled, sizeof shuffled - 1) != 0)
+        return false;
+    text += sizeof shuffled - 1;
+    char *end;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9' || *end || seed < 1 || seed > MOST_SEED)
+        return false;
+    *ret = (uint32_t)seed;
+    return true;
+}
+
+static uint32_t mixed(uint32_t x)
+{
+    x = (x ^ x >> 15) * 0x2c1b3c6du;
+    x = (x ^ x >> 12) * 0x297a2d39u;
+    return x ^ x >> 15;
+}
+
+uint64_t rp_wave_order_group(uint32_t order, uint64_t n, uint64_t count, uint64_t resident)
+{
+    const uint64_t window = resident < WINDOW_GROUPS ? resident : WINDOW_GROUPS;
+    if (order == RP_WAVE_ORDER_FORWARD || window < 2)
+        return n;
+    const uint64_t first = n / window * window;
+    const uint64_t size = count - first < window ? count - first : window;
+    const uint64_t at = rp_wave_order_is_shuffled(order)
+                            ? (n - first + mixed(order + (uint32_t)first)) % size
+                            : n - first;
+    return first + size - 1 - at;
+}
+
+static uint32_t next_random(struct rp_group *g)
+{
+    g->shuffle += 0x9e3779b9u;
+    return mixed(g->shuffle);
+}
+
+void rp_wave_order_begin(uint32_t order, struct rp_group *g)
+{
+    g->shuffle = mixed(order + (uint32_t)g->linear_id * 0x85ebca6bu);
+    g->cursor = order == RP_WAVE_ORDER_FORWARD    ? 0
+                : order == RP_WAVE_ORDER_REVERSED ? g->wave_count - 1
+                                                  : next_random(g) % g->wave_count;
+}
+
+/* While they wait for one another each has its turn. */
+uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g)
+{
+    if (rp_wave_order_is_shuffled(order) && !g->idle_turns)
+        return next_random(g) % g->wave_count;
+    return (g->cursor ? g->cursor : g->wave_count) - 1;
+}
+
+/* Often so few that another wave comes between a load and a store. */
+uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most)
+{
+    enum { MOST_DOUBLINGS = 9 };
+    if (!rp_wave_order_is_shuffled(order))
+        return most;
+    const uint32_t turn = 1u << next_random(g) % (MOST_DOUBLINGS + 1);
+    return turn < most ? turn : most;
+}
+
+static _Atomic uint32_t leftovers_now;
+
+void rp_exec_poison_set(uint32_t seed)
+{
+    atomic_store(&leftovers_now, seed);
+}
+
+uint32_t rp_exec_poison(void)
+{
+    return atomic_load(&leftovers_now);
+}
+
+bool rp_exec_poison_parse(const char *text, uint32_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9' || *end || value < 1 || value > INT32_MAX)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+/* Words of all kinds: no one constant, by which a sum or a maximum might not change. Never zero. */
+static void fill(uint32_t seed, uint32_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t x = (uint32_t)i * 0x9e3779b1u ^ seed * 0x85ebca6bu;
+        x = (x ^ x >> 15) * 0x2c1b3c6du;
+        words[i] = (x ^ x >> 13) | 1;
+    }
+}
+
+void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot)
+{
+    struct rp_group *g = &slot->group;
+    fill(seed, (uint32_t *)(void *)g->lds, g->lds_bytes / sizeof(uint32_t));
+    for (uint32_t i = 0; i < g->wave_count; i++) {
+        struct rp_wave *w = &g->waves[i];
+        if (!w->scratch)
+            continue;
+        fill(seed + 1, (uint32_t *)(void *)w->scratch, w->scratch_lane_bytes / 4 * RP_LANES);
+        w->scratch_dirty_bytes = w->scratch_lane_bytes;
+    }
+}
+
+void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr, struct rp_wave *w)
+{
+    if (vgpr_rows > 1)
+        fill(seed + 2, w->vgpr[1], (size_t)(vgpr_rows - 1) * RP_LANES);
+    if (first_sgpr < RP_SGPR_FLAT_SCRATCH_LO)
+        fill(seed + 3, w->sgpr + first_sgpr, RP_SGPR_FLAT_SCRATCH_LO - first_sgpr);
+    fill(seed + 4, w->sgpr + RP_SGPR_VCC_LO, 2);
+}
+
+static _Atomic uint64_t bound_now, last_work;
+static _Atomic bool last_exceeded;
+
+void rp_bound_set(uint64_t work)
+{
+    atomic_store(&bound_now, work);
+}
+
+uint64_t rp_bound(void)
+{
+    return atomic_load(&bound_now);
+}
+
+void rp_bound_note(uint64_t work, bool exceeded)
+{
+    atomic_store(&last_work, work);
+    atomic_store(&last_exceeded, exceeded);
+}
+
+bool rp_bound_last(uint64_t *ret_work)
+{
+    *ret_work = atomic_load(&last_work);
+    return atomic_load(&last_exceeded);
+}

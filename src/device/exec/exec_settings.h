@@ -1,0 +1,87 @@
+/**
+ * @file exec_settings.h
+ * @brief In which order workgroups begin, and waves of a workgroup take turns.
+ *
+ * Hardware promises none. Here it is the same every time: wave after wave, each until it waits or
+ * has executed a few thousand instructions. Programs whose results depend on it (that lack a
+ * barrier) are found by other orders.
+ */
+#ifndef RP_DEVICE_EXEC_EXEC_SETTINGS_H
+#define RP_DEVICE_EXEC_EXEC_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/device_table.h"
+
+struct rp_group;
+struct rp_resident_group;
+struct rp_wave;
+
+/** Any other value: the seed of a shuffled one, with turns of few instructions. */
+enum { RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD, RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED };
+
+/** Of dispatches that begin from now on. */
+void rp_wave_order_set(uint32_t order);
+uint32_t rp_wave_order(void);
+/** @return false: it is not forward, reversed, or shuffled:N with N from 1 to 1000000 */
+bool rp_wave_order_parse(const char *text, uint32_t *ret);
+
+/**
+ * Which workgroup begins as the n-th. Only those change places that surely are resident together: a
+ * workgroup may wait for what earlier ones do.
+ * @param resident  workgroups at the same time
+ */
+uint64_t rp_wave_order_group(uint32_t order, uint64_t n, uint64_t count, uint64_t resident);
+
+/** A workgroup begins: its first wave is chosen. */
+void rp_wave_order_begin(uint32_t order, struct rp_group *g);
+/** The wave after this one, which may have ended or wait; in any order but forward. */
+uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g);
+/** Instructions of its turn, at most @p most. */
+uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
+
+/* What LDS, scratch and registers hold before a workgroup has written there.
+ *
+ * Hardware leaves what was there before. Here all of it begins as zero, so that a program that
+ * reads it too early gives the same result every time; or, to find such programs, with words that
+ * follow from a seed.
+ */
+
+/** Of dispatches that begin from now on. 0: zeros. */
+void rp_exec_poison_set(uint32_t seed);
+uint32_t rp_exec_poison(void);
+/** @return false: it is not a whole number from 1 to 2^31 - 1 */
+bool rp_exec_poison_parse(const char *text, uint32_t *ret);
+
+/** LDS and scratch, which are zero. */
+void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
+/**
+ * Registers of a wave that is ready to start: but the first row, which holds work-item ids.
+ * @param first_sgpr  behind those that the launch sets
+ */
+void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr, struct rp_wave *w);
+
+/* How much work a dispatch may be: for who must know whether it ends, whatever the machine
+ * does beside it.
+ *
+ * Work is what is executed: wavefront instructions, and something for each slice (executor.h), so
+ * that what waits for ever comes to an end as well, though turns of a waiting loop are not counted.
+ * It follows from the program alone, and not from time or the number of threads.
+ */
+
+/** The most work of dispatches that begin from now on; 0: any. More is a fault, RP_FAULT_BOUND. */
+void rp_bound_set(uint64_t work);
+uint64_t rp_bound(void);
+
+/** A dispatch has come to its end. */
+void rp_bound_note(uint64_t work, bool exceeded);
+/** Of the last one. @return whether it was ended by its bound */
+bool rp_bound_last(uint64_t *ret_work);
+
+static inline bool rp_wave_order_is_shuffled(uint32_t order)
+{
+    return order != RP_WAVE_ORDER_FORWARD && order != RP_WAVE_ORDER_REVERSED;
+}
+
+#endif

@@ -1,0 +1,364 @@
+/**
+ * @file executor.h
+ * @brief The way of a recorded wave through translated code.
+ *
+ * Translated code notes each straight run of instructions that it has executed; before anything
+ * looks at the wave's record (wave_record.h) the runs are written out there, an instruction each.
+ */
+#ifndef RP_DEVICE_EXEC_EXECUTOR_H
+#define RP_DEVICE_EXEC_EXECUTOR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/exec/dispatch.h"
+#include "device/exec/kernel_launch.h"
+#include "device/isa/lane.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_counters.h"
+
+struct rp_pattern_cache;
+struct rp_atomic_log;
+struct rp_cache_result;
+struct rp_code_page;
+struct rp_insn;
+struct rp_mem_lanes;
+struct rp_page_counters;
+struct rp_thread_watch;
+struct rp_timing_stats;
+struct rp_wave_record;
+
+enum { RP_RUN_LOG_RUNS = 2048 }; /* each is an instruction at least */
+
+struct rp_run_log {
+    uint32_t *next; /**< first: translated code knows where it is */
+    const struct rp_code_page *page;
+    struct rp_pattern_cache
+        *alike; /**< what its accesses are compared with (wave_observer.h), or NULL */
+    uint32_t run[RP_RUN_LOG_RUNS]; /**< first slot of the page, and from bit 16 the one behind */
+};
+void rp_run_log_release(struct rp_run_log *t);
+
+/**
+ * What translated code calls for a memory instruction of a recorded wave, which is the last one of
+ * the trail: notes what it accesses, and executes it.
+ */
+int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
+
+/* A dispatch in execution: internal to exec/ and to the memory handlers of isa/.
+ *
+ * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
+ * workgroup, or of a few short ones after another. Which slices there are and in which order
+ * depends on the program alone (executor.h). Several threads, each with a *hand*, execute slices at
+ * the same time; what another slice could notice happens in the order of the sequence (executor.h).
+ */
+
+/* What makes the result independent of the number of threads.
+ *
+ * Slices are executed at the same time, but an *ordered operation* waits until every earlier slice
+ * has retired: a memory atomic that returns a value, any load or store with sc1 (so HIP compiles
+ * atomic and volatile accesses; for gfx90a, loads with glc), a message to the host. Everything a
+ * program may synchronise with is among them, so a program without data races gets exactly what it
+ * would get if slices were executed one after another. Atomics that return nothing do not wait:
+ * they are noted, and applied when their slice retires, or before it touches their pages in another
+ * way.
+ *
+ * After an ordered operation a slice ends soon, so that what follows overlaps with other slices.
+ */
+
+/** Atomics of a slice that are still to be applied, in program order. */
+struct rp_atomic_log {
+    struct rp_atomic_log *next; /**< list of free ones */
+    uint32_t count, applied;
+    uint64_t low, high;                       /**< GPU addresses: all lie in [low, high) */
+    uint64_t pages[RP_ATOMIC_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
+    struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
+};
+
+enum { RP_LINE_BYTES = 64 };
+
+/** Begins a cache line of the host: what one thread writes often is not beside what others read. */
+#define RP_OWN_LINE _Alignas(RP_LINE_BYTES)
+
+enum {
+    RP_CODE_WAYS = 64,
+    RP_INTERRUPTS = 8,
+    RP_ROUNDS_KEPT = 4,
+    RP_EXEC_WORKERS = RP_EXEC_MOST_THREADS
+};
+
+/**
+ * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus
+ * the widest operand, so that no encodable register index can leave the reservation; only the rows
+ * a kernel uses are ever touched.
+ */
+struct rp_resident_group {
+    struct rp_group group; /**< first member: a group's slot is a cast away */
+    uint32_t (*rows)[RP_LANES];
+    uint8_t *scratch;
+    struct rp_resident_group *next; /**< list of free ones */
+    uint32_t wave_capacity, lds_capacity_bytes;
+    size_t scratch_capacity_bytes;
+    size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
+};
+
+/** Sums over the slices up to a point of the sequence. */
+struct rp_totals {
+    uint64_t groups; /**< ended */
+    uint64_t wave_insts;
+    uint64_t cycles; /**< of the waves that ended */
+};
+
+enum rp_workgroup_slot_state {
+    RP_WORKGROUP_SLOT_READY,     /**< its latest slice has retired */
+    RP_WORKGROUP_SLOT_RUNNING,   /**< a hand executes its slice */
+    RP_WORKGROUP_SLOT_SUSPENDED, /**< the slice was interrupted, any hand may go on with it */
+    RP_WORKGROUP_SLOT_PARKED,    /**< the slice waits until those before it have retired */
+    RP_WORKGROUP_SLOT_EXECUTED,  /**< the slice is over, but must wait to retire in order */
+};
+
+/** A place for a resident workgroup, and its present or latest slice. */
+struct rp_workgroup_slot {
+    /* Others change these while a hand executes the slice. */
+    RP_OWN_LINE enum rp_workgroup_slot_state state;
+    struct rp_workgroup_slot *next;        /**< all lanes, in the order of their next slices */
+    struct rp_workgroup_slot *next_issued; /**< issued and not retired, in order */
+
+    RP_OWN_LINE struct rp_resident_group *slot; /**< workgroup in execution, or NULL */
+    uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
+    unsigned visits;                /**< slices of the workgroup in execution before this one */
+    struct rp_totals known;         /**< when its previous slice retired */
+
+    uint64_t order; /**< of the slice in the sequence */
+    uint64_t round;
+    uint64_t left; /**< instructions the slice may still execute */
+    bool idle;     /**< it ended because every wave waits */
+    bool faulted;
+    struct rp_fault fault;
+    struct rp_counts counts;
+    struct rp_totals done;     /**< in this slice; wave_insts is in counts */
+    struct rp_atomic_log *log; /**< atomics not yet applied, or NULL */
+};
+
+/** What one thread needs to execute slices. */
+struct rp_exec_worker {
+    RP_OWN_LINE struct rp_dispatch *dispatch;
+    struct rp_exec_worker *next, **link; /**< list of all hands of the process */
+    uint64_t turns;                      /**< odd while it uses addresses of mem (executor.h) */
+    struct rp_mem mem;
+    struct rp_counts counts;   /**< of the present slice */
+    struct rp_totals done;     /**< of the present slice */
+    uint64_t order;            /**< of the present slice */
+    uint32_t spent;            /**< instructions not yet taken off the dispatch's budget */
+    int64_t share_left;        /**< first hand: what is left of one thread's part of the budget */
+    struct rp_atomic_log *log; /**< of the present slice, or NULL */
+    bool logging;              /**< the present instruction's atomics go there */
+    bool ordered;              /**< an ordered operation has been executed in this turn */
+    struct rp_resident_group *spare; /**< the workgroup memory it used last */
+    /* Decoded code in use, direct-mapped by page number; each holds a reference. */
+    struct rp_code_page *code[RP_CODE_WAYS];
+    /* What it has executed, if that is counted: all, and in the same order of ways. */
+    struct rp_page_counters *tallies, *tally[RP_CODE_WAYS];
+    struct rp_run_log trail; /**< of the present wave, if it is recorded */
+};
+
+/** What happened in a round, as far as its slices have retired. */
+struct rp_round {
+    uint64_t slices, groups_ended;
+    uint64_t idle;           /**< slices in which every wave waited and no workgroup ended */
+    struct rp_totals totals; /**< when the latest of them retired */
+};
+
+struct rp_id_range {
+    uint64_t begin, end;
+};
+
+struct rp_dispatch {
+    const struct rp_exec_host *host;
+    const struct rp_arch *arch;
+    struct rp_launch launch;
+    struct rp_kernel kernel;
+    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
+    uint64_t start_ticks;             /**< device clock at the launch, or else at the first run */
+    bool started;
+    bool translates;               /**< hot code becomes machine code (jit_translate.h) */
+    bool tallies;                  /**< executions of instructions are counted (code_cache.h) */
+    struct rp_wave_record *record; /**< of sampled workgroups (dispatch_timing.h), or NULL */
+    struct rp_timing_stats *stats; /**< of the replay, or NULL */
+    struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
+    struct rp_wave_sums wave_sums;        /**< likewise */
+    struct rp_thread_watch *threads;      /**< who traces the replay (software_device.h), or NULL */
+    uint32_t leftovers;                   /**< see exec_settings.h */
+    uint32_t wave_order;                  /**< see exec_settings.h */
+    uint64_t bound;                       /**< see exec_settings.h */
+    bool timed; /**< from its second run on: its processor time is measured */
+
+    /* Read and written without the lock; these seldom change, */
+    RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */
+    int stop;                         /**< this rp_dispatch_run is to end */
+
+    /* these often. */
+    RP_OWN_LINE uint64_t turn;         /**< order of the oldest slice that has not retired */
+    int64_t budget;                    /**< instructions left for this rp_dispatch_run */
+    uint32_t events;                   /**< counts what a waiting hand may wait for */
+    uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
+    unsigned interrupt_count;          /**< changed in turn only */
+
+    RP_OWN_LINE pthread_mutex_t lock; /**< for all that follows */
+    struct rp_counts counts;          /**< of retired slices */
+    struct rp_fault fault;
+    enum rp_run_state state;
+    pthread_cond_t changed;
+    unsigned sleepers;
+    unsigned running;   /**< hands that execute a slice */
+    unsigned suspended; /**< lanes in that state */
+    uint64_t next_order;
+    struct rp_workgroup_slot *lane_head, *lane_tail;     /**< by rp_workgroup_slot.next */
+    struct rp_workgroup_slot *issued_head, *issued_tail; /**< by rp_workgroup_slot.next_issued */
+    uint64_t lane_count;                                 /**< in the list */
+    struct rp_workgroup_slot *free_lanes;
+    struct rp_workgroup_slot **lane_blocks; /**< all lanes, for release */
+    size_t lane_block_count;
+    struct rp_atomic_log *free_logs;
+    bool retiring;  /**< a hand applies the oldest slice's log */
+    bool no_memory; /**< for another lane */
+
+    /* Workgroups. */
+    uint64_t next_group;          /**< linear id of the first never given to a lane */
+    struct rp_id_range *returned; /**< given to a lane and taken back, oldest first */
+    size_t returned_first, returned_count, returned_capacity;
+    uint64_t lane_target; /**< how many the scheduler presently wants */
+    struct rp_totals totals;
+    uint64_t work; /**< see exec_settings.h */
+    uint64_t round, round_left;
+    struct rp_round rounds[RP_ROUNDS_KEPT];
+    unsigned stuck_rounds; /**< in a row in which no workgroup ended */
+    unsigned idle_rounds;  /**< in a row in which every slice ended idle */
+    bool outside;          /**< nobody can go on before something outside has changed */
+
+    /* Threads (worker_pool.h). */
+    RP_OWN_LINE struct rp_exec_worker *hands[RP_EXEC_WORKERS]; /**< [0] is the caller's */
+    struct rp_dispatch *next_job;
+    bool posted;
+    int64_t longest_ns; /**< this run: processor time of a helper; under the pool's lock */
+    int64_t busy_ns;    /**< what rp_dispatch_busy_ns says */
+    unsigned helpers;   /**< threads of the pool at work here; under the pool's lock */
+};
+
+/* A thread's own part of a dispatch. */
+
+/** NULL when the host is out of memory. */
+struct rp_exec_worker *rp_exec_worker_new(struct rp_dispatch *d);
+
+/** Accepts NULL. */
+void rp_exec_worker_free(struct rp_exec_worker *h);
+
+/**
+ * Puts the right gate in front of a decoded instruction's handler. Called once, when it enters the
+ * code cache; instructions decoded otherwise execute without gates.
+ */
+void rp_order_bind(struct rp_insn *in);
+
+/** Whether the gate in front of it is that of a plain access: open unless its slice has noted
+ * atomics (rp_exec_worker.log). */
+bool rp_order_is_plain(const struct rp_insn *in);
+
+/** rp_atomic_log_apply outside of a wave's turn, where nothing else guards the accesses. */
+void rp_atomic_log_retire(struct rp_atomic_log *log, struct rp_mem *mem);
+
+/* Room for resident workgroups, reused from one to the next, and by later dispatches. */
+
+/** A slot for a workgroup of @p d, or NULL when the host is out of memory. */
+struct rp_resident_group *rp_resident_group_take(struct rp_dispatch *d);
+
+/** Gives a slot back to the process, for any dispatch. Accepts NULL. */
+void rp_resident_group_give(struct rp_resident_group *slot);
+
+/**
+ * Sets up workgroup @p linear_id in @p slot with all its waves at the kernel's entry.
+ * @param past_cycles  of waves that have ended before, for its clock
+ */
+void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot,
+                             uint64_t linear_id, uint64_t past_cycles);
+
+/* Which slices a dispatch is executed in, in which order, and who executes them.
+ *
+ * Lanes are places for resident workgroups. They are served round robin: a lane whose previous
+ * slice has retired gets the next one, for the workgroup it holds, or for the next workgroups that
+ * nobody holds (short ones by the chunk). A round in which no workgroup ended, while some wait or
+ * for the third time in a row, makes the lanes twice as many, up to what the hardware would hold,
+ * so that workgroups that wait for one another always make progress. Slices grow with every visit:
+ * short for a workgroup that spins, long for one that computes.
+ *
+ * Every decision uses only what is known of slices that must have retired at that point of the
+ * sequence, however many threads there are: of the lane's own previous slice, and of the round
+ * before the previous one. Neither host time nor the caller's budgets have a say.
+ */
+
+void rp_sched_init(struct rp_dispatch *d);
+
+/** Frees lanes, logs, and the workgroup memory they hold. Nobody may be at work. */
+void rp_sched_release(struct rp_dispatch *d);
+
+/**
+ * Executes slices with @p h until the dispatch is over, its budget is used up, or it waits for the
+ * outside. Several threads may do so at the same time, each with a hand of its own.
+ */
+void rp_sched_work(struct rp_dispatch *d, struct rp_exec_worker *h);
+
+/* Threads that help with large dispatches. Started when first needed, then kept.
+ *
+ * There is one pool in a process. A thread looks for work for some microseconds, then sleeps. A
+ * forked child has no threads and starts its own.
+ */
+
+/** Processor time of the calling thread. */
+int64_t rp_pool_thread_ns(void);
+
+/** Returns when no thread of the pool works on @p d any more; d->stop must be set. */
+void rp_pool_withdraw(struct rp_dispatch *d);
+
+/* The inner loop: a wave, the waves of a workgroup, the workgroups of a slice. */
+
+enum rp_slice_state {
+    RP_SLICE_OVER,      /**< used up, or every wave waits, or there is no workgroup left in it */
+    RP_SLICE_SUSPENDED, /**< the dispatch is to stop: call again */
+    RP_SLICE_TURN,      /**< cannot go on before earlier slices have retired: call again then */
+    RP_SLICE_FAULT,     /**< lane->fault says why */
+};
+
+/**
+ * Executes the slice of @p lane: its workgroup's waves in turn, and then its further workgroups.
+ * The hand's counts, totals, order and log are those of the slice.
+ */
+enum rp_slice_state rp_slice_run(struct rp_exec_worker *h, struct rp_workgroup_slot *lane);
+
+/** Zeroed, for types with RP_OWN_LINE; NULL: out of memory. For free(). */
+static inline void *rp_cache_lines_new(size_t count, size_t bytes)
+{
+    void *p = aligned_alloc(RP_LINE_BYTES, count * bytes);
+    return p ? memset(p, 0, count * bytes) : NULL;
+}
+
+/**
+ * Around everything that uses host addresses from h->mem; short, for rp_exec_settle waits. No
+ * barrier between the store and the look at the generation: it would wait for all of a kernel's
+ * stores, hundreds of nanoseconds. rp_exec_settle makes every thread execute one instead.
+ */
+static inline void rp_exec_worker_enter(struct rp_exec_worker *h)
+{
+    __atomic_store_n(&h->turns, h->turns + 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    rp_mem_refresh(&h->mem);
+}
+
+static inline void rp_exec_worker_leave(struct rp_exec_worker *h)
+{
+    __atomic_store_n(&h->turns, h->turns + 1, __ATOMIC_RELEASE);
+}
+
+#endif

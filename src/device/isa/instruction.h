@@ -1,0 +1,211 @@
+/**
+ * @file instruction.h
+ * @brief One decoded gfx9-family instruction, and the decoder that makes it.
+ *
+ * An instruction is decoded once, on its first execution, into this structure. Everything that
+ * does not depend on a wave's state is resolved here: constants become immediates, register
+ * numbers become indices, the handler becomes a pointer.
+ */
+#ifndef RP_DEVICE_ISA_INSTRUCTION_H
+#define RP_DEVICE_ISA_INSTRUCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/isa/lane.h"
+
+struct rp_insn;
+struct rp_jit_entry;
+struct rp_wave;
+
+/**
+ * Executes one instruction. On entry wave->pc already points behind the instruction, so that
+ * only branches write it. Returns an enum rp_step.
+ */
+typedef int rp_insn_fn(struct rp_wave *wave, const struct rp_insn *in);
+
+struct rp_opnd {
+    uint8_t kind;   /**< enum rp_opnd_kind */
+    uint8_t dwords; /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
+    uint8_t index;  /**< first register; CONST: source encoding it came from (255 literal) or 0 */
+    uint8_t type;   /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
+    uint64_t imm;   /**< value of a CONST; VGPR, where rp_valu_fast_find has found a handler: bytes
+                         from the first register's row */
+};
+
+struct rp_insn {
+    rp_insn_fn *fn; /**< never NULL: undecodable and unimplemented opcodes get a fault handler */
+    const struct rp_jit_entry *native; /**< machine code from here on (jit_translate.h), or NULL */
+    rp_lane_fn *lane;                  /**< VALU lane kernel, or NULL */
+    rp_insn_fn *gated;    /**< the handler when fn is a gate in front of it (executor.h) */
+    uint16_t op;          /**< row in the opcode table (enum rp_op); 0 = undecodable */
+    uint8_t fmt;          /**< enum rp_fmt */
+    uint8_t size_bytes;   /**< 4, 8, 12 or 16 */
+    uint8_t cost_class;   /**< enum rp_cost (opcodes.h) */
+    uint8_t issue_cycles; /**< of that class, and: */
+    uint16_t slot_bytes;  /**< from here to the next instruction in a code page (code_cache.c) */
+    uint8_t seg;          /**< enum rp_seg */
+    uint8_t neg;          /**< bit i: negate src[i]; VOP3P: neg_lo */
+    uint8_t abs;          /**< bit i: |src[i]|; VOP3P: neg_hi */
+    uint8_t op_sel;       /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
+    uint8_t op_sel_hi;    /**< VOP3P */
+    uint8_t omod;         /**< 0 none, 1 *2, 2 *4, 3 /2 */
+    /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp, v_bitop3 its
+     * truth table in cbsz. */
+    uint8_t cbsz, abid, blgp;
+    uint8_t dst_sel, dst_unused, src_sel[2]; /**< SDWA; src sext in sdwa_sext bit i */
+    uint8_t sdwa_sext;
+    uint16_t dpp_ctrl;
+    uint8_t row_mask, bank_mask, bound_ctrl;
+    uint16_t vgpr_top; /**< VGPR rows the operands reach into: highest index + 1; 0 = none */
+    uint16_t agpr_top; /**< the same for accumulation registers */
+    uint32_t flags;
+    int32_t offset;        /**< memory offset in bytes; SOPP/SOPK simm16 (sign-extended);
+                                DS: offset0 | offset1 << 8 as encoded for two-address forms */
+    struct rp_opnd dst;    /**< result (data to store/atomic is src[1]) */
+    struct rp_opnd sdst;   /**< second result: carry or compare mask; VOPC and VOP2 carry: VCC.
+                              No result but the scales of B in VOP3PX2 */
+    struct rp_opnd src[4]; /**< src[3]: MASK input (VCC or SGPR pair) of addc, cndmask, div_fmas;
+                                VOP3PX2: the scales of A;
+                                memory: src[0] vector address, src[1] data, src[2] scalar base or
+                                resource, src[3] soffset or second data (DS) */
+    uint32_t raw[4];       /**< the encoding, for messages */
+};
+
+/** Encoding families of gfx9 (ISA document, chapter "Microcode formats"). */
+enum rp_fmt {
+    RP_FMT_INVALID = 0,
+    RP_FMT_SOP1,
+    RP_FMT_SOP2,
+    RP_FMT_SOPC,
+    RP_FMT_SOPK,
+    RP_FMT_SOPP,
+    RP_FMT_SMEM,
+    RP_FMT_VOP1,
+    RP_FMT_VOP2,
+    RP_FMT_VOPC,
+    RP_FMT_VOP3,    /**< VOP3a and VOP3b, and the VOP3 twins of VOP1, VOP2 and VOPC */
+    RP_FMT_VOP3P,   /**< packed math and MFMA */
+    RP_FMT_VOP3PX2, /**< MFMA behind a dword pair that loads its scales (gfx950) */
+    RP_FMT_DS,
+    RP_FMT_FLAT, /**< FLAT, GLOBAL and SCRATCH; see rp_insn.seg */
+    RP_FMT_MUBUF,
+    RP_FMT_MTBUF,
+    RP_FMT_MAX,
+};
+
+/** Where an operand's value lives. */
+enum rp_opnd_kind {
+    RP_OPND_NONE = 0,
+    RP_OPND_SGPR,    /**< index 0..127 into rp_wave.sgpr: SGPRs, VCC, TTMP, M0 and EXEC alike */
+    RP_OPND_VGPR,    /**< index 0..255: row rp_wave.vgpr[index] */
+    RP_OPND_AGPR,    /**< index 0..255: row rp_wave.agpr[index] */
+    RP_OPND_CONST,   /**< value in rp_opnd.imm, already extended to the operand's width */
+    RP_OPND_SPECIAL, /**< index = source encoding 235..239, 251..254 (apertures, VCCZ, EXECZ, SCC,
+                          LDS direct): read at execution */
+};
+
+/** Operand types. Size is in the name; B is untyped bits. */
+enum rp_type {
+    RP_T_NONE = 0,
+    RP_T_B8,
+    RP_T_U8,
+    RP_T_I8,
+    RP_T_B16,
+    RP_T_U16,
+    RP_T_I16,
+    RP_T_F16,
+    RP_T_BF16,
+    RP_T_B32,
+    RP_T_U32,
+    RP_T_I32,
+    RP_T_F32,
+    RP_T_B64,
+    RP_T_U64,
+    RP_T_I64,
+    RP_T_F64,
+    RP_T_PK16,   /**< two 16-bit integers */
+    RP_T_PKF16,  /**< two f16 */
+    RP_T_PKBF16, /**< two bf16 */
+    RP_T_PKF32,  /**< two f32 in a register pair */
+    RP_T_B96,
+    RP_T_B128,
+    RP_T_B192,
+    RP_T_B256,
+    RP_T_B512,
+    RP_T_B1024,
+    RP_T_MASK, /**< 64-bit lane mask in an SGPR pair (carry, compare result, select) */
+    RP_T_MAX,
+};
+
+/** FLAT segment. */
+enum rp_seg { RP_SEG_FLAT = 0, RP_SEG_SCRATCH = 1, RP_SEG_GLOBAL = 2 };
+
+/** rp_insn.flags */
+enum {
+    RP_IF_CLAMP = 1u << 0,
+    RP_IF_SC0 = 1u << 1,   /**< gfx90a: glc. For atomics, return the value before */
+    RP_IF_SC1 = 1u << 2,   /**< gfx90a: scc */
+    RP_IF_NT = 1u << 3,    /**< gfx90a: slc */
+    RP_IF_SADDR = 1u << 4, /**< GLOBAL/SCRATCH: src[2] holds the scalar address operand */
+    RP_IF_VADDR = 1u << 5, /**< SCRATCH/MUBUF: src[0] holds a vector address/offset */
+    RP_IF_GDS = 1u << 6,
+    RP_IF_LDS = 1u << 7, /**< MUBUF/GLOBAL load to LDS */
+    RP_IF_OFFEN = 1u << 8,
+    RP_IF_IDXEN = 1u << 9,
+    RP_IF_DPP = 1u << 10,
+    RP_IF_SDWA = 1u << 11,
+    RP_IF_SRCMOD = 1u << 12, /**< any of neg/abs/op_sel/DPP/SDWA needs the slow source path */
+    RP_IF_DSTMOD =
+        1u << 13, /**< any of clamp/omod/dst_sel/op_sel-on-dst needs the slow dest path */
+    RP_IF_SOFFSET_EN = 1u << 14, /**< SMEM: scalar offset register in src[1] */
+    RP_IF_ENDS_BLOCK = 1u << 15, /**< branch, barrier, endpgm, sleep, trap, setpc ... */
+    RP_IF_FLUSH = 1u << 16,      /**< MFMA: denormals of its operands and result are zeros */
+    RP_IF_FAST = 1u << 17,       /**< fn is from valu_fast.h: what it needs of operands holds */
+};
+
+/** What a wave's step wants from the scheduler. */
+enum rp_step {
+    RP_STEP_NEXT = 0, /**< continue at rp_wave.pc */
+    RP_STEP_BARRIER,  /**< wait for the other waves of the workgroup */
+    RP_STEP_POLL,     /**< loaded what it loaded before: perhaps it waits */
+    RP_STEP_YIELD,    /**< s_sleep and the like: let others run */
+    RP_STEP_PAUSE,    /**< goes on, but the other waves of the workgroup come first */
+    RP_STEP_REFETCH,  /**< goes on; code may be other code than when it was decoded */
+    RP_STEP_ORDERED,  /**< as NEXT, after an ordered operation (executor.h) */
+    RP_STEP_TURN,     /**< not executed: to be tried again in turn (executor.h) */
+    RP_STEP_LATER,    /**< not executed: the other waves of the workgroup come first */
+    RP_STEP_END,      /**< s_endpgm */
+    RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */
+};
+
+/** What the process's GPUs execute. */
+enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950, RP_ISA_GFX90A };
+
+/** Chooses it by name ("gfx90a", "gfx950"; anything else is gfx942). Code decoded before stays as
+ * it is. */
+void rp_isa_target_set(const char *gfx);
+
+enum rp_isa_target rp_isa_target_get(void);
+
+const char *rp_isa_target_name(void);
+
+/**
+ * Decodes the instruction at @p code.
+ * @param code    dwords of the program, host pointer
+ * @param dwords  how many dwords may be read (1..4 needed)
+ * @param ret     written always; an undecodable word yields op 0 and the fault handler
+ * @return size in bytes, or 0 when undecodable
+ */
+unsigned rp_isa_decode(const uint32_t *code, size_t dwords, struct rp_insn *ret);
+
+/** Mnemonic without encoding suffix, such as "v_add_f32"; "invalid" for op 0. */
+const char *rp_isa_mnemonic(unsigned op);
+
+/**
+ * Writes LLVM-style text ("v_add_f32_e32 v0, v1, v2") of @p in at @p pc into buf (always
+ * terminated). Used in fault messages and compared with LLVM's disassembler in tests.
+ */
+void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_bytes);
+
+#endif

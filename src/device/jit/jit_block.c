@@ -1,0 +1,457 @@
+#include "device/jit/jit_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/exec/code_cache.h"
+#include "device/exec/executor.h"
+#include "device/isa/instruction_counters.h"
+#include "device/isa/opcodes.h"
+#include "device/jit/jit_translate.h"
+
+/* What a slot holds besides rows: the f16 halves of row r as f32, r + WIDENED * enum rp_half. */
+enum { WIDENED = 1024 };
+
+/* Slots that results can count on. */
+enum { RESULT_SLOTS = 2 };
+
+enum { CMP_UNORD_Q = 3, ALL_SLOTS = (1 << RP_JIT_SLOTS) - 1, AHEAD_INSTS = 20 };
+
+void rp_rows_forget(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        t->row[i] = -1;
+}
+
+void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= 0 && (unsigned)t->row[i] % WIDENED == row)
+            t->row[i] = -1;
+}
+
+void rp_rows_forget_widened(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= WIDENED)
+            t->row[i] = -1;
+}
+
+static void load_slot(struct rp_jit_translation *t, unsigned slot)
+{
+    for (unsigned q = 0; q < 4; q++)
+        rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, 4 * slot + q, 0,
+                 rp_at(RP_JIT_ROWS, rp_row_disp((unsigned)t->row[slot], q)), 0);
+}
+
+void rp_rows_reload(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= 0)
+            load_slot(t, i);
+}
+
+void rp_rows_load_masks(struct rp_jit_translation *t)
+{
+    for (unsigned q = 0; q < 4; q++) {
+        struct rp_rm part = rp_jit_exec();
+        part.disp += (int32_t)(2 * q);
+        rp_x86_k(&t->x86, RP_X86_KMOVW_LOAD, 4 + q, 0, part);
+        rp_x86_k(&t->x86, RP_X86_KNOTW, 4 + q, 0, rp_reg(4 + q));
+    }
+}
+
+static int slot_of(const struct rp_jit_translation *t, unsigned row)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] == (int)row)
+            return (int)i;
+    return -1;
+}
+
+static void pin(struct rp_jit_translation *t, unsigned slot)
+{
+    t->pinned |= 1u << slot;
+    t->used[slot] = ++t->clock;
+}
+
+/* A slot that the present instruction does not use: an empty one, or the one used longest ago. */
+static unsigned take_slot(struct rp_jit_translation *t)
+{
+    int best = -1;
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++) {
+        if (t->pinned >> i & 1)
+            continue;
+        if (t->row[i] < 0) {
+            best = (int)i;
+            break;
+        }
+        if (best < 0 || t->used[i] < t->used[best])
+            best = (int)i;
+    }
+    if (best < 0) { /* more rows than slots: no instruction has them */
+        t->overflow = true;
+        best = 0;
+    }
+    t->row[best] = -1;
+    pin(t, (unsigned)best);
+    return (unsigned)best;
+}
+
+static bool names(const struct rp_opnd *o, unsigned row)
+{
+    return o->kind == RP_OPND_VGPR && row >= o->index && row < o->index + (unsigned)o->dwords;
+}
+
+/* Whether the block reads the row again before it is written. */
+static bool is_used_later(const struct rp_jit_translation *t, unsigned row)
+{
+    const struct rp_insn *in = t->in;
+    for (unsigned ahead = 0; ahead < AHEAD_INSTS; ahead++) {
+        if (ahead && names(&in->dst, row))
+            return false;
+        in = rp_jit_next(in);
+        if (in >= t->end)
+            return false;
+        for (unsigned i = 0; i < 3; i++)
+            if (names(&in->src[i], row))
+                return true;
+    }
+    return false;
+}
+
+/* One more source may hold a slot. */
+static bool has_room(const struct rp_jit_translation *t)
+{
+    return __builtin_popcount(~t->pinned & ALL_SLOTS) > RESULT_SLOTS;
+}
+
+static struct rp_src row_source(struct rp_jit_translation *t, unsigned row)
+{
+    int slot = slot_of(t, row);
+    if (slot < 0 && has_room(t) && !names(&t->in->dst, row) && is_used_later(t, row)) {
+        slot = (int)take_slot(t);
+        t->row[slot] = (int)row;
+        load_slot(t, (unsigned)slot);
+    }
+    if (slot < 0 || !(has_room(t) || t->pinned >> slot & 1))
+        return (struct rp_src){.kind = RP_SRC_MEMORY, .disp = rp_row_disp(row, 0)};
+    pin(t, (unsigned)slot);
+    return (struct rp_src){.kind = RP_SRC_SLOT, .reg = (uint8_t)(4 * slot)};
+}
+
+struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                        unsigned dword, unsigned scalar, unsigned part)
+{
+    const struct rp_opnd *o = &in->src[i];
+    struct rp_src s;
+    if (o->kind == RP_OPND_VGPR) {
+        s = row_source(t, o->index + dword);
+        s.part = (uint8_t)part;
+        return s;
+    }
+    const uint32_t value = (uint32_t)(o->imm >> (32 * dword));
+    s = (struct rp_src){.kind = RP_SRC_SCALAR, .reg = (uint8_t)scalar, .part = (uint8_t)part};
+    if (o->kind == RP_OPND_SGPR)
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, scalar, 0, rp_jit_sgpr(o->index + dword), 0);
+    else if (value == 0)
+        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_ALL, scalar, scalar, rp_reg(scalar), 0);
+    else
+        rp_x86_v(&t->x86, RP_X86_VBROADCAST, RP_ALL, scalar, 0, rp_jit_constant(t, value), 0);
+    return s;
+}
+
+struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                     unsigned dword)
+{
+    return rp_src_in(t, in, i, dword, RP_ZMM_SCALAR + i, RP_ZMM_PART + i);
+}
+
+/* to = the f16 of each dword of from. */
+static void widen(struct rp_jit_translation *t, unsigned to, unsigned from, unsigned half)
+{
+    if (half == RP_HIGH_HALF) {
+        rp_x86_v(&t->x86, RP_X86_VPSRLD_IMM, RP_ALL, 0, to, rp_reg(from), 16);
+        from = to;
+    }
+    rp_x86_v(&t->x86, RP_X86_VPMOVDW, RP_ALL, from, 0, rp_reg(to), 0);
+    rp_x86_v(&t->x86, RP_X86_VCVTPH2PS, RP_ALL, to, 0, rp_reg(to), 0);
+}
+
+void rp_narrow(struct rp_jit_translation *t, unsigned to, unsigned from)
+{
+    enum { NEAREST_NO_EXCEPTIONS = 8 };
+    rp_x86_v(&t->x86, RP_X86_VCVTPS2PH, RP_ALL, from, 0, rp_reg(to), NEAREST_NO_EXCEPTIONS);
+    rp_x86_v(&t->x86, RP_X86_VPMOVZXWD, RP_ALL, to, 0, rp_reg(to), 0);
+}
+
+struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
+                          bool high)
+{
+    const unsigned half = high ? RP_HIGH_HALF : RP_LOW_HALF, row = in->src[i].index;
+    const bool is_row = in->src[i].kind == RP_OPND_VGPR;
+    const int held = is_row ? slot_of(t, row + WIDENED * half) : -1;
+    if (held >= 0 && (has_room(t) || t->pinned >> held & 1)) {
+        pin(t, (unsigned)held);
+        return (struct rp_src){
+            .kind = RP_SRC_SLOT, .reg = (uint8_t)(4 * held), .part = (uint8_t)(RP_ZMM_PART + i)};
+    }
+    struct rp_src s = rp_src(t, in, i, 0);
+    if (!is_row) {
+        widen(t, s.reg, s.reg, half);
+        return s;
+    }
+    if (!has_room(t) || names(&in->dst, row) || !is_used_later(t, row)) {
+        s.half = (uint8_t)half;
+        return s;
+    }
+    const unsigned slot = take_slot(t);
+    for (unsigned q = 0; q < 4; q++)
+        widen(t, 4 * slot + q, rp_src_reg(t, &s, q), half);
+    t->row[slot] = (int)(row + WIDENED * half);
+    s.kind = RP_SRC_SLOT;
+    s.reg = (uint8_t)(4 * slot);
+    return s;
+}
+
+struct rp_src rp_src_signed(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i)
+{
+    struct rp_src s = rp_src(t, in, i, 0);
+    s.neg = in->neg >> i & 1;
+    s.abs = in->abs >> i & 1;
+    return s;
+}
+
+/* to = from with its signs. */
+static void sign(struct rp_jit_translation *t, const struct rp_src *s, unsigned to, unsigned from)
+{
+    if (s->abs) {
+        rp_x86_v(&t->x86, RP_X86_VPANDD, RP_BROADCAST, to, from, rp_jit_constant(t, 0x7fffffff), 0);
+        from = to;
+    }
+    if (s->neg)
+        rp_x86_v(&t->x86, RP_X86_VPXORD, RP_BROADCAST, to, from, rp_jit_constant(t, 0x80000000), 0);
+}
+
+void rp_src_settle(struct rp_jit_translation *t, struct rp_src *s)
+{
+    if (s->kind != RP_SRC_SCALAR || !(s->neg || s->abs))
+        return;
+    sign(t, s, s->reg, s->reg);
+    s->neg = s->abs = false;
+}
+
+unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
+{
+    unsigned reg = s->kind == RP_SRC_SLOT ? s->reg + quarter : s->reg;
+    if (s->kind == RP_SRC_MEMORY) {
+        reg = s->part;
+        rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, reg, 0,
+                 rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter)), 0);
+    }
+    if (s->half) {
+        widen(t, s->part, reg, s->half);
+        reg = s->part;
+    }
+    if (!s->neg && !s->abs)
+        return reg;
+    sign(t, s, s->part, reg);
+    return s->part;
+}
+
+struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
+{
+    if (s->kind == RP_SRC_MEMORY && !s->half && !s->neg && !s->abs)
+        return rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter));
+    return rp_reg(rp_src_reg(t, s, quarter));
+}
+
+unsigned rp_result_new(struct rp_jit_translation *t)
+{
+    return 4 * take_slot(t);
+}
+
+void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row)
+{
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm at = rp_at(RP_JIT_ROWS, rp_row_disp(row, q));
+        if (t->masked)
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_MERGE(4 + q), reg + q, 0, at, 0);
+        rp_x86_v(&t->x86, RP_X86_VMOVSTORE, RP_ALL, reg + q, 0, at, 0);
+    }
+    rp_rows_forget_row(t, row);
+    t->row[reg / 4] = (int)row;
+}
+
+static void compare_nan(struct rp_jit_translation *t, unsigned k, unsigned a, unsigned b)
+{
+    rp_x86_v(&t->x86, RP_X86_VCMPPS, RP_ALL, k, a, rp_reg(b), CMP_UNORD_Q);
+}
+
+void rp_leave_lanes(struct rp_jit_translation *t)
+{
+    for (unsigned q = 0; q < 4 && t->masked; q++)
+        rp_x86_k(&t->x86, RP_X86_KANDNW, q, 4 + q, rp_reg(q));
+    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
+    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
+    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+}
+
+void rp_leave_nan(struct rp_jit_translation *t, unsigned reg)
+{
+    compare_nan(t, 1, reg, reg + 1);
+    compare_nan(t, 2, reg + 2, reg + 3);
+    rp_x86_k(&t->x86, RP_X86_KORTESTW, 1, 0, rp_reg(2));
+    if (!t->masked) {
+        rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
+        return;
+    }
+    /* Lanes that are off often have one for long. */
+    const size_t none = rp_x86_jcc(&t->x86, RP_CC_E);
+    for (unsigned q = 0; q < 4; q++)
+        compare_nan(t, q, reg + q, reg + q);
+    rp_leave_lanes(t);
+    rp_x86_land(&t->x86, none, t->x86.bytes);
+}
+
+void rp_leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other)
+{
+    for (unsigned q = 0; q < 4; q++)
+        compare_nan(t, q, reg + q, other + q);
+    rp_leave_lanes(t);
+}
+
+enum { TABLE_WORDS = 16 * RP_JIT_TABLES };
+
+static uint32_t table_word(enum rp_jit_table table, uint32_t i)
+{
+    switch (table) {
+    case RP_JIT_EVEN:
+        return 2 * i;
+    case RP_JIT_ODD:
+        return 2 * i + 1;
+    case RP_JIT_FOURS:
+        return 4 * i;
+    case RP_JIT_EIGHTS:
+        return 8 * i;
+    case RP_JIT_SIXTEENS:
+        return 16 * i;
+    case RP_JIT_XY:
+    case RP_JIT_ZW:
+        return 4 * (i % 8) + i / 8 + (table == RP_JIT_ZW ? 2 : 0);
+    case RP_JIT_PAIRS:
+    case RP_JIT_PAIRS_UP:
+        return i / 2 + i % 2 * 16 + (table == RP_JIT_PAIRS_UP ? 8 : 0);
+    case RP_JIT_TWOS:
+    case RP_JIT_TWOS_UP:
+        return i / 4 * 2 + i % 2 + i / 2 % 2 * 16 + (table == RP_JIT_TWOS_UP ? 8 : 0);
+    default:
+        return 0;
+    }
+}
+
+struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table)
+{
+    const unsigned first = RP_JIT_POOL_WORDS - TABLE_WORDS + 16 * (unsigned)table;
+    for (unsigned i = 0; i < 16; i++)
+        t->pool[first + i] = table_word(table, i);
+    return rp_at(RP_RIP, (int32_t)(4 * first));
+}
+
+struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value)
+{
+    unsigned i = 0;
+    while (i < t->pool_count && t->pool[i] != value)
+        i++;
+    if (i == RP_JIT_POOL_WORDS - TABLE_WORDS) {
+        t->overflow = true;
+        i = 0;
+    } else if (i == t->pool_count) {
+        t->pool[t->pool_count++] = value;
+    }
+    return rp_at(RP_RIP, (int32_t)(4 * i)); /* the pool lies in front of the code */
+}
+
+struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump)
+{
+    if (t->stub_count == RP_JIT_STUBS) {
+        t->overflow = true;
+        return &t->stub[0];
+    }
+    struct rp_jit_stub *s = &t->stub[t->stub_count++];
+    *s = (struct rp_jit_stub){.jump = jump,
+                              .pc = t->pc,
+                              .insts = t->insts,
+                              .first = t->first,
+                              .end = (uint16_t)((t->pc - t->page->base_va) / 4),
+                              .cycles = t->cycles,
+                              .counts_lanes = t->counts_lanes,
+                              .code = RP_JIT_INTERPRET};
+    return s;
+}
+
+void rp_jit_leave(struct rp_jit_translation *t, size_t jump)
+{
+    rp_jit_stub_new(t, jump);
+}
+
+void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc)
+{
+    const uint64_t distance = pc - t->page->base_va;
+    if ((int64_t)distance == (int32_t)distance) {
+        rp_x86_lea(&t->x86, RP_RAX, rp_at(RP_JIT_BASE, (int32_t)distance));
+    } else {
+        rp_x86_mov_imm(&t->x86, RP_RAX, pc);
+    }
+    rp_x86_store(&t->x86, true, rp_at(RP_JIT_W, offsetof(struct rp_wave, pc)), RP_RAX);
+}
+
+static struct rp_jit_detour *present_detour(struct rp_jit_translation *t)
+{
+    return t->second ? t->second : &t->detour[t->detour_count ? t->detour_count - 1 : 0];
+}
+
+void rp_jit_detour_begin(struct rp_jit_translation *t)
+{
+    if (t->detour_count == RP_JIT_DETOURS)
+        t->overflow = true;
+    else
+        t->detour_count++;
+    *present_detour(t) = (struct rp_jit_detour){.in = t->in,
+                                                .pc = t->pc,
+                                                .insts = t->insts,
+                                                .first = t->first,
+                                                .cycles = t->cycles,
+                                                .masked = t->masked,
+                                                .counts_lanes = t->counts_lanes};
+}
+
+void rp_jit_detour(struct rp_jit_translation *t, size_t jump)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    if (d->jump_count == RP_JIT_DETOUR_JUMPS)
+        t->overflow = true;
+    else
+        d->jump[d->jump_count++] = jump;
+}
+
+void rp_jit_detour_scattered(struct rp_jit_translation *t, size_t jump)
+{
+    present_detour(t)->apart = jump;
+}
+
+void rp_jit_detour_end(struct rp_jit_translation *t)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    d->back = t->x86.bytes;
+    memcpy(d->row, t->row, sizeof d->row);
+}
+
+void rp_write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, struct rp_rm b,
+                  bool neg_product, bool neg_sum)
+{
+    static const enum rp_x86_vop ops[2][2] = {{RP_X86_VFMADD231PS, RP_X86_VFMSUB231PS},
+                                              {RP_X86_VFNMADD231PS, RP_X86_VFNMSUB231PS}};
+    rp_v3(t, ops[neg_product][neg_sum], to, a, b);
+}

@@ -1,0 +1,596 @@
+/* Elements of one, two or four dwords side by side, between memory and register rows.
+ *
+ * Memory is 64-byte lines, as many for a quarter of the lanes as an element has dwords.
+ */
+#include "device/exec/executor.h"
+#include "device/isa/wave_state.h"
+#include "device/jit/jit_block.h"
+
+enum { LINE_BYTES = 64 };
+
+static struct rp_rm line_at(const struct rp_jit_lines *l, unsigned dwords, unsigned line)
+{
+    if (l->one_behind)
+        return rp_at(l->reg[0], l->disp + (int32_t)(LINE_BYTES * line));
+    return rp_at(l->reg[line / dwords], l->disp + (int32_t)(LINE_BYTES * (line % dwords)));
+}
+
+static void load_table(struct rp_jit_translation *t, unsigned to, enum rp_jit_table table)
+{
+    rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, to, 0, rp_jit_table(t, table), 0);
+}
+
+static void load_line(struct rp_jit_translation *t, unsigned to, struct rp_rm line)
+{
+    rp_x86_v(&t->x86, RP_X86_VMOVULOAD, RP_ALL, to, 0, line, 0);
+}
+
+static void store_line(struct rp_jit_translation *t, struct rp_rm line, unsigned from)
+{
+    rp_x86_v(&t->x86, RP_X86_VMOVUSTORE, RP_ALL, from, 0, line, 0);
+}
+
+static void permute(struct rp_jit_translation *t, unsigned to, unsigned table, struct rp_rm other)
+{
+    rp_x86_v(&t->x86, RP_X86_VPERMT2D, RP_ALL, to, table, other, 0);
+}
+
+static void load_pairs(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+                       const unsigned d[2])
+{
+    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
+    load_table(t, table[0], RP_JIT_EVEN);
+    load_table(t, table[1], RP_JIT_ODD);
+    for (unsigned q = 0; q < 4; q++)
+        for (unsigned i = 0; i < 2; i++) {
+            load_line(t, d[i] + q, line_at(l, 2, 2 * q));
+            permute(t, d[i] + q, table[i], line_at(l, 2, 2 * q + 1));
+        }
+}
+
+static void load_fours(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+                       const unsigned d[4])
+{
+    enum { LOW_HALVES = 0x44, HIGH_HALVES = 0xee }; /* VSHUFI64X2: of both sources */
+    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
+    load_table(t, table[0], RP_JIT_XY);
+    load_table(t, table[1], RP_JIT_ZW);
+    for (unsigned q = 0; q < 4; q++)
+        for (unsigned i = 0; i < 2; i++) { /* x and y, z and w */
+            for (unsigned j = 0; j < 2; j++) {
+                load_line(t, RP_ZMM_TEMP + j, line_at(l, 4, 4 * q + 2 * j));
+                permute(t, RP_ZMM_TEMP + j, table[i], line_at(l, 4, 4 * q + 2 * j + 1));
+            }
+            for (unsigned j = 0; j < 2; j++)
+                rp_x86_v(&t->x86, RP_X86_VSHUFI64X2, RP_ALL, d[2 * i + j] + q, RP_ZMM_TEMP,
+                         rp_reg(RP_ZMM_TEMP2), j ? HIGH_HALVES : LOW_HALVES);
+        }
+}
+
+/** To the slots at @p d, one for each dword. RP_ZMM_SCALAR to RP_ZMM_TEMP2 are lost. */
+static void rp_jit_lines_load(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+                              unsigned dwords, const unsigned *d)
+{
+    if (dwords == 1)
+        for (unsigned q = 0; q < 4; q++)
+            load_line(t, d[0] + q, line_at(l, 1, q));
+    else if (dwords == 2)
+        load_pairs(t, l, d);
+    else
+        load_fours(t, l, d);
+}
+
+static void store_pairs(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+                        const struct rp_src s[2])
+{
+    const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
+    load_table(t, table[0], RP_JIT_PAIRS);
+    load_table(t, table[1], RP_JIT_PAIRS_UP);
+    for (unsigned q = 0; q < 4; q++)
+        for (unsigned i = 0; i < 2; i++) {
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, RP_ZMM_TEMP, 0, rp_src_rm(t, &s[0], q), 0);
+            permute(t, RP_ZMM_TEMP, table[i], rp_src_rm(t, &s[1], q));
+            store_line(t, line_at(l, 2, 2 * q + i), RP_ZMM_TEMP);
+        }
+}
+
+/* First x with y and z with w, then those pairs. */
+static void store_fours(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+                        const struct rp_src s[4])
+{
+    static const enum rp_jit_table tables[4] = {RP_JIT_PAIRS, RP_JIT_PAIRS_UP, RP_JIT_TWOS,
+                                                RP_JIT_TWOS_UP};
+    const unsigned table = RP_ZMM_SCALAR, xy = RP_ZMM_TEMP, zw = RP_ZMM_TEMP2,
+                   out = RP_ZMM_SCALAR + 4;
+    for (unsigned i = 0; i < 4; i++)
+        load_table(t, table + i, tables[i]);
+    for (unsigned q = 0; q < 4; q++)
+        for (unsigned half = 0; half < 2; half++) {
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, xy, 0, rp_src_rm(t, &s[0], q), 0);
+            permute(t, xy, table + half, rp_src_rm(t, &s[1], q));
+            rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, zw, 0, rp_src_rm(t, &s[2], q), 0);
+            permute(t, zw, table + half, rp_src_rm(t, &s[3], q));
+            for (unsigned i = 0; i < 2; i++) {
+                rp_x86_v(&t->x86, RP_X86_VMOVLOAD, RP_ALL, out, 0, rp_reg(xy), 0);
+                permute(t, out, table + 2 + i, rp_reg(zw));
+                store_line(t, line_at(l, 4, 4 * q + 2 * half + i), out);
+            }
+        }
+}
+
+void rp_jit_lines_store(struct rp_jit_translation *t, const struct rp_jit_lines *l, unsigned dwords,
+                        const struct rp_src *s)
+{
+    if (dwords == 1)
+        for (unsigned q = 0; q < 4; q++)
+            store_line(t, line_at(l, 1, q), rp_src_reg(t, &s[0], q));
+    else if (dwords == 2)
+        store_pairs(t, l, s);
+    else
+        store_fours(t, l, s);
+}
+
+/* Loads and stores of memory, where they are as most are: all lanes active, side by side, in memory
+ * of this GPU that a cached range covers (wave_state.h), and no atomics of the slice waiting to be
+ * applied (executor.h). Whatever is otherwise takes the detour to the handler, which decides it
+ * all again, before anything has been changed. What is written for each is what its handler in
+ * mem_flat.c or mem_scalar.c does.
+ */
+
+enum {
+    HAND = RP_R11, /**< the thread's part of the dispatch */
+    /* VPTERNLOGD: a | (b ^ c). */
+    OR_XOR = 0xf6,
+    MEM_LINE_BYTES = 64,
+    AHEAD_WAVES = 8, /* see prefetch() */
+    /* Vector registers of the test for lanes side by side. */
+    EXPECTED = RP_ZMM_TEMP2,
+    DIFFERS = RP_ZMM_TEMP,
+    FIRST = RP_ZMM_SCALAR,
+};
+
+/* At RAX, each behind the other. */
+static const struct rp_jit_lines lines = {.reg = {RP_RAX}, .one_behind = true};
+
+static const struct access {
+    rp_insn_fn *fn;
+    uint8_t dwords;
+    bool is_store;
+} accesses[] = {
+    {rp_flat_load_b32, 1, false}, {rp_flat_load_b64, 2, false}, {rp_flat_load_b128, 4, false},
+    {rp_flat_store_b32, 1, true}, {rp_flat_store_b64, 2, true}, {rp_flat_store_b128, 4, true},
+};
+
+/* The handler behind the gate that is_open() tests, if it has one; NULL: another gate. */
+static rp_insn_fn *handler_of(const struct rp_insn *in)
+{
+    if (!in->gated)
+        return in->fn;
+    return rp_order_is_plain(in) ? in->gated : NULL;
+}
+
+static bool is_pair(const struct rp_opnd *o)
+{
+    return o->kind == RP_OPND_SGPR && o->index + 2u <= RP_SGPR_COUNT;
+}
+
+static const struct access *find(const struct rp_insn *in)
+{
+    rp_insn_fn *const fn = handler_of(in);
+    const bool scalar = in->flags & RP_IF_SADDR;
+    for (unsigned i = 0; i < sizeof accesses / sizeof accesses[0]; i++) {
+        const struct access *a = &accesses[i];
+        const struct rp_opnd *data = a->is_store ? &in->src[1] : &in->dst;
+        if (a->fn == fn && in->seg != RP_SEG_SCRATCH && in->src[0].kind == RP_OPND_VGPR &&
+            data->kind == RP_OPND_VGPR && (!scalar || is_pair(&in->src[2])))
+            return a;
+    }
+    return NULL;
+}
+
+/* Takes the detour on a condition. */
+static void detour_if(struct rp_jit_translation *t, enum rp_x86_cc cc)
+{
+    rp_jit_detour(t, rp_x86_jcc(&t->x86, cc));
+}
+
+static void load_hand(struct rp_jit_translation *t)
+{
+    rp_x86_load(&t->x86, true, HAND, rp_at(RP_JIT_W, offsetof(struct rp_wave, group)));
+    rp_x86_load(&t->x86, true, HAND, rp_at(HAND, offsetof(struct rp_group, hand)));
+}
+
+/* As the gate of plain accesses: the slice has noted no atomics. */
+static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!in->gated)
+        return;
+    rp_x86_load(e, true, RP_RCX, rp_at(HAND, offsetof(struct rp_exec_worker, log)));
+    rp_x86_test(e, true, RP_RCX, RP_RCX);
+    const size_t none = rp_x86_jcc(e, RP_CC_E);
+    rp_x86_alu_imm(e, false, RP_CMP, rp_at(RP_RCX, offsetof(struct rp_atomic_log, count)), 0);
+    detour_if(t, RP_CC_NE);
+    rp_x86_land(e, none, e->bytes);
+}
+
+/* From the hand to the entries of an access. */
+static int32_t side_of(bool write)
+{
+    return (int32_t)(offsetof(struct rp_exec_worker, mem) + offsetof(struct rp_mem, side) +
+                     (write ? RP_MEM_ENTRIES * sizeof(struct rp_mem_range) : 0));
+}
+
+/* A GPU address with so many bytes becomes the host's, if it is in the range of the entry that RCX
+ * is side_of() before. */
+static void translate_within(struct rp_jit_translation *t, unsigned reg, unsigned bytes, bool write)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t entry = side_of(write);
+    rp_x86_load(e, true, RP_RDX, rp_reg(reg));
+    rp_x86_alu(e, true, RP_SUB, RP_RDX,
+               rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, begin)));
+    rp_x86_load(e, true, RP_RSI,
+                rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, span_bytes)));
+    rp_x86_alu(e, true, RP_SUB, RP_RSI, rp_reg(RP_RDX));
+    detour_if(t, RP_CC_B); /* also of every address below begin: the distance is huge then */
+    rp_x86_alu_imm(e, true, RP_CMP, rp_reg(RP_RSI), (int32_t)bytes);
+    detour_if(t, RP_CC_B);
+    rp_x86_alu(e, true, RP_ADD, reg,
+               rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, delta)));
+}
+
+/*
+ * RAX, a GPU address with so many bytes, becomes the host's, but stays in R8. In between
+ * @p local asks for memory of this GPU, which no link leads to.
+ */
+static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool write, bool local)
+{
+    struct rp_x86 *e = &t->x86;
+    _Static_assert(sizeof(struct rp_mem_range) == 32, "shift");
+    const int32_t entry = side_of(write);
+    rp_x86_load(e, true, RP_R8, rp_reg(RP_RAX));
+    rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
+    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT);
+    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* rp_mem_index */
+    rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
+    rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
+    rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
+    rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(HAND));
+    if (local) {
+        rp_x86_alu_imm(e, false, RP_CMP,
+                       rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, place)),
+                       RP_PLACE_LOCAL);
+        detour_if(t, RP_CC_NE);
+    }
+    translate_within(t, RP_RAX, bytes, write);
+}
+
+static void count_bytes(struct rp_jit_translation *t, size_t counter, unsigned bytes)
+{
+    rp_x86_alu_imm(&t->x86, true, RP_ADD,
+                   rp_at(HAND, (int32_t)(offsetof(struct rp_exec_worker, counts) + counter)),
+                   (int32_t)bytes);
+}
+
+/* ---- FLAT and GLOBAL ---- */
+
+static struct rp_rm first_lane(const struct rp_opnd *o, unsigned dword)
+{
+    return rp_at(RP_JIT_ROWS, rp_row_disp(o->index + dword, 0));
+}
+
+/* Of an element's size. */
+static enum rp_jit_table steps_of(unsigned bytes)
+{
+    return bytes == 4 ? RP_JIT_FOURS : bytes == 8 ? RP_JIT_EIGHTS : RP_JIT_SIXTEENS;
+}
+
+/* The lanes' addresses go up by the size of an element, and their upper halves are one. */
+static void check_lanes(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    const enum rp_jit_table steps = steps_of(bytes);
+    const struct rp_src low = rp_src(t, in, 0, 0);
+    rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, first_lane(&in->src[0], 0), 0);
+    rp_x86_v(e, RP_X86_VPADDD, RP_ALL, EXPECTED, EXPECTED, rp_jit_table(t, steps), 0);
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm row = rp_src_rm(t, &low, q);
+        if (q == 0)
+            rp_x86_v(e, RP_X86_VPXORD, RP_ALL, DIFFERS, EXPECTED, row, 0);
+        else
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, EXPECTED, row, OR_XOR);
+        if (q < 3)
+            rp_x86_v(e, RP_X86_VPADDD, RP_BROADCAST, EXPECTED, EXPECTED,
+                     rp_jit_constant(t, 16 * bytes), 0);
+    }
+    if (!(in->flags & RP_IF_SADDR)) {
+        const struct rp_src high = rp_src(t, in, 0, 1);
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, FIRST, 0, first_lane(&in->src[0], 1), 0);
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, FIRST, rp_src_rm(t, &high, q), OR_XOR);
+    }
+    rp_x86_v(e, RP_X86_VPTESTMD, RP_ALL, 1, DIFFERS, rp_reg(DIFFERS), 0);
+    rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
+    const size_t apart = rp_x86_jcc(e, RP_CC_NE);
+    if (in->seg == RP_SEG_GLOBAL)
+        rp_jit_detour_scattered(t, apart);
+    else
+        rp_jit_detour(t, apart);
+}
+
+/* RAX = lane 0's address. Those of the other lanes must not pass 2^32 where they are added to. */
+static void load_address(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_x86_load(e, false, RP_RAX, first_lane(&in->src[0], 0));
+    rp_x86_alu_imm(e, false, RP_CMP, rp_reg(RP_RAX), -1 - (int32_t)((RP_LANES - 1) * bytes));
+    detour_if(t, RP_CC_A);
+    if (in->flags & RP_IF_SADDR) {
+        rp_x86_alu(e, true, RP_ADD, RP_RAX, rp_jit_sgpr(in->src[2].index));
+    } else {
+        rp_x86_load(e, false, RP_RDX, first_lane(&in->src[0], 1));
+        rp_x86_shift_imm(e, true, RP_SHL, RP_RDX, 32);
+        rp_x86_alu(e, true, RP_OR, RP_RAX, rp_reg(RP_RDX));
+    }
+    if (in->offset)
+        rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_RAX), in->offset);
+}
+
+/* FLAT: the upper half of RAX is neither of the apertures'. */
+static void check_apertures(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
+    rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, 32);
+    rp_x86_load(e, true, RP_RDX, rp_at(HAND, offsetof(struct rp_exec_worker, dispatch)));
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_RDX, offsetof(struct rp_dispatch, host)));
+    rp_x86_alu(e, false, RP_CMP, RP_RCX,
+               rp_at(RP_RDX, offsetof(struct rp_exec_host, lds_aperture) + 4));
+    detour_if(t, RP_CC_E);
+    rp_x86_alu(e, false, RP_CMP, RP_RCX,
+               rp_at(RP_RDX, offsetof(struct rp_exec_host, scratch_aperture) + 4));
+    detour_if(t, RP_CC_E);
+}
+
+/* rp_note_poll, where the address is another one than before; it is in R8. */
+static void note_load(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    const size_t wait = offsetof(struct rp_wave, wait);
+    _Static_assert(offsetof(struct rp_wait, armed) == 0 && offsetof(struct rp_wait, idle) == 1 &&
+                       offsetof(struct rp_wait, hash) >= 4,
+                   "armed and idle are in a dword of their own");
+    rp_x86_store(e, true, rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va)), RP_R8);
+    rp_x86_mov_imm(e, RP_RDX, 0);
+    rp_x86_store(e, false, rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_count)), RP_RDX);
+    rp_x86_store(e, false, rp_at(RP_JIT_W, (int32_t)wait), RP_RDX);
+}
+
+/* The same lines of a wave to come: lane_memory.c says why. Stores are made in order, so that one
+ * that waits for its line holds up all others, those to registers too. */
+static void prefetch(struct rp_jit_translation *t, unsigned dwords, bool write)
+{
+    for (unsigned i = 0; i < 4 * dwords; i++) {
+        const struct rp_rm at =
+            rp_at(RP_RAX, (int32_t)(MEM_LINE_BYTES * (i + 4 * AHEAD_WAVES * dwords)));
+        if (write)
+            rp_x86_prefetch_write(&t->x86, at);
+        else
+            rp_x86_prefetch(&t->x86, at);
+    }
+}
+
+static void write_load(struct rp_jit_translation *t, const struct rp_insn *in, unsigned dwords)
+{
+    unsigned d[4] = {0};
+    prefetch(t, dwords, false);
+    t->pinned = 0; /* the addresses' slots are no longer needed */
+    for (unsigned i = 0; i < dwords; i++)
+        d[i] = rp_result_new(t);
+    rp_jit_lines_load(t, &lines, dwords, d);
+    for (unsigned i = 0; i < dwords; i++)
+        rp_result_store(t, d[i], in->dst.index + i);
+}
+
+static void write_store(struct rp_jit_translation *t, const struct rp_insn *in, unsigned dwords)
+{
+    struct rp_src s[4];
+    prefetch(t, dwords, true);
+    t->pinned = 0;
+    for (unsigned i = 0; i < dwords; i++)
+        s[i] = rp_src_in(t, in, 1, i, RP_ZMM_PART, RP_ZMM_PART + 2);
+    rp_jit_lines_store(t, &lines, dwords, s);
+}
+
+static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
+                       const struct access *a)
+{
+    struct rp_x86 *e = &t->x86;
+    const unsigned bytes = 4u * a->dwords, all_bytes = RP_LANES * bytes;
+    const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
+    rp_rows_forget_widened(t);
+    rp_jit_detour_begin(t);
+    rp_jit_set_pc(t, t->pc + in->size_bytes); /* memory may trap: wave_run.c, run_guarded */
+    load_hand(t);
+    check_gate(t, in);
+    check_lanes(t, in, bytes);
+    load_address(t, in, bytes);
+    if (in->seg == RP_SEG_FLAT)
+        check_apertures(t);
+    if (!a->is_store) {
+        rp_x86_alu(e, true, RP_CMP, RP_RAX, poll_va);
+        detour_if(t, RP_CC_E);
+    }
+    translate_address(t, all_bytes, a->is_store, true);
+    if (a->is_store) {
+        count_bytes(t, offsetof(struct rp_counts, write_bytes), all_bytes);
+        rp_x86_mov_imm(e, RP_RDX, 0);
+        rp_x86_store(e, true, poll_va, RP_RDX);
+        write_store(t, in, a->dwords);
+    } else {
+        count_bytes(t, offsetof(struct rp_counts, read_bytes), all_bytes);
+        note_load(t);
+        write_load(t, in, a->dwords);
+    }
+    rp_jit_detour_end(t);
+}
+
+/* ---- GLOBAL, each quarter of the lanes side by side: rows of a matrix ---- */
+
+static const uint8_t quarter_reg[4] = {RP_RAX, RP_R9, RP_R10, RP_RDI};
+
+static struct rp_rm quarter_of(const struct rp_opnd *o, unsigned dword, unsigned quarter)
+{
+    return rp_at(RP_JIT_ROWS, rp_row_disp(o->index + dword, quarter));
+}
+
+static void check_quarters(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    const struct rp_opnd *o = &in->src[0];
+    for (unsigned q = 0; q < 4; q++) {
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, quarter_of(o, 0, q), 0);
+        rp_x86_v(e, RP_X86_VPADDD, RP_ALL, EXPECTED, EXPECTED, rp_jit_table(t, steps_of(bytes)), 0);
+        if (q == 0)
+            rp_x86_v(e, RP_X86_VPXORD, RP_ALL, DIFFERS, EXPECTED, quarter_of(o, 0, q), 0);
+        else
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, EXPECTED, quarter_of(o, 0, q), OR_XOR);
+    }
+    if (!(in->flags & RP_IF_SADDR)) {
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, FIRST, 0, first_lane(o, 1), 0);
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, FIRST, quarter_of(o, 1, q), OR_XOR);
+    }
+    rp_x86_v(e, RP_X86_VPTESTMD, RP_ALL, 1, DIFFERS, rp_reg(DIFFERS), 0);
+    rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
+    detour_if(t, RP_CC_NE);
+}
+
+/* The registers become the addresses of each quarter's first lane; none of the others passes 2^32
+ * where it is added to. */
+static void load_quarters(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!(in->flags & RP_IF_SADDR)) {
+        rp_x86_load(e, false, RP_RDX, first_lane(&in->src[0], 1));
+        rp_x86_shift_imm(e, true, RP_SHL, RP_RDX, 32);
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        const unsigned reg = quarter_reg[q];
+        rp_x86_load(e, false, reg, quarter_of(&in->src[0], 0, q));
+        rp_x86_alu_imm(e, false, RP_CMP, rp_reg(reg), -1 - (int32_t)((RP_LANES / 4 - 1) * bytes));
+        detour_if(t, RP_CC_A);
+        if (in->flags & RP_IF_SADDR)
+            rp_x86_alu(e, true, RP_ADD, reg, rp_jit_sgpr(in->src[2].index));
+        else
+            rp_x86_alu(e, true, RP_OR, reg, rp_reg(RP_RDX));
+        if (in->offset)
+            rp_x86_alu_imm(e, true, RP_ADD, rp_reg(reg), in->offset);
+    }
+}
+
+static void load_apart(struct rp_jit_translation *t, const struct rp_insn *in,
+                       const struct rp_jit_lines *l, unsigned dwords)
+{
+    static const unsigned d[4] = {0, 4, 8, 12};
+    rp_jit_lines_load(t, l, dwords, d);
+    for (unsigned i = 0; i < dwords; i++)
+        for (unsigned q = 0; q < 4; q++)
+            rp_x86_v(&t->x86, RP_X86_VMOVSTORE, RP_ALL, d[i] + q, 0, quarter_of(&in->dst, i, q), 0);
+}
+
+static void store_apart(struct rp_jit_translation *t, const struct rp_insn *in,
+                        const struct rp_jit_lines *l, unsigned dwords)
+{
+    struct rp_src s[4];
+    for (unsigned i = 0; i < dwords; i++)
+        s[i] = (struct rp_src){.kind = RP_SRC_MEMORY,
+                               .disp = rp_row_disp(in->src[1].index + i, 0),
+                               .part = RP_ZMM_PART + 2};
+    rp_jit_lines_store(t, l, dwords, s);
+}
+
+void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    const struct access *a = find(in);
+    const unsigned bytes = 4u * a->dwords, quarter_bytes = RP_LANES / 4 * bytes;
+    const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
+    struct rp_jit_lines l = {.disp = 0};
+    for (unsigned q = 0; q < 4; q++)
+        l.reg[q] = quarter_reg[q];
+    check_quarters(t, in, bytes);
+    load_quarters(t, in, bytes);
+    if (!a->is_store) {
+        rp_x86_alu(e, true, RP_CMP, RP_RAX, poll_va);
+        detour_if(t, RP_CC_E);
+    }
+    translate_address(t, quarter_bytes, a->is_store, true);
+    for (unsigned q = 1; q < 4; q++)
+        translate_within(t, quarter_reg[q], quarter_bytes, a->is_store);
+    if (a->is_store) {
+        count_bytes(t, offsetof(struct rp_counts, write_bytes), 4 * quarter_bytes);
+        rp_x86_mov_imm(e, RP_RDX, 0);
+        rp_x86_store(e, true, poll_va, RP_RDX);
+        store_apart(t, in, &l, a->dwords);
+    } else {
+        count_bytes(t, offsetof(struct rp_counts, read_bytes), 4 * quarter_bytes);
+        note_load(t);
+        load_apart(t, in, &l, a->dwords);
+    }
+}
+
+/* ---- SMEM ---- */
+
+static bool is_scalar_load(const struct rp_insn *in)
+{
+    const bool offset_known = !(in->flags & RP_IF_SOFFSET_EN) || (in->src[1].kind == RP_OPND_SGPR);
+    return handler_of(in) == rp_smem_load && is_pair(&in->src[2]) && offset_known &&
+           in->dst.kind == RP_OPND_SGPR && in->dst.index + in->dst.dwords <= RP_SGPR_COUNT;
+}
+
+static void write_scalar_load(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    const unsigned dwords = in->dst.dwords;
+    rp_rows_forget_widened(t);
+    rp_jit_detour_begin(t);
+    rp_jit_set_pc(t, t->pc + in->size_bytes);
+    load_hand(t);
+    check_gate(t, in);
+    rp_x86_load(e, true, RP_RAX, rp_jit_sgpr(in->src[2].index));
+    if (in->offset)
+        rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_RAX), in->offset);
+    if (in->flags & RP_IF_SOFFSET_EN) {
+        rp_x86_load(e, false, RP_RCX, rp_jit_sgpr(in->src[1].index));
+        rp_x86_alu(e, true, RP_ADD, RP_RAX, rp_reg(RP_RCX));
+    }
+    rp_x86_alu_imm(e, true, RP_AND, rp_reg(RP_RAX), ~3);
+    translate_address(t, 4 * dwords, false, false);
+    count_bytes(t, offsetof(struct rp_counts, read_bytes), 4 * dwords);
+    for (unsigned i = 0; i < dwords; i += 2) {
+        const bool wide = i + 1 < dwords;
+        rp_x86_load(e, wide, RP_RDX, rp_at(RP_RAX, (int32_t)(4 * i)));
+        rp_x86_store(e, wide, rp_jit_sgpr(in->dst.index + i), RP_RDX);
+    }
+    rp_jit_detour_end(t);
+}
+
+bool rp_jit_mem_knows(const struct rp_insn *in)
+{
+    return find(in);
+}
+
+bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    const struct access *a = find(in);
+    if (a && !t->masked) {
+        write_flat(t, in, a);
+        return true;
+    }
+    if (a || !is_scalar_load(in))
+        return false;
+    write_scalar_load(t, in);
+    return true;
+}

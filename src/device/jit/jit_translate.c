@@ -1,0 +1,664 @@
+#include "device/jit/jit_translate.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device/exec/code_cache.h"
+#include "device/exec/executor.h"
+#include "device/isa/instruction_counters.h"
+#include "device/isa/lane.h"
+#include "device/isa/opcodes.h"
+#include "device/jit/jit_block.h"
+
+static void rp_jit_memory_free(void *memory, size_t bytes);
+
+/** A copy of @p code that can be executed; NULL when the system refuses or is out of memory. */
+/* System calls, not mmap(): the library has its own of that name for the program. */
+static void *rp_jit_memory_new(const uint8_t *code, size_t bytes)
+{
+    long mapped =
+        syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == -1)
+        return NULL;
+    void *memory = (void *)mapped;
+    memcpy(memory, code, bytes);
+    if (syscall(SYS_mprotect, memory, bytes, PROT_READ | PROT_EXEC) < 0) {
+        rp_jit_memory_free(memory, bytes);
+        return NULL;
+    }
+    return memory;
+}
+
+static void rp_jit_memory_free(void *memory, size_t bytes)
+{
+    syscall(SYS_munmap, memory, bytes);
+}
+
+/* Whether there is translation. */
+
+/* The one context of the translator. */
+static struct {
+    pthread_once_t once;
+    bool possible, on, counts;
+} jit = {.once = PTHREAD_ONCE_INIT};
+
+/* A function that returns 42, to see whether the system lets new code be executed. */
+static bool system_allows(void)
+{
+    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3};
+    void *memory = rp_jit_memory_new(code, sizeof code);
+    if (!memory)
+        return false;
+    int (*function)(void) = (int (*)(void))(uintptr_t)memory;
+    const bool works = function() == 42;
+    rp_jit_memory_free(memory, sizeof code);
+    return works;
+}
+
+static void look(void)
+{
+    const char *text = getenv("ROCM_PERF_DEVICE_JIT");
+    /* The handlers with AVX-512 say what may be translated. */
+    jit.possible = rp_lane_find_level("v_mov_b32", RP_LANE_V4) && system_allows();
+    __atomic_store_n(&jit.on, jit.possible && !(text && !strcmp(text, "off")), __ATOMIC_RELAXED);
+}
+
+bool rp_jit_available(void)
+{
+    pthread_once(&jit.once, look);
+    return __atomic_load_n(&jit.on, __ATOMIC_RELAXED);
+}
+
+void rp_jit_set_counts(bool on)
+{
+    __atomic_store_n(&jit.counts, on, __ATOMIC_RELAXED);
+}
+
+bool rp_jit_counts(void)
+{
+    return __atomic_load_n(&jit.counts, __ATOMIC_RELAXED);
+}
+
+void rp_jit_set(bool on)
+{
+    pthread_once(&jit.once, look);
+    __atomic_store_n(&jit.on, on && jit.possible, __ATOMIC_RELAXED);
+}
+
+/* Regions and blocks: what is translated, how blocks begin and end, and how they are left. */
+
+enum {
+    CODE_ROOM_BYTES = 4 << 20,
+    PAGE_CODE_BYTES = 4 << 20, /* code of one page: then it must be enough */
+};
+
+struct rp_jit_region {
+    struct rp_jit_region *next; /**< of the same page */
+    void *memory;
+    size_t bytes;
+    struct rp_jit_entry entry[];
+};
+
+static unsigned index_of(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return (unsigned)(in - t->page->insn);
+}
+
+/* The slot behind. */
+static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return index_of(t, in) + in->size_bytes / 4u;
+}
+
+/* ---- leaving ---- */
+
+/* The jump is taken when EAX has a step that ends the turn. */
+static void step_stub(struct rp_jit_translation *t, const struct rp_insn *in, size_t jump)
+{
+    struct rp_jit_stub *s = rp_jit_stub_new(t, jump);
+    s->is_step = true;
+    s->insn_index = index_of(t, in);
+}
+
+static void account(struct rp_jit_translation *t, int32_t insts, int32_t cycles)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!insts)
+        return;
+    rp_x86_alu_imm(e, false, RP_SUB, rp_reg(RP_JIT_LEFT), insts);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_JIT_CYCLES), cycles);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_JIT_W, offsetof(struct rp_wave, cycles)), cycles);
+}
+
+/*
+ * The instructions from slot @p first up to @p end have been executed times once more: differences,
+ * which are summed up in the end (code_cache.c). RCX and RDX are lost.
+ */
+static void tally(struct rp_jit_translation *t, unsigned first, unsigned end, int32_t times)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t runs = (int32_t)offsetof(struct rp_page_counters, runs);
+    const int32_t lanes = (int32_t)offsetof(struct rp_page_counters, lanes);
+    if (!t->counts || first == end)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_RSP, 0));
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RDX, offsetof(struct rp_jit_state, tally)));
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_RCX, runs + 8 * (int32_t)first), times);
+    rp_x86_alu_imm(e, true, RP_SUB, rp_at(RP_RCX, runs + 8 * (int32_t)end), times);
+    if (!t->counts_lanes)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_RDX, offsetof(struct rp_jit_state, lanes)));
+    rp_x86_alu_to(e, true, times > 0 ? RP_ADD : RP_SUB, rp_at(RP_RCX, lanes + 8 * (int32_t)first),
+                  RP_RDX);
+    rp_x86_alu_to(e, true, times > 0 ? RP_SUB : RP_ADD, rp_at(RP_RCX, lanes + 8 * (int32_t)end),
+                  RP_RDX);
+}
+
+/* The instructions from slot @p first up to @p end have been executed: a run of the wave's trail.
+ * RAX, RCX and RDX are lost. */
+static void log_run(struct rp_jit_translation *t, unsigned first, unsigned end)
+{
+    struct rp_x86 *e = &t->x86;
+    _Static_assert(offsetof(struct rp_run_log, next) == 0, "the trail begins with it");
+    if (!t->recorded || first == end)
+        return;
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_JIT_W, offsetof(struct rp_wave, trail)));
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RDX, 0));
+    rp_x86_mov_imm(e, RP_RAX, first | end << 16);
+    rp_x86_store(e, false, rp_at(RP_RCX, 0), RP_RAX);
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_RDX, 0), sizeof(uint32_t));
+}
+
+/* Where a block may find lanes off: how many, before an instruction changes EXEC. */
+static void tally_lanes(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    if (!t->counts || !t->counts_lanes)
+        return;
+    rp_x86_load(e, true, RP_RCX, rp_at(RP_RSP, 0));
+    rp_x86_popcnt(e, true, RP_RDX, rp_jit_exec());
+    rp_x86_alu_imm(e, true, RP_SUB, rp_reg(RP_RDX), RP_LANES);
+    rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, lanes)), RP_RDX);
+}
+
+/* Everything of the block up to slot @p end. */
+static void account_all(struct rp_jit_translation *t, unsigned end)
+{
+    account(t, t->insts, (int32_t)t->cycles);
+    if (t->insts) {
+        tally(t, t->first, end, 1);
+        log_run(t, t->first, end);
+    }
+    t->first = (uint16_t)end;
+    t->insts = 0;
+    t->cycles = 0;
+}
+
+static int32_t insn_offset(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return (int32_t)((const char *)in - (const char *)t->page->insn);
+}
+
+static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s, size_t epilogue)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_x86_land(e, s->jump, e->bytes);
+    if (s->is_step) {
+        rp_x86_load(e, true, RP_RCX, rp_at(RP_RSP, 0));
+        rp_x86_lea(e, RP_RDX,
+                   rp_at(RP_JIT_INSNS, (int32_t)(s->insn_index * sizeof(struct rp_insn))));
+        rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, in)), RP_RDX);
+    } else {
+        account(t, s->insts, (int32_t)s->cycles);
+        t->counts_lanes = s->counts_lanes;
+        if (s->insts) {
+            tally(t, s->first, s->end, 1);
+            log_run(t, s->first, s->end);
+        }
+        rp_jit_set_pc(t, s->pc);
+        rp_x86_mov_imm(e, RP_RAX, (uint64_t)s->code);
+    }
+    rp_x86_land(e, rp_x86_jmp(e), epilogue);
+}
+
+static const uint8_t saved[] = {RP_RBX, RP_RBP, RP_R12, RP_R13, RP_R14, RP_R15};
+
+/* int enter(wave, state, code) */
+static void write_prologue(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    for (unsigned i = 0; i < sizeof saved; i++)
+        rp_x86_push(e, saved[i]);
+    rp_x86_lea(e, RP_RSP, rp_at(RP_RSP, -RP_WIDE_STACK_BYTES));
+    rp_x86_push(e, RP_RSI);
+    rp_x86_load(e, true, RP_RBX, rp_reg(RP_RDI));
+    rp_x86_load(e, true, RP_JIT_ROWS, rp_at(RP_JIT_W, offsetof(struct rp_wave, vgpr)));
+    rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_JIT_ROWS), RP_JIT_ROW_BIAS);
+    rp_x86_load(e, false, RP_JIT_LEFT, rp_at(RP_RSI, offsetof(struct rp_jit_state, left)));
+    rp_x86_load(e, true, RP_JIT_CYCLES, rp_at(RP_RSI, offsetof(struct rp_jit_state, cycles)));
+    rp_x86_mov_imm(e, RP_JIT_INSNS, (uintptr_t)t->page->insn);
+    rp_x86_mov_imm(e, RP_JIT_BASE, t->page->base_va);
+    rp_x86_jmp_reg(e, RP_RDX);
+}
+
+static void write_epilogue(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_x86_vzeroupper(e);
+    rp_x86_pop(e, RP_RCX);
+    rp_x86_lea(e, RP_RSP, rp_at(RP_RSP, RP_WIDE_STACK_BYTES));
+    rp_x86_store(e, false, rp_at(RP_RCX, offsetof(struct rp_jit_state, left)), RP_JIT_LEFT);
+    rp_x86_store(e, true, rp_at(RP_RCX, offsetof(struct rp_jit_state, cycles)), RP_JIT_CYCLES);
+    for (unsigned i = sizeof saved; i-- > 0;)
+        rp_x86_pop(e, saved[i]);
+    rp_x86_ret(e);
+}
+
+/* ---- what belongs to a region ---- */
+
+/* What ends the turn in any case. */
+static bool is_known_step(const struct rp_insn *in)
+{
+    return in->fn == rp_s_endpgm || in->fn == rp_s_barrier;
+}
+
+/* Instructions that a region does not go through: they end the turn, jump by a register, or change
+ * what a block has been checked for. The interpreter executes them. */
+static bool is_stop(const struct rp_insn *in)
+{
+    rp_insn_fn *const fn = in->fn;
+    if (fn == rp_s_nop)
+        return false;
+    return (in->flags & RP_IF_ENDS_BLOCK && !rp_jit_is_branch(in) && !is_known_step(in)) ||
+           fn == rp_s_setreg_b32 || fn == rp_s_setvskip || fn == rp_s_set_gpr_idx_on ||
+           fn == rp_s_set_gpr_idx_off || fn == rp_s_set_gpr_idx_mode || fn == rp_s_set_gpr_idx_idx;
+}
+
+static bool is_exec(const struct rp_opnd *o)
+{
+    return o->kind == RP_OPND_SGPR && o->index + o->dwords > RP_SGPR_EXEC_LO;
+}
+
+static bool writes_exec(const struct rp_insn *in)
+{
+    if (is_exec(&in->dst) || is_exec(&in->sdst) || in->fn == rp_valu_cmpx)
+        return true;
+    const char *mnemonic = rp_isa_mnemonic(in->op);
+    return rp_jit_salu_writes_exec(in) || strstr(mnemonic, "exec") ||
+           !strncmp(mnemonic, "v_cmpx", 6);
+}
+
+static const struct rp_insn *decoded(struct rp_jit_translation *t, unsigned index)
+{
+    const struct rp_insn *in = index < RP_CODE_PAGE_INSNS ? &t->page->insn[index] : NULL;
+    return in && __atomic_load_n(&in->fn, __ATOMIC_ACQUIRE) ? in : NULL;
+}
+
+static uint64_t target_pc(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    return t->page->base_va + 4ull * after(t, in) + (uint64_t)((int64_t)in->offset * 4);
+}
+
+/* The instruction a branch goes to, or no index when it is in another page. */
+static unsigned target_index(const struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    const uint64_t distance = target_pc(t, in) - t->page->base_va;
+    return distance < RP_CODE_PAGE_BYTES ? (unsigned)(distance / 4) : RP_CODE_PAGE_INSNS;
+}
+
+struct worklist {
+    uint16_t index[RP_CODE_PAGE_INSNS];
+    unsigned count;
+};
+
+static void add_leader(struct rp_jit_translation *t, struct worklist *list, unsigned index)
+{
+    if (index >= RP_CODE_PAGE_INSNS || t->leader[index])
+        return;
+    t->leader[index] = true;
+    list->index[list->count++] = (uint16_t)index;
+}
+
+/* Follows the code from a leader to the end of what lies behind it, or to what has been seen. */
+static void follow(struct rp_jit_translation *t, struct worklist *list, unsigned index)
+{
+    const struct rp_insn *in;
+    while ((in = decoded(t, index)) && !t->reached[index]) {
+        const unsigned next = after(t, in);
+        t->reached[index] = true;
+        if (in->vgpr_top > t->vgpr_top)
+            t->vgpr_top = in->vgpr_top;
+        if (in->agpr_top > t->agpr_top)
+            t->agpr_top = in->agpr_top;
+        if (rp_jit_is_branch(in))
+            add_leader(t, list, target_index(t, in));
+        if (in->fn == rp_s_branch || in->fn == rp_s_endpgm)
+            return;
+        if (rp_jit_is_branch(in) || is_known_step(in) || is_stop(in) || writes_exec(in)) {
+            add_leader(t, list, next);
+            return;
+        }
+        index = next;
+    }
+}
+
+/* Divides what has been reached into blocks, in the order of addresses. */
+static void make_blocks(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_CODE_PAGE_INSNS; i++)
+        t->block_at[i] = RP_JIT_BLOCK_NONE;
+    for (unsigned i = 0; i < RP_CODE_PAGE_INSNS; i++) {
+        if (!t->leader[i] || !t->reached[i] || is_stop(&t->page->insn[i]))
+            continue;
+        if (t->block_count == RP_JIT_BLOCKS)
+            return;
+        struct rp_jit_block *b = &t->block[t->block_count];
+        *b = (struct rp_jit_block){.first = (uint16_t)i};
+        t->block_at[i] = (uint16_t)t->block_count++;
+        unsigned index = i;
+        do {
+            const struct rp_insn *in = &t->page->insn[index];
+            b->count++;
+            b->has_rows |= rp_jit_valu_knows(in) || rp_jit_mem_knows(in) || rp_jit_lds_knows(in);
+            b->has_vector |= rp_insn_counts_lanes(in);
+            index = after(t, in);
+            if (rp_jit_is_branch(in) || is_known_step(in))
+                break;
+            if (b->count == RP_JIT_BLOCK_INSTS && index < RP_CODE_PAGE_INSNS)
+                t->leader[index] = true;
+        } while (index < RP_CODE_PAGE_INSNS && t->reached[index] && !t->leader[index] &&
+                 !is_stop(&t->page->insn[index]));
+    }
+}
+
+static void find_region(struct rp_jit_translation *t, unsigned index)
+{
+    struct worklist list;
+    list.count = 0;
+    add_leader(t, &list, index);
+    for (unsigned i = 0; i < list.count; i++)
+        follow(t, &list, list.index[i]);
+    make_blocks(t);
+}
+
+/* ---- blocks ---- */
+
+/* The wave goes on at instruction @p index; jump: where the displacement is. */
+static void link_to(struct rp_jit_translation *t, size_t jump, unsigned index, uint64_t pc)
+{
+    const uint16_t block = index < RP_CODE_PAGE_INSNS ? t->block_at[index] : RP_JIT_BLOCK_NONE;
+    if (block == RP_JIT_BLOCK_NONE) {
+        struct rp_jit_stub *s = rp_jit_stub_new(t, jump);
+        s->pc = pc;
+        s->code = RP_JIT_ELSEWHERE;
+        if (index < RP_CODE_PAGE_INSNS && decoded(t, index) && is_stop(&t->page->insn[index]))
+            s->code = RP_JIT_INTERPRET;
+    } else if (t->link_count == RP_JIT_LINKS) {
+        t->overflow = true;
+    } else {
+        t->link[t->link_count].jump = jump;
+        t->link[t->link_count++].block = block;
+    }
+}
+
+static void write_branch(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    enum rp_x86_cc cc;
+    account_all(t, after(t, in));
+    if (!rp_jit_branch_condition(t, in, &cc)) {
+        link_to(t, rp_x86_jmp(&t->x86), target_index(t, in), target_pc(t, in));
+        return;
+    }
+    link_to(t, rp_x86_jcc(&t->x86, cc), target_index(t, in), target_pc(t, in));
+}
+
+static bool is_memory(const struct rp_insn *in)
+{
+    return in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
+           in->cost_class == RP_COST_SMEM;
+}
+
+/* The instruction's own handler, from the pc on; everything is accounted for. */
+static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_jit_set_pc(t, pc + in->size_bytes);
+    rp_x86_vzeroupper(e);
+    rp_x86_load(e, true, RP_RDI, rp_reg(RP_JIT_W));
+    rp_x86_lea(e, RP_RSI, rp_at(RP_JIT_INSNS, insn_offset(t, in)));
+    rp_insn_fn *const fn = t->recorded && is_memory(in) ? rp_run_log_access : in->fn;
+    rp_x86_mov_imm(e, RP_RAX, (uintptr_t)fn);
+    rp_x86_call_reg(e, RP_RAX);
+    rp_x86_test(e, false, RP_RAX, RP_RAX);
+    step_stub(t, in, rp_x86_jcc(e, RP_CC_NE));
+}
+
+static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    t->insts++;
+    t->cycles += in->issue_cycles;
+    account_all(t, after(t, in));
+    call_handler(t, in, t->pc);
+    rp_rows_forget(t);
+    if (t->masked)
+        rp_rows_load_masks(t);
+}
+
+/* s_endpgm, s_barrier: their step is known. */
+static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_x86 *e = &t->x86;
+    account_all(t, after(t, in));
+    rp_jit_set_pc(t, t->pc + in->size_bytes);
+    rp_x86_mov_imm(e, RP_RAX, in->fn == rp_s_endpgm ? RP_STEP_END : RP_STEP_BARRIER);
+    step_stub(t, in, rp_x86_jmp(e));
+}
+
+/* ---- detours ---- */
+
+/* Back behind the instruction, with the rows in registers that the block has there. */
+static void come_back(struct rp_jit_translation *t, const struct rp_jit_detour *d)
+{
+    memcpy(t->row, d->row, sizeof t->row);
+    rp_rows_reload(t);
+}
+
+static void write_second_way(struct rp_jit_translation *t, struct rp_jit_detour *d)
+{
+    rp_x86_land(&t->x86, d->apart, t->x86.bytes);
+    t->second = d;
+    rp_jit_mem_scattered(t, d->in);
+    t->second = NULL;
+    come_back(t, d);
+    rp_x86_land(&t->x86, rp_x86_jmp(&t->x86), d->back);
+}
+
+static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t insts = d->insts + 1, cycles = (int32_t)d->cycles + d->in->issue_cycles;
+    if (d->apart)
+        write_second_way(t, d);
+    for (unsigned i = 0; i < d->jump_count; i++)
+        rp_x86_land(e, d->jump[i], e->bytes);
+    account(t, insts, cycles);
+    t->counts_lanes = d->counts_lanes;
+    tally(t, d->first, after(t, d->in), 1);
+    call_handler(t, d->in, d->pc);
+    come_back(t, d);
+    if (d->masked)
+        rp_rows_load_masks(t);
+    account(t, -insts, -cycles); /* the block does so later */
+    tally(t, d->first, after(t, d->in), -1);
+    rp_x86_land(e, rp_x86_jmp(e), d->back);
+}
+
+static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    const bool noted = t->recorded && is_memory(in);
+    const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
+                                 rp_jit_mem(t, in) || rp_jit_lds(t, in) || rp_jit_mfma(t, in));
+    rp_wide_written(t, in);
+    if (!done) {
+        write_call(t, in);
+        return;
+    }
+    t->insts++;
+    t->cycles += in->issue_cycles;
+}
+
+static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *b, bool masked)
+{
+    unsigned index = b->first;
+    const struct rp_insn *in = NULL;
+    t->masked = masked;
+    t->counts_lanes = b->has_vector && (masked || !b->has_rows);
+    t->insts = 0;
+    t->first = b->first;
+    t->cycles = 0;
+    tally_lanes(t);
+    rp_rows_forget(t);
+    rp_wide_forget(t);
+    if (masked)
+        rp_rows_load_masks(t);
+    t->end = &t->page->insn[index];
+    for (unsigned i = 0; i < b->count; i++)
+        t->end = rp_jit_next(t->end);
+    for (unsigned i = 0; i < b->count; i++) {
+        in = &t->page->insn[index];
+        t->in = in;
+        t->pc = t->page->base_va + 4ull * index;
+        index = after(t, in);
+        t->pinned = 0;
+        if (!rp_jit_is_branch(in) && !is_known_step(in)) {
+            write_insn(t, in);
+            continue;
+        }
+        t->insts++;
+        t->cycles += in->issue_cycles;
+        if (is_known_step(in))
+            write_step(t, in);
+        else
+            write_branch(t, in);
+    }
+    account_all(t, index);
+    t->pc = t->page->base_va + 4ull * index;
+    if (in->fn == rp_s_branch || is_known_step(in))
+        return;
+    const unsigned this = (unsigned)(b - t->block);
+    const bool falls_through = !masked && this + 1 < t->block_count && index < RP_CODE_PAGE_INSNS &&
+                               t->block_at[index] == this + 1;
+    if (!falls_through)
+        link_to(t, rp_x86_jmp(&t->x86), index, t->pc);
+}
+
+static void write_block(struct rp_jit_translation *t, struct rp_jit_block *b)
+{
+    struct rp_x86 *e = &t->x86;
+    b->entry = e->bytes;
+    t->insts = 0;
+    t->cycles = 0;
+    t->pc = t->page->base_va + 4ull * b->first;
+    rp_x86_alu_imm(e, false, RP_CMP, rp_reg(RP_JIT_LEFT), b->count);
+    rp_jit_stub_new(t, rp_x86_jcc(e, RP_CC_B));
+    if (b->has_rows) {
+        rp_x86_alu_imm(e, true, RP_CMP, rp_jit_exec(), -1);
+        b->masked_jump = rp_x86_jcc(e, RP_CC_NE);
+    }
+    write_body(t, b, false);
+}
+
+static void write_region(struct rp_jit_translation *t)
+{
+    struct rp_x86 *e = &t->x86;
+    e->bytes = sizeof t->pool;
+    write_prologue(t);
+    for (unsigned i = 0; i < t->block_count; i++)
+        write_block(t, &t->block[i]);
+    for (unsigned i = 0; i < t->block_count; i++)
+        if (t->block[i].has_rows) {
+            rp_x86_land(e, t->block[i].masked_jump, e->bytes);
+            write_body(t, &t->block[i], true);
+        }
+    for (unsigned i = 0; i < t->detour_count; i++)
+        write_detour(t, &t->detour[i]);
+    const size_t epilogue = e->bytes;
+    write_epilogue(t);
+    for (unsigned i = 0; i < t->stub_count; i++)
+        write_stub(t, &t->stub[i], epilogue);
+    for (unsigned i = 0; i < t->link_count; i++)
+        rp_x86_land(e, t->link[i].jump, t->block[t->link[i].block].entry);
+    memcpy(e->code, t->pool, sizeof t->pool);
+}
+
+static void publish(struct rp_jit_translation *t)
+{
+    struct rp_jit_region *r = calloc(1, sizeof *r + t->block_count * sizeof(struct rp_jit_entry));
+    if (!r)
+        return;
+    r->bytes = t->x86.bytes;
+    r->memory = rp_jit_memory_new(t->x86.code, r->bytes);
+    if (!r->memory) {
+        free(r);
+        rp_jit_set(false);
+        return;
+    }
+    const char *code = r->memory;
+    r->next = t->page->regions;
+    t->page->regions = r;
+    t->page->region_bytes += r->bytes;
+    for (unsigned i = 0; i < t->block_count; i++) {
+        r->entry[i] = (struct rp_jit_entry){
+            .code = code + t->block[i].entry,
+            .enter = (rp_jit_enter_fn *)(uintptr_t)(code + sizeof t->pool),
+            .insts = t->block[i].count,
+            .vgpr_top = (uint16_t)t->vgpr_top,
+            .agpr_top = (uint16_t)t->agpr_top,
+        };
+        const unsigned first = t->block[i].first;
+        const struct rp_jit_entry **native =
+            t->recorded ? &t->recorded->native[first] : &t->page->insn[first].native;
+        if (!__atomic_load_n(native, __ATOMIC_RELAXED))
+            __atomic_store_n(native, &r->entry[i], __ATOMIC_RELEASE);
+    }
+}
+
+void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded)
+{
+    if (page->region_bytes >= PAGE_CODE_BYTES ||
+        (recorded ? recorded->native[index] : page->insn[index].native))
+        return;
+    struct rp_jit_translation *t = calloc(1, sizeof *t);
+    if (!t)
+        return;
+    t->page = page;
+    t->counts = rp_jit_counts();
+    t->recorded = recorded;
+    t->x86.room_bytes = CODE_ROOM_BYTES;
+    t->x86.code = malloc(CODE_ROOM_BYTES); /* touched as far as it is used */
+    if (t->x86.code) {
+        find_region(t, index);
+        if (t->block_count)
+            write_region(t);
+        if (t->overflow || t->x86.full)
+            page->region_bytes = PAGE_CODE_BYTES; /* it would be so from elsewhere, too */
+        else if (t->block_count)
+            publish(t);
+    }
+    free(t->x86.code);
+    free(t);
+}
+
+void rp_jit_drop(struct rp_code_page *page)
+{
+    while (page->regions) {
+        struct rp_jit_region *r = page->regions;
+        page->regions = r->next;
+        rp_jit_memory_free(r->memory, r->bytes);
+        free(r);
+    }
+}

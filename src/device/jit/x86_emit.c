@@ -1,0 +1,312 @@
+/* Encodings: Intel SDM volume 2, chapters 2 (formats) and 3 to 5 (opcodes). */
+#include "device/jit/x86_emit.h"
+
+#include <string.h>
+
+struct vop {
+    uint8_t map, pp, w, opcode;
+    int8_t ext;
+    uint8_t length, memory_bytes, has_imm;
+};
+
+static const struct vop vops[RP_X86_VOPS] = {
+#define RP_X86_V(name, map, pp, w, opcode, ext, length, memory_bytes, imm, text)                   \
+    [RP_X86_##name] = {map, pp, w, opcode, ext, length, memory_bytes, imm},
+#define RP_X86_K(name, pp, w, l, opcode, text)
+#include "device/jit/x86_emit.def"
+};
+
+static const struct {
+    uint8_t pp, w, l, opcode;
+} kops[RP_X86_KOPS] = {
+#define RP_X86_V(name, map, pp, w, opcode, ext, length, memory_bytes, imm, text)
+#define RP_X86_K(name, pp, w, l, opcode, text) [RP_X86_##name] = {pp, w, l, opcode},
+#include "device/jit/x86_emit.def"
+};
+
+static void byte(struct rp_x86 *e, unsigned b)
+{
+    if (e->bytes < e->room_bytes)
+        e->code[e->bytes++] = (uint8_t)b;
+    else
+        e->full = true;
+}
+
+static void dword(struct rp_x86 *e, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        byte(e, v >> (8 * i) & 0xff);
+}
+
+/*
+ * ModRM, SIB and displacement. @p scale: what a one-byte displacement counts in; @p imm_bytes
+ * follow, which RIP-relative addresses have to know.
+ */
+static void modrm(struct rp_x86 *e, unsigned reg, struct rp_rm rm, int32_t scale,
+                  unsigned imm_bytes)
+{
+    const unsigned r = (reg & 7) << 3, base = rm.reg & 7;
+    if (!rm.is_memory) {
+        byte(e, 0xc0 | r | base);
+        return;
+    }
+    if (rm.reg == RP_RIP) {
+        byte(e, r | 5);
+        dword(e, (uint32_t)(rm.disp - (int32_t)(e->bytes + 4 + imm_bytes)));
+        return;
+    }
+    const bool small = rm.disp % scale == 0 && rm.disp / scale >= -128 && rm.disp / scale <= 127;
+    const unsigned mode = rm.disp == 0 && base != RP_RBP ? 0 : small ? 0x40 : 0x80;
+    byte(e, mode | r | base);
+    if (base == RP_RSP)
+        byte(e, 0x24); /* SIB: no index */
+    if (mode == 0x40)
+        byte(e, (uint32_t)(rm.disp / scale) & 0xff);
+    else if (mode == 0x80)
+        dword(e, (uint32_t)rm.disp);
+}
+
+static unsigned high(unsigned reg, unsigned bit)
+{
+    return reg >> bit & 1;
+}
+
+void rp_x86_v(struct rp_x86 *e, enum rp_x86_vop name, struct rp_mask mask, unsigned reg, unsigned v,
+              struct rp_rm rm, unsigned imm)
+{
+    const struct vop *op = &vops[name];
+    if (op->ext >= 0)
+        reg = (unsigned)op->ext;
+    /* A register's fifth bit is X; a base has four bits, and RIP none. */
+    const unsigned x = rm.is_memory ? 0 : high(rm.reg, 4);
+    const unsigned b = rm.is_memory && rm.reg == RP_RIP ? 0 : high(rm.reg, 3);
+    byte(e, 0x62);
+    byte(e, (high(reg, 3) << 7 | x << 6 | b << 5 | high(reg, 4) << 4) ^ 0xf0 ^ op->map);
+    byte(e, (unsigned)op->w << 7 | (~v & 15) << 3 | 4 | op->pp);
+    byte(e, (unsigned)mask.zero << 7 | (unsigned)op->length << 5 | (unsigned)mask.broadcast << 4 |
+                (high(v, 4) ^ 1) << 3 | mask.k);
+    byte(e, op->opcode);
+    modrm(e, reg, rm, mask.broadcast ? (op->w ? 8 : 4) : op->memory_bytes, op->has_imm);
+    if (op->has_imm)
+        byte(e, imm);
+}
+
+void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop name, unsigned reg, unsigned v, struct rp_rm rm)
+{
+    const unsigned b = rm.is_memory && rm.reg == RP_RIP ? 0 : high(rm.reg, 3);
+    byte(e, 0xc4);
+    byte(e, (high(reg, 3) << 7 | b << 5) ^ 0xe0 ^ 1);
+    byte(e, (unsigned)kops[name].w << 7 | (~v & 15) << 3 | (unsigned)kops[name].l << 2 |
+                kops[name].pp);
+    byte(e, kops[name].opcode);
+    modrm(e, reg, rm, 1, 0);
+}
+
+void rp_x86_vzeroupper(struct rp_x86 *e)
+{
+    byte(e, 0xc5);
+    byte(e, 0xf8);
+    byte(e, 0x77);
+}
+
+/* ---- general registers ---- */
+
+/* @p is_byte: reg is one, and SPL to DIL need the prefix. */
+static void rex(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm, bool is_byte)
+{
+    const unsigned b = rm.is_memory && rm.reg == RP_RIP ? 0 : high(rm.reg, 3);
+    const unsigned bits = (unsigned)wide << 3 | high(reg, 3) << 2 | b;
+    if (bits || (is_byte && reg >= RP_RSP))
+        byte(e, 0x40 | bits);
+}
+
+static void simple(struct rp_x86 *e, bool wide, unsigned opcode, unsigned reg, struct rp_rm rm)
+{
+    rex(e, wide, reg, rm, false);
+    byte(e, opcode);
+    modrm(e, reg, rm, 1, 0);
+}
+
+/* Behind 0F, perhaps with a prefix in front. */
+static void extended(struct rp_x86 *e, unsigned prefix, bool wide, unsigned opcode, unsigned reg,
+                     struct rp_rm rm)
+{
+    if (prefix)
+        byte(e, prefix);
+    rex(e, wide, reg, rm, false);
+    byte(e, 0x0f);
+    byte(e, opcode);
+    modrm(e, reg, rm, 1, 0);
+}
+
+void rp_x86_load(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm from)
+{
+    simple(e, wide, 0x8b, reg, from);
+}
+
+void rp_x86_store(struct rp_x86 *e, bool wide, struct rp_rm to, unsigned reg)
+{
+    simple(e, wide, 0x89, reg, to);
+}
+
+void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at)
+{
+    simple(e, true, 0x8d, reg, at);
+}
+
+void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm)
+{
+    const bool wide = imm >> 32;
+    rex(e, wide, 0, rp_reg(reg), false);
+    byte(e, 0xb8 | (reg & 7));
+    dword(e, (uint32_t)imm);
+    if (wide)
+        dword(e, (uint32_t)(imm >> 32));
+}
+
+void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, struct rp_rm rm)
+{
+    simple(e, wide, (unsigned)op << 3 | 3, reg, rm);
+}
+
+void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg)
+{
+    simple(e, wide, (unsigned)op << 3 | 1, reg, rm);
+}
+
+void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm)
+{
+    const bool small = imm >= -128 && imm <= 127;
+    rex(e, wide, 0, rm, false);
+    byte(e, small ? 0x83 : 0x81);
+    modrm(e, op, rm, 1, small ? 1 : 4);
+    if (small)
+        byte(e, (uint32_t)imm & 0xff);
+    else
+        dword(e, (uint32_t)imm);
+}
+
+void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm)
+{
+    rex(e, false, 0, rm, false);
+    byte(e, 0x80);
+    modrm(e, RP_CMP, rm, 1, 1);
+    byte(e, imm);
+}
+
+void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b)
+{
+    simple(e, wide, 0x85, b, rp_reg(a));
+}
+
+void rp_x86_not(struct rp_x86 *e, bool wide, unsigned reg)
+{
+    simple(e, wide, 0xf7, 2, rp_reg(reg));
+}
+
+void rp_x86_shift_cl(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg)
+{
+    simple(e, wide, 0xd3, op, rp_reg(reg));
+}
+
+void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg,
+                      unsigned count)
+{
+    simple(e, wide, 0xc1, op, rp_reg(reg));
+    byte(e, count);
+}
+
+void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    extended(e, 0, wide, 0xaf, reg, rm);
+}
+
+void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    extended(e, 0xf3, wide, 0xbc, reg, rm);
+}
+
+void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    extended(e, 0xf3, wide, 0xb8, reg, rm);
+}
+
+void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)
+{
+    extended(e, 0, false, 0x18, 2, at);
+}
+
+void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at)
+{
+    extended(e, 0, false, 0x0d, 1, at);
+}
+
+void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg)
+{
+    rex(e, false, 0, rp_reg(reg), false);
+    if (reg >= RP_RSP && reg < RP_R8)
+        byte(e, 0x40);
+    byte(e, 0x0f);
+    byte(e, 0x90 | cc);
+    modrm(e, 0, rp_reg(reg), 1, 0);
+    rex(e, false, reg, rp_reg(reg), true); /* movzx reg32, reg8 */
+    byte(e, 0x0f);
+    byte(e, 0xb6);
+    modrm(e, reg, rp_reg(reg), 1, 0);
+}
+
+void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg, struct rp_rm rm)
+{
+    extended(e, 0, wide, 0x40 | cc, reg, rm);
+}
+
+/* ---- control ---- */
+
+size_t rp_x86_jmp(struct rp_x86 *e)
+{
+    byte(e, 0xe9);
+    dword(e, 0);
+    return e->bytes - 4;
+}
+
+size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc)
+{
+    byte(e, 0x0f);
+    byte(e, 0x80 | cc);
+    dword(e, 0);
+    return e->bytes - 4;
+}
+
+void rp_x86_land(struct rp_x86 *e, size_t at, size_t target)
+{
+    const uint32_t distance = (uint32_t)(target - (at + 4));
+    if (!e->full)
+        memcpy(e->code + at, &distance, sizeof distance);
+}
+
+void rp_x86_jmp_reg(struct rp_x86 *e, unsigned reg)
+{
+    simple(e, false, 0xff, 4, rp_reg(reg));
+}
+
+void rp_x86_call_reg(struct rp_x86 *e, unsigned reg)
+{
+    simple(e, false, 0xff, 2, rp_reg(reg));
+}
+
+void rp_x86_push(struct rp_x86 *e, unsigned reg)
+{
+    rex(e, false, 0, rp_reg(reg), false);
+    byte(e, 0x50 | (reg & 7));
+}
+
+void rp_x86_pop(struct rp_x86 *e, unsigned reg)
+{
+    rex(e, false, 0, rp_reg(reg), false);
+    byte(e, 0x58 | (reg & 7));
+}
+
+void rp_x86_ret(struct rp_x86 *e)
+{
+    byte(e, 0xc3);
+}

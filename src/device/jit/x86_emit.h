@@ -1,0 +1,168 @@
+/**
+ * @file x86_emit.h
+ * @brief Writes x86-64 machine code: the few forms the translator needs, into a buffer.
+ *
+ * Code is position-independent but for absolute addresses in rp_x86_mov_imm64. What does not fit
+ * is left out and noted in rp_x86.full; the caller looks once, at the end.
+ */
+#ifndef RP_DEVICE_JIT_X86_EMIT_H
+#define RP_DEVICE_JIT_X86_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_x86 {
+    uint8_t *code;
+    size_t bytes, room_bytes;
+    bool full;
+};
+
+/** General registers by their numbers in encodings. */
+enum {
+    RP_RAX,
+    RP_RCX,
+    RP_RDX,
+    RP_RBX,
+    RP_RSP,
+    RP_RBP,
+    RP_RSI,
+    RP_RDI,
+    RP_R8,
+    RP_R9,
+    RP_R10,
+    RP_R11,
+    RP_R12,
+    RP_R13,
+    RP_R14,
+    RP_R15,
+    RP_RIP = 16, /**< as a base: disp is an offset in the buffer */
+};
+
+/** A register, or memory at a base register plus a displacement. */
+struct rp_rm {
+    bool is_memory;
+    uint8_t reg; /**< register, or base */
+    int32_t disp;
+};
+
+enum rp_x86_vop {
+#define RP_X86_V(name, map, pp, w, opcode, ext, length, memory_bytes, imm, text) RP_X86_##name,
+#define RP_X86_K(name, pp, w, l, opcode, text)
+#include "device/jit/x86_emit.def"
+    RP_X86_VOPS,
+};
+
+enum rp_x86_kop {
+#define RP_X86_V(name, map, pp, w, opcode, ext, length, memory_bytes, imm, text)
+#define RP_X86_K(name, pp, w, l, opcode, text) RP_X86_##name,
+#include "device/jit/x86_emit.def"
+    RP_X86_KOPS,
+};
+
+/** How an EVEX instruction writes its result. */
+struct rp_mask {
+    uint8_t k;      /**< mask register 1..7, 0 = all lanes */
+    bool zero;      /**< lanes without a bit become 0 instead of staying */
+    bool broadcast; /**< the memory operand is one element */
+};
+
+#define RP_ALL       ((struct rp_mask){0, false, false})
+#define RP_BROADCAST ((struct rp_mask){0, false, true})
+#define RP_MERGE(n)  ((struct rp_mask){(uint8_t)(n), false, false})
+
+/**
+ * One EVEX instruction. @p reg goes to ModRM.reg (ignored where the row has an opcode extension),
+ * @p v to vvvv (0 where the instruction has none), @p imm is written if the row has an immediate.
+ */
+void rp_x86_v(struct rp_x86 *e, enum rp_x86_vop op, struct rp_mask mask, unsigned reg, unsigned v,
+              struct rp_rm rm, unsigned imm);
+
+/** One VEX instruction on mask registers (or between one and memory or a general register). */
+void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop op, unsigned reg, unsigned v, struct rp_rm rm);
+
+void rp_x86_vzeroupper(struct rp_x86 *e);
+
+/** Operations of the first opcode map, by their extension in group 1. */
+enum rp_x86_alu {
+    RP_ADD = 0,
+    RP_OR = 1,
+    RP_ADC = 2,
+    RP_SBB = 3,
+    RP_AND = 4,
+    RP_SUB = 5,
+    RP_XOR = 6,
+    RP_CMP = 7,
+};
+
+/** Shifts by CL or a constant, by their extension in group 2. */
+enum rp_x86_shift { RP_SHL = 4, RP_SHR = 5, RP_SAR = 7 };
+
+/** Conditions of Jcc, SETcc and CMOVcc. */
+enum rp_x86_cc {
+    RP_CC_O = 0,
+    RP_CC_B = 2,
+    RP_CC_AE = 3,
+    RP_CC_E = 4,
+    RP_CC_NE = 5,
+    RP_CC_BE = 6,
+    RP_CC_A = 7,
+    RP_CC_L = 12,
+    RP_CC_GE = 13,
+    RP_CC_LE = 14,
+    RP_CC_G = 15,
+};
+
+void rp_x86_load(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm from);
+void rp_x86_store(struct rp_x86 *e, bool wide, struct rp_rm to, unsigned reg);
+void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at);
+
+/** Shortest way to a constant; flags stay. */
+void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm);
+
+void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, struct rp_rm rm);
+/** The same with the result in @p rm. */
+void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg);
+void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm);
+void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm);
+void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b);
+void rp_x86_not(struct rp_x86 *e, bool wide, unsigned reg);
+void rp_x86_shift_cl(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg);
+void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg,
+                      unsigned count);
+void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
+void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
+void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
+
+/** Hints: into the second level of the caches; into the first, to be written. */
+void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at);
+void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at);
+
+/** reg = condition ? 1 : 0. */
+void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg);
+void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg, struct rp_rm rm);
+
+/** Jumps to be completed by rp_x86_land; return where their displacement is. */
+size_t rp_x86_jmp(struct rp_x86 *e);
+size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc);
+
+/** The jump whose displacement is at @p at goes to offset @p target. */
+void rp_x86_land(struct rp_x86 *e, size_t at, size_t target);
+
+void rp_x86_jmp_reg(struct rp_x86 *e, unsigned reg);
+void rp_x86_call_reg(struct rp_x86 *e, unsigned reg);
+void rp_x86_push(struct rp_x86 *e, unsigned reg);
+void rp_x86_pop(struct rp_x86 *e, unsigned reg);
+void rp_x86_ret(struct rp_x86 *e);
+
+static inline struct rp_rm rp_reg(unsigned reg)
+{
+    return (struct rp_rm){false, (uint8_t)reg, 0};
+}
+
+static inline struct rp_rm rp_at(unsigned base, int32_t disp)
+{
+    return (struct rp_rm){true, (uint8_t)base, disp};
+}
+
+#endif

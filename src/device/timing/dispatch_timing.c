@@ -1,0 +1,844 @@
+#include "device/timing/dispatch_timing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "arch/hardware_counters.h"
+#include "device/exec/code_cache.h"
+#include "device/exec/exec_settings.h"
+#include "device/exec/executor.h"
+#include "device/exec/kernel_launch.h"
+#include "device/isa/lane.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/thread_trace_rows.h"
+#include "device/timing/timing_counters.h"
+#include "device/timing/timing_model.h"
+#include "device/timing/wave_record.h"
+
+/* How much more was executed than replayed. */
+struct factors {
+    double of[RP_CACHE_KINDS];
+    double writes; /* of stores and atomics, whose lines nobody can tell apart any more */
+};
+
+static int find_factors(const struct rp_cache_result *r, const uint64_t *values, struct factors *f)
+{
+    const uint64_t loads =
+        values[RP_COUNTER_TA_FLAT_READ_WAVEFRONTS] + values[RP_COUNTER_TA_BUFFER_READ_WAVEFRONTS];
+    const uint64_t stores =
+        values[RP_COUNTER_TA_FLAT_WRITE_WAVEFRONTS] + values[RP_COUNTER_TA_BUFFER_WRITE_WAVEFRONTS];
+    const uint64_t executed[RP_CACHE_KINDS] = {
+        [RP_CACHE_LOAD] = loads,
+        [RP_CACHE_STORE] = stores,
+        [RP_CACHE_ATOMIC] = values[RP_COUNTER_SQ_INSTS_VMEM_WR] - stores,
+        [RP_CACHE_FETCH] = values[RP_COUNTER_SQ_INSTS_VMEM_RD] - loads,
+        [RP_CACHE_SCALAR] = values[RP_COUNTER_SQC_DCACHE_REQ],
+        [RP_CACHE_LDS] = values[RP_COUNTER_SQ_INSTS_LDS],
+    };
+    uint64_t writes = 0, replayed_writes = 0;
+
+    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) {
+        const uint64_t replayed = r->of[k].insts;
+        if (executed[k] && !replayed)
+            return -ENODATA;
+        f->of[k] = replayed ? (double)executed[k] / (double)replayed : 0;
+        if (k == RP_CACHE_STORE || k == RP_CACHE_ATOMIC || k == RP_CACHE_FETCH) {
+            writes += executed[k];
+            replayed_writes += replayed;
+        }
+    }
+    f->writes = replayed_writes ? (double)writes / (double)replayed_writes : 0;
+    return 0;
+}
+
+static uint64_t scaled(uint64_t value, double factor)
+{
+    return (uint64_t)((double)value * factor + 0.5);
+}
+
+static void count_requests(const struct rp_cache_result *r, const struct factors *f,
+                           uint64_t *values)
+{
+    static const int lanes[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCP_TOTAL_READ,
+                                [RP_CACHE_STORE] = RP_COUNTER_TCP_TOTAL_WRITE,
+                                [RP_CACHE_ATOMIC] = RP_COUNTER_TCP_TOTAL_ATOMIC_WITHOUT_RET,
+                                [RP_CACHE_FETCH] = RP_COUNTER_TCP_TOTAL_ATOMIC_WITH_RET};
+    static const int from_l1[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCP_TCC_READ_REQ,
+                                  [RP_CACHE_STORE] = RP_COUNTER_TCP_TCC_WRITE_REQ,
+                                  [RP_CACHE_ATOMIC] = RP_COUNTER_TCP_TCC_ATOMIC_WITHOUT_RET_REQ,
+                                  [RP_CACHE_FETCH] = RP_COUNTER_TCP_TCC_ATOMIC_WITH_RET_REQ,
+                                  [RP_CACHE_SCALAR] = RP_COUNTER_SQC_TC_DATA_READ_REQ};
+    static const int in_l2[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCC_READ,
+                                [RP_CACHE_STORE] = RP_COUNTER_TCC_WRITE,
+                                [RP_CACHE_ATOMIC] = RP_COUNTER_TCC_ATOMIC,
+                                [RP_CACHE_FETCH] = RP_COUNTER_TCC_ATOMIC,
+                                [RP_CACHE_SCALAR] = RP_COUNTER_TCC_READ};
+
+    for (unsigned k = RP_CACHE_LOAD; k <= RP_CACHE_SCALAR; k++) {
+        const struct rp_cache_sums *s = &r->of[k];
+        const uint64_t requests = scaled(s->requests, f->of[k]);
+        const uint64_t hits = scaled(s->hits, f->of[k]);
+        values[from_l1[k]] += requests;
+        values[in_l2[k]] += requests;
+        values[RP_COUNTER_TCC_REQ] += requests;
+        values[RP_COUNTER_TCC_STREAMING_REQ] += scaled(s->streaming, f->of[k]);
+        values[RP_COUNTER_TCC_HIT] += hits;
+        values[RP_COUNTER_TCC_MISS] += requests - hits;
+        values[RP_COUNTER_TCC_EA0_RDREQ_64B] += scaled(s->reads_64, f->of[k]);
+        values[RP_COUNTER_TCC_EA0_RDREQ_128B] += scaled(s->reads_128, f->of[k]);
+        if (k == RP_CACHE_SCALAR)
+            continue;
+        values[lanes[k]] += scaled(s->lanes, f->of[k]);
+        values[RP_COUNTER_TCP_TOTAL_ACCESSES] += scaled(s->lanes, f->of[k]);
+        values[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES] += scaled(s->lookups, f->of[k]);
+        values[RP_COUNTER_TCP_UTCL1_REQUEST] += scaled(s->lookups, f->of[k]);
+    }
+    values[RP_COUNTER_SQC_DCACHE_MISSES] =
+        scaled(r->of[RP_CACHE_SCALAR].scalar_misses, f->of[RP_CACHE_SCALAR]);
+}
+
+/* A line gives way to one that is missing. */
+static double misses_factor(const struct rp_cache_result *r, const uint64_t *values)
+{
+    uint64_t misses = 0;
+
+    for (unsigned k = RP_CACHE_LOAD; k <= RP_CACHE_SCALAR; k++)
+        misses += r->of[k].misses;
+    return misses ? (double)values[RP_COUNTER_TCC_MISS] / (double)misses : 0;
+}
+
+/* On gfx950 TCC_BUBBLE stays 0: reads of 128 bytes have a counter of their own. */
+static void count_memory(const struct rp_arch *arch, const struct rp_cache_result *r,
+                         const struct factors *f, uint64_t *values)
+{
+    const uint64_t reads_64 = values[RP_COUNTER_TCC_EA0_RDREQ_64B];
+    const uint64_t reads_128 = values[RP_COUNTER_TCC_EA0_RDREQ_128B];
+    const uint64_t writes_64 = scaled(r->writes_64, f->writes);
+    const uint64_t writes_32 = scaled(r->writes_32, f->writes);
+
+    values[RP_COUNTER_TCC_EA0_RDREQ] = reads_64 + reads_128;
+    values[RP_COUNTER_TCC_BUBBLE] = arch->gfx_target_version >= 90500 ? 0 : reads_128;
+    values[RP_COUNTER_TCC_EA0_WRREQ] = writes_64 + writes_32;
+    values[RP_COUNTER_TCC_EA0_WRREQ_64B] = writes_64;
+    values[RP_COUNTER_TCC_NORMAL_WRITEBACK] = scaled(r->evicted_lines, f->writes);
+    values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK] = scaled(r->flushed_lines, f->writes);
+    values[RP_COUNTER_TCC_WRITEBACK] =
+        values[RP_COUNTER_TCC_NORMAL_WRITEBACK] + values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK];
+    values[RP_COUNTER_TCC_NORMAL_EVICT] = scaled(r->replaced_lines, misses_factor(r, values));
+    values[RP_COUNTER_FETCH_SIZE] = 64 * reads_64 + 128 * reads_128;
+    values[RP_COUNTER_WRITE_SIZE] = 64 * writes_64 + 32 * writes_32;
+}
+
+/**
+ * Fills in the counters of kind CACHES. What was replayed is taken times what was executed: of each
+ * kind of instruction that is known exactly. Where all was recorded that factor is 1.
+ * @param values  indexed by enum rp_device_counter; those of instructions are there;
+ *                RP_COUNTER_FETCH_SIZE and RP_COUNTER_WRITE_SIZE in bytes
+ * @return 0; -ENODATA when a kind was executed of which nothing is recorded
+ */
+static int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,
+                              uint64_t *values)
+{
+    struct factors f;
+    int rc = find_factors(replayed, values, &f);
+
+    if (rc < 0)
+        return rc;
+    count_requests(replayed, &f, values);
+    count_memory(arch, replayed, &f, values);
+    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) { /* FLAT may be to the LDS, too */
+        values[RP_COUNTER_SQ_LDS_IDX_ACTIVE] += scaled(replayed->of[k].lds_clocks, f.of[k]);
+        values[RP_COUNTER_SQ_LDS_BANK_CONFLICT] +=
+            scaled(replayed->of[k].lds_conflict_clocks, f.of[k]);
+        values[RP_COUNTER_SQ_LDS_ATOMIC_RETURN] +=
+            scaled(replayed->of[k].lds_return_clocks, f.of[k]);
+    }
+    return 0;
+}
+
+/* The bytes of a thread trace: rows from the replay, and a listing of the functions entered. */
+
+enum { MOST_LINES = 1 << 20, FARTHEST_BYTES = 4 << 20, TEXT_BYTES = 256 };
+
+struct listing {
+    const struct rp_exec_host *host;
+    struct rp_threads_code *line;
+    char *text;
+    uint64_t count, room, text_bytes, text_room;
+    bool failed;
+};
+
+/* ---- listing ------------------------------------------------------------------------------- */
+
+static unsigned decode_at(const struct listing *l, uint64_t va, struct rp_insn *ret)
+{
+    uint32_t words[4] = {0};
+    size_t count = 0;
+    for (; count < 4; count++) {
+        const void *at = l->host->translate(l->host->ctx, va + 4 * count, 4, 0);
+        if (!at)
+            break;
+        memcpy(&words[count], at, 4);
+    }
+    return count ? rp_isa_decode(words, count, ret) : 0;
+}
+
+static void add_line(struct listing *l, const struct rp_insn *in, uint64_t pc, unsigned bytes)
+{
+    char text[TEXT_BYTES];
+    rp_isa_print(in, pc, text, sizeof text);
+    const size_t length = strlen(text) + 1;
+    if (l->count == l->room) {
+        const uint64_t room = l->room ? 2 * l->room : 256;
+        struct rp_threads_code *line = realloc(l->line, room * sizeof *line);
+        l->failed |= !line;
+        if (!line)
+            return;
+        l->line = line;
+        l->room = room;
+    }
+    if (l->text_bytes + length > l->text_room) {
+        const uint64_t room = 2 * l->text_room + TEXT_BYTES;
+        char *grown = realloc(l->text, room);
+        l->failed |= !grown;
+        if (!grown)
+            return;
+        l->text = grown;
+        l->text_room = room;
+    }
+    memcpy(l->text + l->text_bytes, text, length);
+    l->line[l->count++] =
+        (struct rp_threads_code){.pc = pc, .text = (uint32_t)l->text_bytes, .bytes = bytes};
+    l->text_bytes += length;
+}
+
+static bool is_listed(const struct listing *l, uint64_t sorted, uint64_t pc)
+{
+    uint64_t low = 0, high = sorted;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (l->line[middle].pc < pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < sorted && l->line[low].pc == pc;
+}
+
+/*
+ * A function from its first instruction on: to the end of a program, or the way out of it, behind
+ * which no branch of it leads. What it covers before @p sorted is not listed twice.
+ */
+static void list_function(struct listing *l, uint64_t from, uint64_t sorted)
+{
+    uint64_t farthest = from;
+    for (uint64_t pc = from; l->count < MOST_LINES && !l->failed;) {
+        struct rp_insn in;
+        const unsigned bytes = decode_at(l, pc, &in);
+        if (!bytes || is_listed(l, sorted, pc))
+            return;
+        add_line(l, &in, pc, bytes);
+        if (in.fmt == RP_FMT_SOPP && in.cost_class == RP_COST_BRANCH) {
+            const uint64_t target = pc + bytes + (uint64_t)(4 * (int64_t)(int16_t)in.offset);
+            if (target > farthest && target - from < FARTHEST_BYTES)
+                farthest = target;
+        }
+        pc += bytes;
+        const bool leaves = in.op == RP_OP_s_endpgm || in.op == RP_OP_s_branch ||
+                            in.op == RP_OP_s_setpc_b64 || in.op == RP_OP_s_endpgm_saved;
+        if (leaves && pc > farthest)
+            return;
+    }
+}
+
+static int by_pc(const void *a, const void *b)
+{
+    const struct rp_threads_code *x = a, *y = b;
+    return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The kernel, and what else has been entered: a function is entered at its first instruction. */
+static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_wave_record *record)
+{
+    uint64_t *pcs = malloc((record->code_count + 1ull) * sizeof *pcs);
+    if (!pcs)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < record->code_count; i++)
+        pcs[i] = record->code[i].pc;
+    qsort(pcs, record->code_count, sizeof *pcs, by_value);
+    list_function(l, entry_pc, 0);
+    for (uint32_t i = 0; i < record->code_count && !l->failed; i++) {
+        const uint64_t sorted = l->count;
+        if (is_listed(l, sorted, pcs[i]))
+            continue;
+        list_function(l, pcs[i], sorted);
+        qsort(l->line, l->count, sizeof *l->line, by_pc);
+    }
+    free(pcs);
+    return l->failed ? -ENOMEM : 0;
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+/* Rows and waits name instructions by their place in the listing. */
+static int renumber(struct rp_trace_rows *t, const struct listing *l)
+{
+    const struct rp_wave_record *record = t->record;
+    uint32_t *line = malloc((record->code_count + 1ull) * sizeof *line);
+    if (!line)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < record->code_count; i++) {
+        const struct rp_threads_code key = {.pc = record->code[i].pc};
+        const struct rp_threads_code *found =
+            bsearch(&key, l->line, l->count, sizeof *l->line, by_pc);
+        line[i] = found ? (uint32_t)(found - l->line) : UINT32_MAX;
+    }
+    for (uint64_t i = 0; i < t->row_count; i++)
+        t->row[i].code = line[t->row[i].code];
+    for (uint64_t i = 0; i < t->wait_count; i++)
+        t->wait[i] =
+            (struct rp_threads_wait){.code = line[t->wait[i].code], .on = line[t->wait[i].on]};
+    free(line);
+    return 0;
+}
+
+struct part {
+    const void *from;
+    size_t bytes;
+};
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
+
+static int put(const struct part *parts, size_t count, void **ret_bytes, size_t *ret_count)
+{
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        total += padded(parts[i].bytes);
+    char *bytes = calloc(1, total);
+    if (!bytes)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].bytes)
+            memcpy(bytes + at, parts[i].from, parts[i].bytes);
+        at += padded(parts[i].bytes);
+    }
+    *ret_bytes = bytes;
+    *ret_count = total;
+    return 0;
+}
+
+static int write_out(const struct rp_trace_rows *t, const struct listing *l,
+                     struct rp_threads_header *header, void **ret_bytes, size_t *ret_count)
+{
+    header->code_count = l->count;
+    header->text_bytes = l->text_bytes;
+    header->wave_count = t->wave_count;
+    header->row_count = t->row_count;
+    header->wait_count = t->wait_count;
+    header->event_count = t->event_count;
+    header->lost_waves = t->lost;
+    header->flags |= t->lost ? RP_THREADS_CUT : 0;
+    for (uint64_t i = 0; i < t->wave_count; i++)
+        header->flags |= t->wave[i].cut ? RP_THREADS_CUT : 0;
+    const struct part parts[] = {
+        {header, sizeof *header},
+        {l->line, l->count * sizeof *l->line},
+        {l->text, l->text_bytes},
+        {t->wave, t->wave_count * sizeof *t->wave},
+        {t->row, t->row_count * sizeof *t->row},
+        {t->wait, t->wait_count * sizeof *t->wait},
+        {t->event, t->event_count * sizeof *t->event},
+    };
+    return put(parts, sizeof parts / sizeof parts[0], ret_bytes, ret_count);
+}
+
+/* ---- the replay ---------------------------------------------------------------------------- */
+
+struct rp_thread_watch {
+    struct rp_trace_rows threads;
+    struct rp_engine_watch inner, watch;
+    rp_threads_tell tell;  /* or NULL */
+    uint64_t steps, total; /* instructions: replayed, and recorded; when code is resolved */
+    int64_t begin_ns, told_ns;
+    bool begun, replayed;
+};
+
+enum { STEPS_BETWEEN = 1 << 18 };
+
+static const int64_t FIRST_NS = 5000000000, NEXT_NS = 10000000000;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void tell(struct rp_thread_watch *w)
+{
+    const int64_t now = now_ns();
+    if (now - w->begin_ns < FIRST_NS || now - w->told_ns < NEXT_NS || w->steps >= w->total)
+        return;
+    const double share = (double)w->steps / (double)w->total;
+    w->told_ns = now;
+    w->tell(share, (double)(now - w->begin_ns) * 1e-9 * (1 - share) / share);
+}
+
+static void watched_begin(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
+{
+    struct rp_thread_watch *w = ctx;
+    w->inner.wave_begins(w->inner.ctx, where, clock);
+}
+
+static void watched_issue(void *ctx, const struct rp_wave_placement *where, uint32_t step,
+                          const struct rp_issue_times *times)
+{
+    struct rp_thread_watch *w = ctx;
+    if (!w->steps) /* the code has been looked up, and pages counted */
+        w->begin_ns = now_ns();
+    if (++w->steps % STEPS_BETWEEN == 0 && w->tell)
+        tell(w);
+    w->inner.issued(w->inner.ctx, where, step, times);
+}
+
+static void watched_end(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
+{
+    struct rp_thread_watch *w = ctx;
+    w->inner.wave_ends(w->inner.ctx, where, clock);
+}
+
+static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const struct rp_arch *arch,
+                                         const struct rp_threads_request *wish, int *ret_status)
+{
+    struct rp_thread_watch *w = d->record ? calloc(1, sizeof *w) : NULL;
+    *ret_status = w           ? rp_trace_rows_begin(&w->threads, arch, d->record, wish)
+                  : d->record ? -ENOMEM
+                              : -ENODATA;
+    if (*ret_status == 0)
+        return w;
+    free(w);
+    return NULL;
+}
+
+void rp_thread_watch_free(struct rp_thread_watch *w)
+{
+    if (!w)
+        return;
+    rp_trace_rows_release(&w->threads);
+    free(w);
+}
+
+void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
+                               const struct rp_threads_request *wish, rp_threads_tell tell_whom)
+{
+    int status;
+    rp_thread_watch_free(d->threads);
+    d->threads = watch_new(d, arch, wish, &status);
+    if (d->threads)
+        d->threads->tell = tell_whom;
+}
+
+/** For the replay, which is about to begin; NULL: nobody wants to know. */
+static const struct rp_engine_watch *rp_thread_watch_begin(struct rp_thread_watch *w,
+                                                           const struct rp_dispatch *d)
+{
+    if (!w || w->begun || !d->record)
+        return NULL;
+    w->begun = true;
+    for (uint64_t g = 0; g < d->record->plan.count; g++)
+        for (uint32_t i = 0; i < d->record->group[g].wave_count; i++)
+            w->total += d->record->group[g].wave[i].step_count;
+    w->inner = rp_trace_rows_watch(&w->threads);
+    w->watch = (struct rp_engine_watch){
+        .ctx = w, .wave_begins = watched_begin, .issued = watched_issue, .wave_ends = watched_end};
+    return &w->watch;
+}
+
+/** The replay has ended: as rp_dispatch_simulate. */
+static void rp_thread_watch_end(struct rp_thread_watch *w, int status)
+{
+    if (w)
+        w->replayed = w->begun && status == 0;
+}
+
+static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
+                                const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
+
+/* Now, if it has not been watched. */
+static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
+                  const struct rp_threads_request *wish, struct rp_timing_stats *ret)
+{
+    int status = 0;
+    if (d->threads && d->threads->replayed && d->stats) {
+        *ret = *d->stats;
+        return rp_trace_rows_end(&d->threads->threads);
+    }
+    rp_thread_watch_free(d->threads);
+    d->threads = watch_new(d, arch, wish, &status);
+    if (!d->threads)
+        return status;
+    status = rp_dispatch_simulate(d, arch, rp_thread_watch_begin(d->threads, d), ret);
+    return status ? status : rp_trace_rows_end(&d->threads->threads);
+}
+
+int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
+                      const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
+                      size_t *ret_count)
+{
+    struct listing l = {.host = d->host};
+    struct rp_timing_stats stats = {0};
+    int status = replay(d, arch, wish, &stats);
+    if (!status)
+        status = list_code(&l, d->kernel.entry_va, d->record);
+    if (!status)
+        status = renumber(&d->threads->threads, &l);
+    struct rp_threads_header header = {
+        .magic = {'R', 'P', 'T', 'H', 'R', 'D', 'S', '1'},
+        .version = RP_THREADS_VERSION,
+        .header_bytes = sizeof header,
+        .flags = stats.sampled ? RP_THREADS_SAMPLED : 0,
+        .gfx_ip = 9, /* all targets: GCN's fifth generation and CDNA */
+        .engine_mhz = arch->engine_clock_mhz,
+        .timestamp_mhz = arch->timestamp_mhz,
+        .start_ticks = start_ticks,
+        .entry_pc = d->kernel.entry_va,
+    };
+    if (!status) {
+        header.groups = stats.groups;
+        header.group_count = stats.group_count;
+        status = write_out(&d->threads->threads, &l, &header, ret_bytes, ret_count);
+    }
+    free(l.line);
+    free(l.text);
+    rp_thread_watch_free(d->threads); /* its rows have new numbers: of use once */
+    d->threads = NULL;
+    return status;
+}
+
+struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
+{
+    const struct rp_rec_shape shape = {
+        .waves_per_group = k->waves_per_group,
+        .groups_per_cu = k->groups_per_cu,
+        .lds_bytes = k->lds_bytes,
+        .vgprs = k->vgpr_rows,
+        .limits = k->limits,
+    };
+    const struct rp_rec_plan plan =
+        rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
+    struct rp_wave_record *r = rp_record_new(&plan, &shape);
+    if (r) {
+        r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
+        r->keeps_accesses = rp_code_observes();
+    }
+    return r;
+}
+
+/* The plan's limit is in instructions of 4 bytes and as much again for accesses and lines, which
+ * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
+enum { BYTES_PER_STEP = 12 };
+
+void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g)
+{
+    const int64_t index = rp_rec_index(&r->plan, g->linear_id);
+    if (index < 0)
+        return;
+    struct rp_rec_group *group = &r->group[index];
+    const bool is_probe = (uint64_t)index >= r->plan.count;
+    const bool keeps_steps = r->keeps_steps && !is_probe;
+    if (is_probe && !r->keeps_steps) /* counters are of the others */
+        return;
+    if (!rp_rec_begin(group, g->wave_count, keeps_steps ? r->plan.steps_limit : 0))
+        return;
+    for (uint32_t i = 0; i < g->wave_count; i++) {
+        group->wave[i].most_bytes = BYTES_PER_STEP * (uint64_t)r->plan.steps_limit;
+        group->wave[i].closed = !keeps_steps;
+        group->wave[i].full = !r->keeps_accesses && !is_probe;
+        group->wave[i].lines_only = is_probe;
+        g->waves[i].record = &group->wave[i];
+    }
+}
+
+/* ---- waves that do the same ---- */
+
+enum { WAYS = 16 }; /* that are told apart: more than usual kernels have */
+
+struct ways {
+    struct way {
+        const struct rp_rec_wave *wave;
+        uint32_t *step, count; /* as recorded */
+    } way[WAYS];
+    uint32_t count;
+};
+
+/* Waves of a kernel mostly go the same way: then they share its steps, so that the replay reads few
+ * streams and not one for each wave. Returns whether this one does. */
+static bool share_way(const struct ways *ways, struct rp_rec_wave *w)
+{
+    for (uint32_t i = ways->count; i-- > 0;) {
+        const struct way *way = &ways->way[i];
+        if (way->count != w->step_count ||
+            memcmp(way->step, w->step, way->count * sizeof *way->step))
+            continue;
+        free(w->step);
+        w->step = way->wave->step;
+        w->step_room = 0;
+        w->same_step = true;
+        return true;
+    }
+    return false;
+}
+
+/* The wave's steps before they are resolved; NULL: nobody is compared with it. */
+static uint32_t *copy_way(const struct ways *ways, const struct rp_rec_wave *w)
+{
+    const size_t bytes = w->step_count * sizeof *w->step;
+    uint32_t *copy = ways->count < WAYS && bytes ? malloc(bytes) : NULL;
+    return copy ? memcpy(copy, w->step, bytes) : NULL;
+}
+
+/* ---- resolving ----------------------------------------------------------------------------- */
+
+/* The wave's steps, or those that it shares with another. */
+static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *ways,
+                       struct rp_rec_wave *w)
+{
+    const uint32_t count = w->step_count;
+    uint32_t resolved = 0;
+    if (share_way(ways, w))
+        return 0;
+    uint32_t *copy = copy_way(ways, w);
+    const int status = rp_resolve(m, mem, w->step, count, &resolved);
+    if (!status && resolved < count) /* nothing after it can be replayed */
+        rp_rec_keep(w, resolved);
+    if (copy && !status && resolved == count)
+        ways->way[ways->count++] = (struct way){w, copy, count};
+    else
+        free(copy);
+    return status;
+}
+
+/**
+ * Replaces what the steps of a finished dispatch's record hold, distances from the kernel's entry,
+ * by indices into record->code. Waves whose code is not mapped any more lose their record.
+ * @return 0, or -ENOMEM
+ */
+static int rp_recording_resolve(struct rp_dispatch *d)
+{
+    struct rp_wave_record *r = d->record;
+    struct rp_resolver m;
+    struct ways ways = {.count = 0};
+    const uint64_t groups = r->plan.count + r->plan.probes;
+    int status = rp_resolver_init(&m, r, d->kernel.entry_va);
+    for (uint64_t g = 0; g < groups && status == 0; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
+            status = resolve_way(&m, &d->hands[0]->mem, &ways, &r->group[g].wave[w]);
+    for (uint32_t i = 0; i < ways.count; i++)
+        free(ways.way[i].step);
+    rp_resolver_release(&m);
+    return status;
+}
+
+/**
+ * Replays what was recorded of a dispatch that is done.
+ * @param arch   the GPU, or what a queue's CU mask leaves of it
+ * @param watch  NULL, or whom to tell about every instruction
+ * @return 0; -ENODATA nothing was recorded; -ENOMEM
+ */
+static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
+                                const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
+{
+    if (!d->record || !d->record->keeps_steps || d->state != RP_RUN_DONE)
+        return -ENODATA;
+    d->record->total_waves = d->counts.waves;
+    d->record->total_insts = d->counts.wave_insts;
+    int status = 0;
+    if (!d->record->code) {
+        status = rp_record_status(d->record);
+        if (!status)
+            status = rp_recording_resolve(d);
+        if (!status)
+            status = rp_record_renumber_pages(d->record);
+        if (status) { /* half of it is resolved: nobody may replay that */
+            rp_record_free(d->record);
+            d->record = NULL;
+        }
+    }
+    return status ? status : rp_engine_run(arch, d->record, watch, ret);
+}
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+/* What comes to the caches, in the order in which the modelled machine issues it. */
+struct counting {
+    const struct rp_wave_record *record;
+    struct rp_caches *caches;
+    uint32_t cus_per_die;
+    uint32_t *next; /* access of each wave */
+    struct rp_wave_meter meter;
+    bool failed;
+};
+
+static void issued(void *ctx, const struct rp_wave_placement *where, uint32_t step,
+                   const struct rp_issue_times *times)
+{
+    struct counting *c = ctx;
+    const struct rp_rec_wave *w = &c->record->group[where->group].wave[where->wave];
+    uint32_t *next = &c->next[where->group * c->record->shape.waves_per_group + where->wave];
+
+    const uint32_t cu = where->xcc * c->cus_per_die + where->cu;
+    const struct rp_rec_code *code = &c->record->code[w->step[step]];
+    bool memory = false, past_l1 = false;
+
+    if (*next < w->access_count && w->access[*next].step == step) {
+        const struct rp_rec_access *a = &w->access[(*next)++];
+        const int beyond = rp_caches_access(c->caches, cu, w, a);
+        c->failed |= beyond < 0;
+        past_l1 = beyond > 0;
+        memory = code->unit == RP_REC_VMEM && a->line_count;
+    }
+    rp_wave_meter_issued(&c->meter, where, cu, code, times, memory, past_l1);
+}
+
+static void wave_ended(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
+{
+    (void)where;
+    rp_wave_meter_ended(&((struct counting *)ctx)->meter, clock);
+}
+
+/* A replay that counts, too: without memory for that it goes on, and nothing is known. */
+static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
+                             struct rp_timing_stats *ret)
+{
+    const struct rp_cache_shape shape = rp_cache_shape_of(arch);
+    const struct rp_wave_record *r = d->record;
+    struct counting c = {
+        .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
+    const struct rp_engine_watch watch = {.ctx = &c, .issued = issued, .wave_ends = wave_ended};
+
+    c.next = calloc(r->plan.count * r->shape.waves_per_group + 1, sizeof *c.next);
+    d->cache_result = malloc(sizeof *d->cache_result);
+    c.failed = rp_wave_meter_init(&c.meter, r, shape.dies * shape.cus_per_die) < 0 || !c.caches ||
+               !c.next || !d->cache_result;
+    const int status = rp_dispatch_simulate(d, arch, c.failed ? NULL : &watch, ret);
+    if (c.failed || status < 0) {
+        rp_caches_free(c.caches);
+        free(d->cache_result);
+        d->cache_result = NULL;
+    } else {
+        rp_caches_end(c.caches, d->cache_result);
+        d->wave_sums = rp_wave_meter_end(&c.meter, arch, d->record);
+    }
+    rp_wave_meter_release(&c.meter);
+    free(c.next);
+    return status;
+}
+
+/* A replay that is traced, if anybody wants that. */
+static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
+                           struct rp_timing_stats *ret)
+{
+    const int status = rp_dispatch_simulate(d, arch, rp_thread_watch_begin(d->threads, d), ret);
+
+    rp_thread_watch_end(d->threads, status);
+    return status;
+}
+
+/* The kernel has run, but how long it would take depends on nothing that the host has. */
+static int no_memory(struct rp_dispatch *d)
+{
+    d->state = RP_RUN_FAULT;
+    d->fault = (struct rp_fault){
+        .kind = RP_FAULT_NO_MEMORY,
+        .pc = d->kernel.entry_va,
+        .lane = -1,
+        .text = "detailed timing cannot tell how long it takes: allow the process more, or use "
+                "--timing fast",
+    };
+    return -ENOMEM;
+}
+
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks)
+{
+    const bool counts = d->record && rp_code_observes() && d->state == RP_RUN_DONE;
+    struct rp_timing_stats stats;
+    free(d->stats);
+    free(d->cache_result);
+    d->stats = NULL;
+    d->cache_result = NULL;
+    *ret_ticks = 1;
+    if (rp_timing_mode() == RP_TIMING_OFF)
+        return 0;
+    const int status =
+        counts ? simulate_counting(d, arch, &stats) : simulate_traced(d, arch, &stats);
+    if (status == -ENODATA) {
+        *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
+        return 0;
+    }
+    if (status < 0 || !(d->stats = malloc(sizeof *d->stats)))
+        return no_memory(d);
+    *d->stats = stats;
+    *ret_ticks = rp_timing_simulated_ticks(arch, &d->counts, &stats);
+    return 0;
+}
+
+bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
+                           double *ret_error_share)
+{
+    if (!d->stats)
+        return false;
+    *ret_waves = d->stats->waves;
+    *ret_error_share = d->stats->error_share;
+    return true;
+}
+
+/* From the replay that told the time, if there was one and it knows: of waves that execute more
+ * than is recorded it may lack what they access last, and of their accesses alone far more fits. */
+static enum rp_counting moved_count_memory(const struct rp_dispatch *d, uint64_t *values)
+{
+    const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
+    struct rp_cache_result result;
+
+    if (!rp_code_observes())
+        return RP_COUNT_INSTRUCTIONS;
+    if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
+        return RP_COUNT_MEMORY;
+    if (!d->record || rp_record_status(d->record) < 0 || rp_record_renumber_pages(d->record) < 0 ||
+        rp_cache_run(&shape, d->record, &result) < 0)
+        return RP_COUNT_INSTRUCTIONS;
+    return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
+                                                             : RP_COUNT_INSTRUCTIONS;
+}
+
+enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+{
+    if (!d->tallies || d->state != RP_RUN_DONE)
+        return RP_COUNT_NOTHING;
+    memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
+    for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
+        if (d->hands[i])
+            rp_page_counters_sum(d->hands[i], values);
+    values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
+    values[RP_COUNTER_SPI_VWC_CSC_WR] = d->counts.waves;
+    values[RP_COUNTER_SQ_ITEMS] = 1;
+    for (unsigned i = 0; i < 3; i++)
+        values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
+    values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
+    if (d->stats && d->cache_result) /* the replay was counted */
+        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->record->shape, &d->counts, values);
+    return moved_count_memory(d, values);
+}

@@ -1,0 +1,670 @@
+/* Tags of a set-associative cache whose lines arrive some time after they were asked for. */
+#include <emmintrin.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "device/timing/timing_engine.h"
+
+static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
+{
+    return rp_tags_replace(t, line, ready, NULL);
+}
+
+enum { AT_ONCE = 4, HOST_LINE_BYTES = 64 };
+
+/* A set's row of keys is followed by one of uses: the number of the latest use, and below it the
+ * way itself, so that the least of all says which way it is. Ways that never were used have 0. */
+static const int32_t NO_WAY = INT32_MAX;
+
+static uint32_t *keys_of(const struct rp_tags *t, size_t set)
+{
+    return t->set + set * 2 * t->row;
+}
+
+static int32_t *uses_of(const struct rp_tags *t, size_t set)
+{
+    return (int32_t *)keys_of(t, set) + t->row;
+}
+
+int rp_tags_init(struct rp_tags *t, uint64_t lines, uint32_t ways)
+{
+    const uint64_t sets = ways && lines / ways ? lines / ways : 1;
+    *t = (struct rp_tags){.ways = ways ? ways : 1};
+    t->sets = 1u << (63 - __builtin_clzll(sets));
+    t->row = (t->ways + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+    while (1u << t->way_bits < t->ways)
+        t->way_bits++;
+    t->tag = calloc((size_t)t->sets * t->ways, sizeof *t->tag);
+    t->memory = calloc((size_t)t->sets * 2 * t->row * sizeof *t->set + HOST_LINE_BYTES, 1);
+    if (!t->tag || !t->memory) {
+        rp_tags_release(t);
+        return -ENOMEM;
+    }
+    t->set = (uint32_t *)(((uintptr_t)t->memory + HOST_LINE_BYTES - 1) / HOST_LINE_BYTES *
+                          HOST_LINE_BYTES);
+    for (uint32_t set = 0; set < t->sets; set++)
+        for (uint32_t way = 0; way < t->row; way++)
+            uses_of(t, set)[way] = way < t->ways ? (int32_t)way : NO_WAY;
+    return 0;
+}
+
+void rp_tags_release(struct rp_tags *t)
+{
+    free(t->tag);
+    free(t->memory);
+    t->tag = NULL;
+    t->memory = NULL;
+}
+
+/* Pages of 4 KiB begin in any set, so that neither strides nor every eighth page, which is what a
+ * die gets of a grid, meet in a part of the sets. */
+static size_t set_of(const struct rp_tags *t, uint64_t line)
+{
+    uint64_t page = line / 32 * 0x9e3779b97f4a7c15u;
+    page ^= page >> 29;
+    return (line ^ page) & (t->sets - 1);
+}
+
+/* Never 0, which is that of an empty way; other lines may have the same. */
+static uint32_t key_of(uint64_t line)
+{
+    return (uint32_t)line << 1 | 1;
+}
+
+/* The way of the set that has the line; t->ways: none. */
+static inline uint32_t way_of(const struct rp_tags *t, size_t set, uint64_t line)
+{
+    const uint32_t *key = keys_of(t, set);
+    const struct rp_tag *tag = t->tag + set * t->ways;
+    const __m128i wanted = _mm_set1_epi32((int)key_of(line));
+    for (uint32_t i = 0; i < t->row; i += AT_ONCE) {
+        const __m128i there = _mm_load_si128((const __m128i *)(const void *)(key + i));
+        int same = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(there, wanted)));
+        for (; same; same &= same - 1) {
+            const uint32_t way = i + (uint32_t)__builtin_ctz((unsigned)same);
+            if (tag[way].line == line + 1)
+                return way;
+        }
+    }
+    return t->ways;
+}
+
+/* ---- uses ---- */
+
+/* In each set the numbers of uses become ranks. */
+static void renumber(struct rp_tags *t)
+{
+    for (uint32_t set = 0; set < t->sets; set++) {
+        int32_t *used = uses_of(t, set),
+                last = (int32_t)t->ways - 1; /* ways not used: as they are */
+        for (uint32_t rank = 1; rank <= t->ways; rank++) {
+            int32_t next = NO_WAY;
+            for (uint32_t way = 0; way < t->ways; way++)
+                if (used[way] > last && used[way] < next)
+                    next = used[way];
+            if (next == NO_WAY)
+                break;
+            const uint32_t way = (uint32_t)next & ((1u << t->way_bits) - 1);
+            used[way] = (int32_t)(rank << t->way_bits | way);
+            last = next;
+        }
+    }
+    t->uses = t->ways;
+}
+
+static void note_use(struct rp_tags *t, size_t set, uint32_t way)
+{
+    if (++t->uses >= (uint32_t)NO_WAY >> t->way_bits) {
+        renumber(t);
+        t->uses++;
+    }
+    uses_of(t, set)[way] = (int32_t)(t->uses << t->way_bits | way);
+}
+
+static inline __m128i lesser(__m128i a, __m128i b)
+{
+    const __m128i more = _mm_cmpgt_epi32(a, b);
+    return _mm_or_si128(_mm_and_si128(more, b), _mm_andnot_si128(more, a));
+}
+
+/* An empty way, or the one that was used longest ago. */
+static uint32_t way_to_give(const struct rp_tags *t, size_t set)
+{
+    const int32_t *used = uses_of(t, set);
+    __m128i least = _mm_load_si128((const __m128i *)(const void *)used);
+    for (uint32_t i = AT_ONCE; i < t->row; i += AT_ONCE)
+        least = lesser(least, _mm_load_si128((const __m128i *)(const void *)(used + i)));
+    least = lesser(least, _mm_shuffle_epi32(least, _MM_SHUFFLE(1, 0, 3, 2)));
+    least = lesser(least, _mm_shuffle_epi32(least, _MM_SHUFFLE(2, 3, 0, 1)));
+    return (uint32_t)_mm_cvtsi128_si32(least) & ((1u << t->way_bits) - 1);
+}
+
+/* ---- lines ---- */
+
+struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line)
+{
+    const size_t set = set_of(t, line);
+    const uint32_t way = way_of(t, set, line);
+    if (way == t->ways)
+        return NULL;
+    note_use(t, set, way);
+    return &t->tag[set * t->ways + way];
+}
+
+bool rp_tags_has(const struct rp_tags *t, uint64_t line)
+{
+    return way_of(t, set_of(t, line), line) != t->ways;
+}
+
+struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
+                               struct rp_tag *ret_old)
+{
+    const size_t set = set_of(t, line);
+    const uint32_t way = way_to_give(t, set);
+    struct rp_tag *tag = &t->tag[set * t->ways + way];
+    if (ret_old)
+        *ret_old = *tag;
+    *tag = (struct rp_tag){.line = line + 1, .ready = ready};
+    keys_of(t, set)[way] = key_of(line);
+    note_use(t, set, way);
+    return tag;
+}
+
+/** The line of the tag is not in any more. */
+static void rp_tags_drop(struct rp_tags *t, struct rp_tag *tag)
+{
+    const size_t at = (size_t)(tag - t->tag), set = at / t->ways;
+    const uint32_t way = (uint32_t)(at % t->ways);
+    keys_of(t, set)[way] = 0;
+    uses_of(t, set)[way] = (int32_t)way;
+    tag->line = 0;
+}
+
+enum {
+    SCALE = 64,
+    HALF_BYTES = 64,
+    SHARED_TOGETHER = 8 /* lines */,
+    MOST_AT_FIRST = 1 << 20,
+    PAGE_LINES = 32
+};
+
+/* rp_tag.dirty of the L2: halves that have been written, and from bit VALID on sectors that are
+ * there: all once the line has been fetched, before that those that have been written. */
+enum { HALVES = 3, SECTORS = 15, VALID = 4 };
+
+/* ---- set-up -------------------------------------------------------------------------------- */
+
+static uint32_t service(double bytes, double bytes_per_clock)
+{
+    return bytes_per_clock > 0 ? (uint32_t)(SCALE * bytes / bytes_per_clock + 0.5) : 0;
+}
+
+static void set_rates(struct rp_hierarchy *h)
+{
+    const struct rp_arch_timing *t = h->m.arch->timing;
+    const double channels = t->memory_channels;
+    h->read_64ths[RP_LEVEL_L2] = service(RP_REC_LINE_BYTES, t->l2_read_bytes_per_clock);
+    h->write_64ths[RP_LEVEL_L2] = service(HALF_BYTES, t->l2_write_bytes_per_clock);
+    h->read_64ths[RP_LEVEL_MALL] = service(RP_REC_LINE_BYTES, t->mall_bytes_per_clock / channels);
+    h->write_64ths[RP_LEVEL_MALL] = service(HALF_BYTES, t->mall_bytes_per_clock / channels);
+    h->read_64ths[RP_LEVEL_HBM] =
+        service(RP_REC_LINE_BYTES, t->hbm_read_bytes_per_clock / channels);
+    h->write_64ths[RP_LEVEL_HBM] = service(HALF_BYTES, t->hbm_write_bytes_per_clock / channels);
+}
+
+static uint32_t scalar_caches(const struct rp_machine *m)
+{
+    return m->dies * m->arch->timing->sqcs_per_xcc;
+}
+
+static uint32_t scalar_cache(const struct rp_hierarchy *h, uint32_t cu)
+{
+    return rp_sqc_of(cu, h->m.cus_per_die, h->m.arch->timing->sqcs_per_xcc);
+}
+
+int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
+                      struct rp_level_stats stats[RP_LEVELS])
+{
+    const struct rp_arch *a = m->arch;
+    *h = (struct rp_hierarchy){.m = *m, .stats = stats, .mall_size = 1024};
+    while (h->mall_size < 2 * m->sharing.lines && h->mall_size < MOST_AT_FIRST)
+        h->mall_size *= 2;
+    set_rates(h);
+    h->mall_lines = a->mall_bytes / a->l2_line_bytes * m->dies / m->all_dies;
+    h->l2_channel = calloc((size_t)m->dies * a->l2_channels_per_xcc, sizeof *h->l2_channel);
+    h->mall_channel = calloc(m->memory_channels, sizeof *h->mall_channel);
+    h->hbm_channel = calloc(m->memory_channels, sizeof *h->hbm_channel);
+    h->mall = calloc(h->mall_size, sizeof *h->mall);
+    h->l1 = calloc(m->dies * m->cus_per_die, sizeof *h->l1);
+    h->scalar = calloc(scalar_caches(m), sizeof *h->scalar);
+    h->l2 = calloc(m->dies, sizeof *h->l2);
+    if (h->l2_channel && h->mall_channel && h->hbm_channel && h->mall && h->l1 && h->scalar &&
+        h->l2)
+        return 0;
+    rp_hierarchy_release(h);
+    return -ENOMEM;
+}
+
+static int open_tags(struct rp_tags *t, uint64_t lines, uint32_t ways)
+{
+    return t->tag ? 0 : rp_tags_init(t, lines, ways);
+}
+
+int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)
+{
+    const struct rp_arch *a = h->m.arch;
+    int status = open_tags(&h->l1[cu], a->l1_bytes / a->l1_line_bytes, a->timing->l1_ways);
+    if (!status)
+        status = open_tags(&h->scalar[scalar_cache(h, cu)],
+                           a->scalar_l1_bytes / a->scalar_l1_line_bytes, a->timing->scalar_l1_ways);
+    if (!status)
+        status = open_tags(&h->l2[cu / h->m.cus_per_die], a->l2_bytes / a->l2_line_bytes,
+                           a->timing->l2_ways);
+    return status;
+}
+
+static void release_tags(struct rp_tags *tags, uint32_t count)
+{
+    for (uint32_t i = 0; tags && i < count; i++)
+        rp_tags_release(&tags[i]);
+    free(tags);
+}
+
+void rp_hierarchy_release(struct rp_hierarchy *h)
+{
+    if (h->l1)
+        release_tags(h->l1, h->m.dies * h->m.cus_per_die);
+    if (h->scalar)
+        release_tags(h->scalar, scalar_caches(&h->m));
+    if (h->l2)
+        release_tags(h->l2, h->m.dies);
+    free(h->l2_channel);
+    free(h->mall_channel);
+    free(h->hbm_channel);
+    free(h->mall);
+    *h = (struct rp_hierarchy){0};
+}
+
+/* ---- servers ------------------------------------------------------------------------------- */
+
+/* Occupies a server; returns the clock at which it begins. */
+static uint64_t serve(struct rp_server *v, uint64_t clock, uint32_t cost_64ths,
+                      struct rp_level_stats *s)
+{
+    const uint64_t now = clock * SCALE;
+    uint64_t begin = v->free;
+    s->busy_clocks += cost_64ths; /* in 64ths until the end of the replay */
+    if (now >= v->free) {
+        v->gap_begin = v->free;
+        v->gap_end = begin = now;
+    } else if (v->gap_end >= now + cost_64ths && v->gap_end >= v->gap_begin + cost_64ths) {
+        begin = now > v->gap_begin ? now : v->gap_begin;
+        v->gap_begin = begin + cost_64ths;
+        return begin / SCALE;
+    }
+    v->free = begin + cost_64ths;
+    return begin / SCALE;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= 0x9e3779b97f4a7c15u;
+    return x ^ x >> 29;
+}
+
+/*
+ * Channels take 256 bytes in turn within a page of 4 KiB; where a page begins is scattered, so that
+ * arrays that are used at the same time, and strides, do not keep to a part of the channels.
+ */
+static uint32_t channel_of(uint64_t line, uint32_t channels)
+{
+    return (uint32_t)((line / 2 ^ mix(line / 32)) % channels);
+}
+
+/* ---- memory and the Infinity Cache --------------------------------------------------------- */
+
+/* Lines of a page of 4 KiB lie side by side: neighbours are mostly asked for soon. */
+static struct rp_mall_line *mall_slot(struct rp_mall_line *map, uint64_t size, uint64_t line)
+{
+    uint64_t i = (mix(line / PAGE_LINES) + line % PAGE_LINES) & (size - 1);
+    while (map[i].line && map[i].line != line + 1)
+        i = (i + 1) & (size - 1);
+    return &map[i];
+}
+
+/* Twice the size, without what has been replaced. False: no memory. */
+static bool mall_grow(struct rp_hierarchy *h)
+{
+    struct rp_mall_line *larger = calloc(2 * h->mall_size, sizeof *larger);
+    if (!larger)
+        return false;
+    h->mall_count = 0;
+    for (uint64_t i = 0; i < h->mall_size; i++)
+        if (h->mall[i].line && h->mall_order - h->mall[i].order < h->mall_lines) {
+            *mall_slot(larger, 2 * h->mall_size, h->mall[i].line - 1) = h->mall[i];
+            h->mall_count++;
+        }
+    free(h->mall);
+    h->mall = larger;
+    h->mall_size *= 2;
+    return true;
+}
+
+/* Where the line is noted, or to be noted. NULL: no memory. */
+static struct rp_mall_line *mall_find(struct rp_hierarchy *h, uint64_t line)
+{
+    if (2 * h->mall_count >= h->mall_size && (h->no_memory || !mall_grow(h))) {
+        h->no_memory = true;
+        return NULL;
+    }
+    return mall_slot(h->mall, h->mall_size, line);
+}
+
+static void mall_note(struct rp_hierarchy *h, struct rp_mall_line *slot, uint64_t line,
+                      uint64_t ready)
+{
+    if (!slot)
+        return;
+    h->mall_count += !slot->line;
+    *slot = (struct rp_mall_line){.line = line + 1, .ready = ready, .order = h->mall_order++};
+}
+
+static bool mall_holds(const struct rp_hierarchy *h, const struct rp_mall_line *slot)
+{
+    return slot && slot->line && h->mall_order - slot->order < h->mall_lines;
+}
+
+enum fetched { BY_NOBODY, LONG_AGO, JUST_NOW };
+
+/*
+ * Whether another die, which is not replayed, has fetched a line that this one has not. Each of the
+ * others touches a share of the lines. Those that all touch at the same time are fetched by one of
+ * them, and come to all when they come to that one. Of the rest, the others have touched as great a
+ * part as this one.
+ */
+static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
+{
+    const struct rp_sharing *s = &h->m.sharing;
+    if (!(s->share > 0) || line >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
+        return BY_NOBODY;
+    /* what a wave reads at once is shared as a whole, or not at all */
+    const uint64_t hash = mix(line / SHARED_TOGETHER + 1);
+    const bool together = (double)(hash & 0xffffff) < s->together * 0x1p24;
+    const double part = h->touched < s->lines ? (double)h->touched / (double)s->lines : 1;
+    const double without = 1 - s->share * (together ? 1 : part);
+    double by_none = 1;
+    h->touched++;
+    for (uint32_t die = 1; die < h->m.all_dies; die++)
+        by_none *= without;
+    if (together) /* one of those that touch it, this one and others, on average */
+        by_none = (1 - by_none * without) / (h->m.all_dies * s->share);
+    if ((double)(hash >> 40) < by_none * 0x1p24)
+        return BY_NOBODY;
+    return together ? JUST_NOW : LONG_AGO;
+}
+
+/* From the L2 to the Infinity Cache, and from there to memory: half of what each adds to a load. */
+static uint32_t mall_way(const struct rp_arch_timing *t)
+{
+    return (t->mall_clocks - t->l2_clocks) / 2;
+}
+
+static uint32_t hbm_way(const struct rp_arch_timing *t)
+{
+    return (t->hbm_clocks - t->mall_clocks) / 2;
+}
+
+/* A line the L2 does not have, asked for at @p clock; returns when it is at the L2. */
+static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
+{
+    const struct rp_arch_timing *t = h->m.arch->timing;
+    const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
+    struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
+    uint64_t at =
+        serve(&h->mall_channel[channel], clock + mall_way(t), h->read_64ths[RP_LEVEL_MALL], mall);
+    const uint32_t rest = t->mall_clocks - t->l2_clocks - mall_way(t);
+    struct rp_mall_line *slot = mall_find(h, line);
+    mall->reads++;
+    mall->read_bytes += RP_REC_LINE_BYTES;
+    if (mall_holds(h, slot)) {
+        mall->read_hits++;
+        return (slot->ready > at ? slot->ready : at) + rest;
+    }
+    const enum fetched fetched = fetched_elsewhere(h, line);
+    if (fetched == BY_NOBODY) {
+        at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->read_64ths[RP_LEVEL_HBM], hbm);
+        at += t->hbm_clocks - t->mall_clocks - hbm_way(t);
+        hbm->reads++;
+        hbm->read_bytes += RP_REC_LINE_BYTES;
+    } else {
+        mall->read_hits++;
+        if (fetched == JUST_NOW)
+            at += t->hbm_clocks - t->mall_clocks;
+    }
+    mall_note(h, slot, line, at);
+    return at + rest;
+}
+
+/*
+ * 64 bytes leave the L2. When that is depends on what is replaced when; here it counts when they
+ * are written first, so that a sample shorter than the cache is large sees the traffic, too. The
+ * writes of about one memory latency are buffered; returns when there is room for this one.
+ */
+static uint64_t write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
+{
+    const struct rp_arch_timing *t = h->m.arch->timing;
+    const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
+    struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
+    const uint64_t there = clock + mall_way(t) + hbm_way(t);
+    uint64_t at =
+        serve(&h->mall_channel[channel], clock + mall_way(t), h->write_64ths[RP_LEVEL_MALL], mall);
+    struct rp_mall_line *slot = mall_find(h, line);
+    mall->writes++;
+    mall->write_bytes += HALF_BYTES;
+    if (!mall_holds(h, slot))
+        mall_note(h, slot, line, at);
+    at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->write_64ths[RP_LEVEL_HBM], hbm);
+    hbm->writes++;
+    hbm->write_bytes += HALF_BYTES;
+    return at > there + t->hbm_clocks ? clock + (at - there) - t->hbm_clocks : clock;
+}
+
+/* ---- L2 ------------------------------------------------------------------------------------ */
+
+/* The line's tag, made when there is none. */
+static struct rp_tag *l2_tag(struct rp_hierarchy *h, uint32_t die, uint64_t line, bool *ret_there)
+{
+    struct rp_tag *tag = rp_tags_find(&h->l2[die], line);
+    *ret_there = tag;
+    return tag ? tag : rp_tags_insert(&h->l2[die], line, 0);
+}
+
+static bool has(const struct rp_tag *tag, uint32_t sectors)
+{
+    return (tag->dirty >> VALID & sectors) == sectors;
+}
+
+static struct rp_server *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_t line)
+{
+    const uint32_t channels = h->m.arch->l2_channels_per_xcc;
+    return &h->l2_channel[die * channels + channel_of(line, channels)];
+}
+
+/* The channel has a request from @p clock to @p done: returns the latter. */
+static uint64_t pending(struct rp_hierarchy *h, struct rp_server *channel, uint64_t clock,
+                        uint64_t done)
+{
+    const uint64_t from = clock > channel->pending_until ? clock : channel->pending_until;
+    if (done > from) {
+        h->stats[RP_LEVEL_L2].pending_clocks += done - from;
+        channel->pending_until = done;
+    }
+    return done;
+}
+
+/* What of the line is not there comes from below. */
+static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uint64_t clock)
+{
+    tag->ready = below_l2(h, line, clock);
+    h->stats[RP_LEVEL_MALL].read_clocks += tag->ready - clock;
+    tag->dirty |= SECTORS << VALID;
+}
+
+/* At @p clock at the L2; returns when the data leaves it. */
+static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
+{
+    struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
+    struct rp_server *channel = l2_server(h, die, line);
+    const uint64_t at = serve(channel, clock, h->read_64ths[RP_LEVEL_L2], s);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line, &there);
+    const bool hit = has(tag, SECTORS);
+    s->reads++;
+    s->read_bytes += RP_REC_LINE_BYTES;
+    s->read_hits += hit;
+    if (!hit)
+        fetch(h, tag, line, at);
+    return pending(h, channel, clock, tag->ready > at ? tag->ready : at);
+}
+
+/* The L2 notes which bytes are written, so that nothing is read for a part of a line; a later read
+ * of it gets the rest from below. As in replay_device.c a sector counts as written when a byte is.
+ */
+static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,
+                         uint64_t clock)
+{
+    struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
+    const uint32_t halves = (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line->number, &there);
+    struct rp_server *channel = l2_server(h, die, line->number);
+    uint64_t at = clock;
+    tag->dirty |= (uint32_t)line->sectors << VALID;
+    for (uint32_t half = 1; half <= 2; half <<= 1) {
+        if (!(halves & half))
+            continue;
+        at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2], s);
+        s->writes++;
+        s->write_bytes += HALF_BYTES;
+        s->write_hits += there;
+        if (!(tag->dirty & half)) {
+            tag->dirty |= half;
+            at = write_back(h, line->number, at);
+        }
+    }
+    return pending(h, channel, clock, at);
+}
+
+/* The line is read where it lies, and lanes that mean the same dword follow one another. */
+static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,
+                          uint64_t clock)
+{
+    struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
+    const uint32_t rounds = line->deepest ? line->deepest : 1;
+    struct rp_server *channel = l2_server(h, die, line->number);
+    uint64_t at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1), s);
+    bool there;
+    struct rp_tag *tag = l2_tag(h, die, line->number, &there);
+    s->atomics++;
+    if (!has(tag, (uint32_t)line->sectors))
+        fetch(h, tag, line->number, at);
+    if (!(tag->dirty & HALVES)) {
+        tag->dirty |= HALVES;
+        at = write_back(h, line->number, at);
+    }
+    return pending(h, channel, clock, (tag->ready > at ? tag->ready : at) + rounds - 1);
+}
+
+/* ---- L1 ------------------------------------------------------------------------------------ */
+
+uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
+                             uint8_t flags, uint64_t clock)
+{
+    const struct rp_arch_timing *t = h->m.arch->timing;
+    const uint32_t way = t->l2_clocks / 2, back = t->l2_clocks - way;
+    const uint32_t die = cu / h->m.cus_per_die;
+    struct rp_level_stats *s = &h->stats[RP_LEVEL_L1];
+    struct rp_tag *tag = rp_tags_find(&h->l1[cu], line->number);
+    if (flags & RP_REC_ATOMIC) {
+        s->atomics++;
+        if (tag)
+            rp_tags_drop(&h->l1[cu], tag);
+        return l2_atomic(h, die, line, clock + way) + back;
+    }
+    if (flags & RP_REC_WRITES) {
+        s->writes++;
+        s->write_hits += tag != NULL;
+        s->write_bytes += (uint64_t)__builtin_popcount(line->sectors) * RP_REC_SECTOR_BYTES;
+        return l2_write(h, die, line, clock + way) + back;
+    }
+    s->reads++;
+    s->read_bytes += (uint64_t)__builtin_popcount(line->sectors) * RP_REC_SECTOR_BYTES;
+    if (tag && !(flags & RP_REC_PAST_L1)) {
+        const uint64_t at = clock + t->l1_clocks;
+        s->read_hits++;
+        s->late_hits += tag->ready > at;
+        return tag->ready > at ? tag->ready : at;
+    }
+    const uint64_t ready = l2_read(h, die, line->number, clock + way) + back;
+    if (tag)
+        tag->ready = ready;
+    else
+        rp_tags_insert(&h->l1[cu], line->number, ready);
+    return ready;
+}
+
+/* ---- scalar L1 ----------------------------------------------------------------------------- */
+
+static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die, uint64_t line,
+                            unsigned half, uint64_t clock)
+{
+    const struct rp_arch_timing *t = h->m.arch->timing;
+    const uint32_t way = t->scalar_l2_clocks / 2;
+    struct rp_level_stats *s = &h->stats[RP_LEVEL_SCALAR_L1];
+    struct rp_tag *tag = rp_tags_find(&h->scalar[cache], 2 * line + half);
+    s->reads++;
+    s->read_bytes += HALF_BYTES;
+    if (tag) {
+        const uint64_t at = clock + t->scalar_l1_clocks;
+        s->read_hits++;
+        s->late_hits += tag->ready > at;
+        return tag->ready > at ? tag->ready : at;
+    }
+    const uint64_t ready = l2_read(h, die, line, clock + way) + t->scalar_l2_clocks - way;
+    rp_tags_insert(&h->scalar[cache], 2 * line + half, ready);
+    return ready;
+}
+
+uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
+                             uint8_t flags, uint64_t clock)
+{
+    const uint32_t die = cu / h->m.cus_per_die, cache = scalar_cache(h, cu);
+    uint64_t done = clock;
+    if (flags & (RP_REC_WRITES | RP_REC_ATOMIC)) {
+        const uint32_t way = h->m.arch->timing->scalar_l2_clocks / 2;
+        return (flags & RP_REC_ATOMIC ? l2_atomic(h, die, line, clock + way)
+                                      : l2_write(h, die, line, clock + way)) +
+               way;
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        if (!(line->sectors >> 2 * half & 3))
+            continue;
+        const uint64_t ready = scalar_half(h, cache, die, line->number, half, clock);
+        done = ready > done ? ready : done;
+    }
+    return done;
+}
+
+uint64_t rp_hierarchy_drained(struct rp_hierarchy *h)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < h->m.memory_channels; i++)
+        last = h->hbm_channel[i].free > last ? h->hbm_channel[i].free : last;
+    for (unsigned level = RP_LEVEL_L2; level < RP_LEVELS; level++)
+        h->stats[level].busy_clocks /= SCALE;
+    return last / SCALE;
+}

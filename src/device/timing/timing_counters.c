@@ -1,0 +1,673 @@
+#include "device/timing/timing_counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "arch/arch.h"
+#include "arch/hardware_counters.h"
+#include "device/exec/kernel_launch.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_engine.h"
+
+/*
+ * Where an architecture's data do not say: ways of the scalar L1 are those of earlier GCN
+ * documents, of the L2 those of CDNA3 (white paper); of the vector L1 they are assumed.
+ */
+enum { L1_WAYS = 16, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 4, ALL = 0xf };
+
+/* rp_tag.dirty: sectors not yet in memory, and above them those that are there. */
+enum { VALID = SECTORS };
+
+struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch)
+{
+    const uint32_t cus = arch->compute_units ? arch->compute_units : 1;
+    const uint32_t all = arch->xcc_count ? arch->xcc_count : 1, dies = cus < all ? cus : all;
+    const struct rp_arch_timing *t = arch->timing;
+
+    return (struct rp_cache_shape){
+        .dies = dies,
+        .cus_per_die = cus / dies,
+        .scalar_caches_per_die = t ? t->sqcs_per_xcc : SQC_PER_DIE,
+        .l1_lines = arch->l1_bytes / RP_REC_LINE_BYTES,
+        .l1_ways = t ? t->l1_ways : L1_WAYS,
+        .scalar_lines = arch->scalar_l1_bytes / arch->scalar_l1_line_bytes,
+        .scalar_ways = t ? t->scalar_l1_ways : SCALAR_WAYS,
+        .l2_lines = arch->l2_bytes / RP_REC_LINE_BYTES,
+        .l2_ways = t ? t->l2_ways : L2_WAYS,
+        .read_bytes = arch->gfx_target_version < 90400 ? 64 : 128,
+    };
+}
+
+/* ---- the machine ---- */
+
+struct rp_caches {
+    struct rp_cache_shape shape;
+    struct rp_cache_result sum;
+    struct rp_tags *l1, *scalar, *l2; /* per CU, scalar cache and die; used ones have tags */
+};
+
+static void release(struct rp_tags *tags, uint32_t count)
+{
+    for (uint32_t i = 0; tags && i < count; i++)
+        rp_tags_release(&tags[i]);
+    free(tags);
+}
+
+void rp_caches_free(struct rp_caches *c)
+{
+    if (!c)
+        return;
+    release(c->l1, c->shape.dies * c->shape.cus_per_die);
+    release(c->scalar, c->shape.dies * c->shape.scalar_caches_per_die);
+    release(c->l2, c->shape.dies);
+    free(c);
+}
+
+struct rp_caches *rp_caches_new(const struct rp_cache_shape *s)
+{
+    struct rp_caches *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->shape = *s;
+    c->l1 = calloc((size_t)s->dies * s->cus_per_die, sizeof *c->l1);
+    c->scalar = calloc((size_t)s->dies * s->scalar_caches_per_die, sizeof *c->scalar);
+    c->l2 = calloc(s->dies, sizeof *c->l2);
+    if (c->l1 && c->scalar && c->l2)
+        return c;
+    rp_caches_free(c);
+    return NULL;
+}
+
+static struct rp_tags *scalar_cache(const struct rp_caches *c, uint32_t cu)
+{
+    const struct rp_cache_shape *s = &c->shape;
+
+    return &c->scalar[rp_sqc_of(cu, s->cus_per_die, s->scalar_caches_per_die)];
+}
+
+static int open_tags(struct rp_tags *t, uint32_t lines, uint32_t ways)
+{
+    return t->tag ? 0 : rp_tags_init(t, lines, ways);
+}
+
+/* Before a compute unit's first access: a small dispatch uses few of a GPU's caches. */
+static int open_caches(const struct rp_caches *c, uint32_t cu)
+{
+    const struct rp_cache_shape *s = &c->shape;
+
+    return open_tags(&c->l1[cu], s->l1_lines, s->l1_ways) < 0 ||
+                   open_tags(scalar_cache(c, cu), s->scalar_lines, s->scalar_ways) < 0 ||
+                   open_tags(&c->l2[cu / s->cus_per_die], s->l2_lines, s->l2_ways) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+/* The line's tag, made when it is not there; *ret_old is what gave way to it then. */
+static struct rp_tag *look_up(struct rp_tags *t, uint64_t line, bool *ret_there,
+                              struct rp_tag *ret_old)
+{
+    struct rp_tag *tag = rp_tags_find(t, line);
+
+    *ret_there = tag;
+    return tag ? tag : rp_tags_replace(t, line, 0, ret_old);
+}
+
+static bool has(const struct rp_tag *tag, unsigned sectors)
+{
+    return (tag->dirty >> VALID & sectors) == sectors;
+}
+
+static void fill(struct rp_tag *tag, unsigned sectors)
+{
+    tag->dirty |= sectors << VALID;
+}
+
+/* ---- L2 ---- */
+
+/* A half is written in one request, of 64 bytes when both of its sectors are dirty. */
+static void write_back(struct rp_cache_result *sum, unsigned dirty)
+{
+    for (unsigned half = 0; half < 2; half++) {
+        const unsigned sectors = dirty >> 2 * half & 3;
+        sum->writes_64 += sectors == 3;
+        sum->writes_32 += sectors == 1 || sectors == 2;
+    }
+}
+
+static struct rp_tag *in_l2(struct rp_caches *c, uint32_t die, uint64_t number, bool *ret_there)
+{
+    struct rp_tag old = {0}, *tag = look_up(&c->l2[die], number, ret_there, &old);
+
+    c->sum.replaced_lines += old.line != 0;
+    if (old.dirty & ALL) {
+        write_back(&c->sum, old.dirty & ALL);
+        c->sum.evicted_lines++;
+    }
+    return tag;
+}
+
+/* A read of a whole line, or of one half of it. */
+static void read_l2(struct rp_caches *c, uint32_t die, uint64_t number, unsigned sectors,
+                    struct rp_cache_sums *sum)
+{
+    bool there;
+    struct rp_tag *tag = in_l2(c, die, number, &there);
+
+    sum->requests++;
+    if (there && has(tag, sectors)) {
+        sum->hits++;
+        return;
+    }
+    sum->misses++;
+    sum->reads_128 += sectors == ALL;
+    sum->reads_64 += sectors != ALL;
+    fill(tag, sectors);
+}
+
+/* One request for each half that is written; nothing is read for it. */
+static void write_l2(struct rp_caches *c, uint32_t die, const struct rp_rec_line *l, bool reads,
+                     struct rp_cache_sums *sum)
+{
+    for (unsigned half = 0; half < 2; half++) {
+        const unsigned sectors = l->sectors & 3u << 2 * half;
+        bool there;
+        struct rp_tag *tag;
+        if (!sectors)
+            continue;
+        tag = in_l2(c, die, l->number, &there);
+        sum->requests++;
+        sum->hits += there;
+        sum->misses += !there;
+        if (reads && !has(tag, sectors))
+            sum->reads_64++;
+        fill(tag, sectors);
+        tag->dirty |= sectors;
+    }
+}
+
+static void flush(struct rp_caches *c)
+{
+    for (uint32_t die = 0; die < c->shape.dies; die++) {
+        const struct rp_tags *l2 = &c->l2[die];
+        for (size_t i = 0; l2->tag && i < (size_t)l2->sets * l2->ways; i++)
+            if (l2->tag[i].dirty & ALL) {
+                write_back(&c->sum, l2->tag[i].dirty & ALL);
+                c->sum.flushed_lines++;
+            }
+    }
+}
+
+/* ---- accesses ---- */
+
+/* Lookups of a line: the address unit takes 16 lanes of a dword at a time, 4 lanes of more (on a
+ * real MI300X 64 lanes of two dwords side by side need 16). */
+static uint64_t lookups_of(const struct rp_rec_access *a, const struct rp_rec_line *l)
+{
+    const unsigned lanes = a->lane_bytes > 4 ? 4 : 16;
+    return (l->lanes + lanes - 1) / lanes;
+}
+
+static void load(struct rp_caches *c, uint32_t cu, const struct rp_rec_access *a,
+                 const struct rp_rec_line *l, struct rp_cache_sums *sum)
+{
+    const uint32_t die = cu / c->shape.cus_per_die;
+    struct rp_tag *tag;
+    bool there;
+
+    sum->lookups += lookups_of(a, l);
+    tag = look_up(&c->l1[cu], l->number, &there, NULL);
+    if (c->shape.read_bytes == RP_REC_LINE_BYTES) {
+        if (!there || a->flags & RP_REC_PAST_L1)
+            read_l2(c, die, l->number, ALL, sum);
+        fill(tag, ALL);
+        return;
+    }
+    for (unsigned half = 0; half < 2; half++) { /* requests of 64 bytes */
+        const unsigned sectors = 3u << 2 * half;
+        if (!(l->sectors & sectors))
+            continue;
+        if (!has(tag, sectors) || a->flags & RP_REC_PAST_L1)
+            read_l2(c, die, l->number, sectors, sum);
+        fill(tag, sectors);
+    }
+}
+
+static void scalar(struct rp_caches *c, uint32_t cu, const struct rp_rec_line *l,
+                   struct rp_cache_sums *sum)
+{
+    for (unsigned half = 0; half < 2; half++) {
+        const unsigned sectors = 3u << 2 * half;
+        bool there;
+        if (!(l->sectors & sectors))
+            continue;
+        look_up(scalar_cache(c, cu), 2 * l->number + half, &there, NULL);
+        sum->scalar_misses += !there;
+        if (!there)
+            read_l2(c, cu / c->shape.cus_per_die, l->number, sectors, sum);
+    }
+}
+
+static enum rp_cache_kind kind_of(const struct rp_rec_access *a)
+{
+    if (a->space == RP_REC_SHARED)
+        return RP_CACHE_LDS;
+    if (a->space == RP_REC_SCALAR)
+        return RP_CACHE_SCALAR;
+    if (a->flags & RP_REC_ATOMIC)
+        return a->flags & RP_REC_READS ? RP_CACHE_FETCH : RP_CACHE_ATOMIC;
+    return a->flags & RP_REC_WRITES ? RP_CACHE_STORE : RP_CACHE_LOAD;
+}
+
+int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
+                     const struct rp_rec_access *a)
+{
+    const enum rp_cache_kind kind = kind_of(a);
+    struct rp_cache_sums *sum = &c->sum.of[kind];
+    uint64_t before;
+
+    if (kind != RP_CACHE_LDS && !(a->flags & (RP_REC_READS | RP_REC_WRITES)))
+        return 0;
+    if (open_caches(c, cu) < 0)
+        return -ENOMEM;
+    before = sum->requests;
+    sum->insts++;
+    sum->lanes += a->lanes;
+    if (!(a->flags & RP_REC_TO_LDS)) { /* these clocks are no indexed operation's */
+        sum->lds_clocks += a->lds_clocks;
+        sum->lds_conflict_clocks += a->lds_conflict_clocks;
+        if (a->flags & RP_REC_ATOMIC && a->flags & RP_REC_READS)
+            sum->lds_return_clocks += a->lds_clocks;
+    }
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        const struct rp_rec_line *l = &w->line[a->first_line + i];
+        if (kind == RP_CACHE_SCALAR) {
+            scalar(c, cu, l, sum);
+        } else if (kind == RP_CACHE_LOAD) {
+            load(c, cu, a, l, sum);
+        } else {
+            sum->lookups += lookups_of(a, l);
+            write_l2(c, cu / c->shape.cus_per_die, l, kind != RP_CACHE_STORE, sum);
+        }
+    }
+    if (a->flags & RP_REC_STREAM)
+        sum->streaming += sum->requests - before;
+    return sum->requests > before && (kind == RP_CACHE_LOAD || kind == RP_CACHE_FETCH);
+}
+
+void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret)
+{
+    flush(c);
+    *ret = c->sum;
+    rp_caches_free(c);
+}
+
+/* ---- turns ---- */
+
+/* A resident workgroup. */
+struct seat {
+    const struct rp_rec_group *group; /* NULL: empty */
+    uint32_t *next;                   /* per wave: its next access */
+    uint32_t cu;
+};
+
+struct turns {
+    const struct rp_wave_record *record;
+    struct seat *seat;
+    uint64_t seats;
+    uint64_t *waiting; /* per die: index of the next group to look at */
+    uint64_t taken;    /* groups that got a seat */
+};
+
+/* The next workgroup of the die takes the seat. False: there is none, or no memory. */
+static int sit_down(struct turns *t, const struct rp_caches *c, struct seat *s)
+{
+    const struct rp_rec_plan *plan = &t->record->plan;
+    const uint32_t die = s->cu / c->shape.cus_per_die;
+
+    free(s->next);
+    s->next = NULL;
+    s->group = NULL;
+    for (uint64_t *at = &t->waiting[die]; *at < plan->count; ++*at) {
+        const struct rp_rec_group *g = &t->record->group[*at];
+        if (rp_rec_linear_id(plan, *at) % c->shape.dies != die || !g->wave || g->lost)
+            continue;
+        s->next = calloc(g->wave_count, sizeof *s->next);
+        if (!s->next)
+            return -ENOMEM;
+        s->group = g;
+        ++*at;
+        return 0;
+    }
+    return 0;
+}
+
+/* Each wave of the seat makes an access. */
+static int take_turn(struct rp_caches *c, struct seat *s, bool *ret_any)
+{
+    *ret_any = false;
+
+    for (uint32_t i = 0; s->group && i < s->group->wave_count; i++) {
+        const struct rp_rec_wave *w = &s->group->wave[i];
+        if (s->next[i] == w->access_count)
+            continue;
+        if (rp_caches_access(c, s->cu, w, &w->access[s->next[i]++]) < 0)
+            return -ENOMEM;
+        *ret_any = true;
+    }
+    return 0;
+}
+
+/* Seats are numbered so that groups come to the CUs of a die one after the other. */
+static int take_turns(struct turns *t, struct rp_caches *c)
+{
+    int rc = 0;
+
+    while (t->seats && rc == 0) {
+        uint64_t kept = 0;
+        for (uint64_t i = 0; i < t->seats && rc == 0; i++) {
+            struct seat *s = &t->seat[i];
+            for (bool any = false; s->group && rc == 0 && !any;) {
+                rc = take_turn(c, s, &any);
+                if (rc == 0 && !any) /* it has ended: the next one */
+                    rc = sit_down(t, c, s);
+            }
+            if (s->group) {
+                const struct seat empty = t->seat[kept];
+                t->seat[kept++] = *s;
+                if (kept - 1 != i)
+                    *s = empty;
+            }
+        }
+        if (rc == 0)
+            t->seats = kept; /* nobody comes for the others */
+    }
+    return rc;
+}
+
+static int run(struct turns *t, struct rp_caches *c)
+{
+    const struct rp_cache_shape *s = &c->shape;
+    const uint32_t cus = s->dies * s->cus_per_die;
+    const uint32_t rounds = t->record->shape.groups_per_cu ? t->record->shape.groups_per_cu : 1;
+    int rc = 0;
+
+    t->seats = (uint64_t)cus * rounds;
+    t->seat = calloc(t->seats, sizeof *t->seat);
+    t->waiting = calloc(s->dies, sizeof *t->waiting);
+    if (!t->seat || !t->waiting)
+        rc = -ENOMEM;
+    for (uint64_t i = 0; rc == 0 && i < t->seats; i++) {
+        t->seat[i].cu = (uint32_t)(i % cus);
+        rc = sit_down(t, c, &t->seat[i]);
+    }
+    if (rc == 0)
+        rc = take_turns(t, c);
+    for (uint64_t i = 0; t->seat && i < t->seats; i++)
+        free(t->seat[i].next);
+    free(t->seat);
+    free(t->waiting);
+    return rc;
+}
+
+int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_wave_record *record,
+                 struct rp_cache_result *ret)
+{
+    struct rp_caches *c = rp_caches_new(shape);
+    struct turns t = {.record = record};
+    int rc = c ? run(&t, c) : -ENOMEM;
+
+    if (rc < 0)
+        rp_caches_free(c);
+    else
+        rp_caches_end(c, ret);
+    return rc;
+}
+
+/** Bytes that a wave fetches of its code at a time: a real MI300X (and MI100, MI200, MI350) counts
+ *  four requests for each wave of a copy of 100 to 128 bytes. */
+enum { RP_FETCH_BYTES = 32 };
+
+static bool code_fits(const struct rp_arch *arch, const struct rp_wave_record *r)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < r->code_count; i++)
+        bytes += r->code[i].size_bytes;
+    return bytes <= arch->timing->inst_l1_bytes;
+}
+
+int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_wave_record *r, uint32_t cus)
+{
+    const uint64_t waves = r->plan.count * r->shape.waves_per_group;
+
+    *m = (struct rp_wave_meter){.waves_per_group = r->shape.waves_per_group};
+    m->cu = calloc(cus ? cus : 1, sizeof *m->cu);
+    m->code_end = calloc(waves ? waves : 1, sizeof *m->code_end);
+    if (m->cu && m->code_end)
+        return 0;
+    rp_wave_meter_release(m);
+    return -ENOMEM;
+}
+
+struct rp_wave_sums rp_wave_meter_end(struct rp_wave_meter *m, const struct rp_arch *arch,
+                                      const struct rp_wave_record *record)
+{
+    m->sums.code_fits = code_fits(arch, record);
+    return m->sums;
+}
+
+void rp_wave_meter_release(struct rp_wave_meter *m)
+{
+    free(m->cu);
+    free(m->code_end);
+    m->cu = NULL;
+    m->code_end = NULL;
+}
+
+/* What the interval adds to those before, none of which begins much later. */
+static uint64_t not_yet(uint64_t *until, uint64_t begin, uint64_t end)
+{
+    const uint64_t from = begin > *until ? begin : *until;
+
+    if (end <= from)
+        return 0;
+    *until = end;
+    return end - from;
+}
+
+/* A wave fetches on; where it jumps, what it had fetched is of no use. */
+static uint64_t fetches(uint64_t *code_end, const struct rp_rec_code *code)
+{
+    const uint64_t first = code->pc / RP_FETCH_BYTES;
+    const uint64_t last = (code->pc + code->size_bytes - 1) / RP_FETCH_BYTES;
+    const uint64_t before = (*code_end - 1) / RP_FETCH_BYTES;
+    const bool goes_on = *code_end == code->pc;
+
+    *code_end = code->pc + code->size_bytes;
+    return goes_on ? last - before : last - first + 1;
+}
+
+void rp_wave_meter_issued(struct rp_wave_meter *m, const struct rp_wave_placement *where,
+                          uint32_t cu, const struct rp_rec_code *code,
+                          const struct rp_issue_times *times, bool memory, bool past_l1)
+{
+    struct rp_meter_cu *unit = &m->cu[cu];
+    struct rp_wave_sums *s = &m->sums;
+
+    s->level_clocks[code->unit] += times->done - times->issued;
+    s->fetches +=
+        fetches(&m->code_end[(uint64_t)where->group * m->waves_per_group + where->wave], code);
+    if (memory)
+        s->vmem_clocks += not_yet(&unit->vmem_until, times->issued, times->done);
+    if (past_l1)
+        s->pending_clocks += not_yet(&unit->pending_until, times->issued, times->done);
+}
+
+enum { QUAD = 4 };
+
+/* What was replayed, and how it is taken to the whole dispatch. */
+struct replayed {
+    const struct rp_arch *arch;
+    const struct rp_timing_stats *s;
+    const struct rp_wave_sums *sums;
+    double waves; /* factor for what a wave has once */
+    double insts; /* for what its instructions do: of waves that were not kept whole a part is */
+    double dies;  /* for what a die has once */
+    double time;  /* for what goes on all the time */
+};
+
+struct row {
+    unsigned counter;
+    double value;
+};
+
+static void set(uint64_t *values, const struct row *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        values[rows[i].counter] = (uint64_t)(rows[i].value + 0.5);
+}
+
+#define SET(values, rows) set(values, rows, sizeof rows / sizeof rows[0])
+
+static uint64_t sum(const uint64_t of[RP_REC_UNITS])
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < RP_REC_UNITS; i++)
+        all += of[i];
+    return all;
+}
+
+/*
+ * Scaling is that of a real MI300X (rocprof-compute's sample vcopy_MI300X_A1_rocpd): SQ_LEVEL_WAVES
+ * is 4.03 times SQ_WAVE_CYCLES, so the latter counts quad-cycles and the former cycles;
+ * SQ_BUSY_CYCLES / 32 shader engines is 7,672 and SQ_BUSY_CU_CYCLES / 304 CUs 7,717 for the same
+ * dispatch, so both count cycles, and SPI_CSN_BUSY / 32 is 8,952, GRBM_SPI_BUSY / 8 dies 9,521;
+ * SQ_INST_LEVEL_VMEM / SQ_INSTS_VMEM is 964, a latency in cycles.
+ */
+static void count_waves(const struct replayed *r, uint64_t *values)
+{
+    const struct rp_timing_stats *s = r->s;
+    const uint64_t there = r->arch->shader_engines ? r->arch->shader_engines : 1;
+    const uint64_t engines = there < s->group_count ? there : s->group_count;
+    const uint64_t dies = s->all_dies < s->group_count ? s->all_dies : s->group_count;
+    /* The replay goes on until memory has written all; what was not replayed comes before that. */
+    const double busy = s->clocks - (double)(s->replay_clocks - r->sums->last_clock);
+    const uint64_t *level = r->sums->level_clocks;
+    const struct row rows[] = {
+        /* Workgroups go round the engines, which are busy from the first to the last. */
+        {RP_COUNTER_SQ_BUSY_CYCLES, busy * (double)engines},
+        {RP_COUNTER_SPI_CSN_BUSY, busy * (double)engines},
+        {RP_COUNTER_GRBM_SPI_BUSY, busy * (double)dies},
+        {RP_COUNTER_SQ_BUSY_CU_CYCLES, r->waves * (double)s->cu_busy_clocks},
+        {RP_COUNTER_SQ_WAVE_CYCLES, r->waves * (double)s->wave_clocks / QUAD},
+        {RP_COUNTER_SQ_LEVEL_WAVES, r->waves * (double)s->wave_clocks},
+        {RP_COUNTER_SQ_WAIT_ANY, r->insts * (double)sum(s->wait_clocks) / QUAD},
+        {RP_COUNTER_SQ_WAIT_INST_ANY, r->insts * (double)sum(s->stall_clocks) / QUAD},
+        {RP_COUNTER_SQ_WAIT_INST_LDS, r->insts * (double)s->stall_clocks[RP_REC_LDS] / QUAD},
+        {RP_COUNTER_SQ_INST_LEVEL_VMEM, r->insts * (double)level[RP_REC_VMEM]},
+        {RP_COUNTER_SQ_INST_LEVEL_SMEM, r->insts * (double)level[RP_REC_SMEM]},
+        {RP_COUNTER_SQ_INST_LEVEL_LDS, r->insts * (double)level[RP_REC_LDS]},
+        {RP_COUNTER_SQC_DCACHE_INFLIGHT_LEVEL, r->insts * (double)level[RP_REC_SMEM]},
+    };
+    SET(values, rows);
+}
+
+/*
+ * The model has one unit for TA and TCP, through which addresses go one after another, and none for
+ * TD: data of an instruction comes back when it is there. On the real MI300X TD_TC_STALL is
+ * TD_TD_BUSY less 8 cycles for each of the copy's instructions, which move 512 bytes; and
+ * TCP_GATE_EN2 is TD_TD_BUSY within 1.4 %.
+ */
+static void count_vector_memory(const struct replayed *r, uint64_t *values)
+{
+    const struct rp_timing_stats *s = r->s;
+    const struct rp_level_stats *l2 = &s->level[RP_LEVEL_L2], *mall = &s->level[RP_LEVEL_MALL];
+    const double address = (double)s->level[RP_LEVEL_L1].busy_clocks;
+    const double flight = (double)r->sums->vmem_clocks;
+    const struct row rows[] = {
+        {RP_COUNTER_TA_TA_BUSY, r->insts * address},
+        {RP_COUNTER_TD_TD_BUSY, r->insts * flight},
+        {RP_COUNTER_TD_TC_STALL, flight > address ? r->insts * (flight - address) : 0},
+        {RP_COUNTER_TCP_GATE_EN1, r->waves * (double)s->cu_busy_clocks},
+        {RP_COUNTER_TCP_GATE_EN2, r->insts * flight},
+        {RP_COUNTER_TCP_PENDING_STALL_CYCLES, r->insts * (double)r->sums->pending_clocks},
+        {RP_COUNTER_TCC_BUSY, r->dies * r->time * (double)l2->pending_clocks},
+        {RP_COUNTER_TCC_EA0_RDREQ_LEVEL, r->insts * (double)mall->read_clocks},
+    };
+    SET(values, rows);
+}
+
+/* A miss takes a line, which others may want before it is there: a request has one of three ends.
+ */
+static void count_scalar_caches(const struct replayed *r, uint64_t *values)
+{
+    const struct rp_level_stats *code = &r->s->level[RP_LEVEL_INST_L1];
+    const struct rp_level_stats *data = &r->s->level[RP_LEVEL_SCALAR_L1];
+    /* A program that fits is fetched once by each cache, however many waves there are. */
+    const double factor = r->sums->code_fits ? r->dies : r->insts;
+    const double fetches = r->insts * (double)r->sums->fetches;
+    const double misses = factor * (double)(code->reads - code->read_hits);
+    const double late = factor * (double)code->late_hits;
+    const double requests = (double)values[RP_COUNTER_SQC_DCACHE_REQ];
+    const double part = data->reads ? requests / (double)data->reads : 0;
+    const struct row rows[] = {
+        {RP_COUNTER_SQ_IFETCH, fetches},
+        {RP_COUNTER_SQC_ICACHE_REQ, fetches},
+        {RP_COUNTER_SQC_ICACHE_MISSES, misses},
+        {RP_COUNTER_SQC_ICACHE_MISSES_DUPLICATE, late},
+        {RP_COUNTER_SQC_ICACHE_HITS, fetches > misses + late ? fetches - misses - late : 0},
+        {RP_COUNTER_SQC_DCACHE_HITS, part * (double)(data->read_hits - data->late_hits)},
+        {RP_COUNTER_SQC_DCACHE_MISSES_DUPLICATE, part * (double)data->late_hits},
+    };
+    SET(values, rows);
+}
+
+/*
+ * While the next workgroup finds no room, each of the die's shader engines waits, and all compute
+ * units are full of what limits them.
+ */
+static void count_room(const struct replayed *r, const struct rp_rec_shape *shape, uint64_t *values)
+{
+    const struct rp_timing_stats *s = r->s;
+    const double dies = s->all_dies ? s->all_dies : 1;
+    /* What was not replayed of a sample comes while others wait. */
+    const double more = s->sampled && s->no_room_clocks ? s->clocks - (double)s->replay_clocks : 0;
+    const double clocks = r->dies * (double)s->no_room_clocks + (more > 0 ? more * dies : 0);
+    const double engines = clocks * r->arch->shader_engines / dies;
+    const double cus = clocks * r->arch->compute_units / dies;
+    const double simds = cus * r->arch->simds_per_cu;
+    const unsigned by = shape->limits;
+    const struct row rows[] = {
+        {RP_COUNTER_SPI_RA_REQ_NO_ALLOC, engines},
+        {RP_COUNTER_SPI_RA_REQ_NO_ALLOC_CSN, engines},
+        {RP_COUNTER_SPI_RA_RES_STALL_CSN, engines},
+        {RP_COUNTER_SPI_RA_WAVE_SIMD_FULL_CSN, by & RP_REC_BY_SLOTS ? simds : 0},
+        {RP_COUNTER_SPI_RA_VGPR_SIMD_FULL_CSN, by & RP_REC_BY_VGPRS ? simds : 0},
+        {RP_COUNTER_SPI_RA_SGPR_SIMD_FULL_CSN, by & RP_REC_BY_SGPRS ? simds : 0},
+        {RP_COUNTER_SPI_RA_LDS_CU_FULL_CSN, by & RP_REC_BY_LDS ? cus : 0},
+        {RP_COUNTER_SPI_RA_BAR_CU_FULL_CSN, by & RP_REC_BY_BARRIERS ? cus : 0},
+    };
+    SET(values, rows);
+}
+
+void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *s,
+                      const struct rp_wave_sums *sums, const struct rp_rec_shape *shape,
+                      const struct rp_counts *counts, uint64_t *values)
+{
+    const struct replayed r = {
+        .arch = arch,
+        .s = s,
+        .sums = sums,
+        .waves = s->waves ? (double)counts->waves / (double)s->waves : 0,
+        .insts = s->insts ? (double)counts->wave_insts / (double)s->insts : 0,
+        .dies = s->dies ? (double)s->all_dies / s->dies : 1,
+        .time = s->replay_clocks ? s->clocks / (double)s->replay_clocks : 1,
+    };
+
+    count_waves(&r, values);
+    count_vector_memory(&r, values);
+    count_scalar_caches(&r, values);
+    count_room(&r, shape, values);
+}

@@ -1,0 +1,532 @@
+#include "device/timing/timing_engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+
+enum { RP_EVENT_QUEUE_CLOCKS = 4096, RP_EVENT_QUEUE_EMPTY = UINT32_MAX };
+
+struct rp_event_queue {
+    uint64_t base; /**< begin of the lap: a bucket for each clock of it */
+    uint32_t at;   /**< bucket that is looked at next */
+    uint64_t set[RP_EVENT_QUEUE_CLOCKS / 64];
+    uint32_t head[RP_EVENT_QUEUE_CLOCKS], tail[RP_EVENT_QUEUE_CLOCKS];
+    uint32_t far_head, far_tail; /**< beyond the lap */
+    uint64_t far_first;          /**< the earliest of these */
+    uint32_t *next;              /**< by number */
+    uint64_t *time;
+};
+
+/** Of what has been asked for so far. 0, or -ENOMEM: the answers mean nothing. */
+static inline int rp_hierarchy_status(const struct rp_hierarchy *h)
+{
+    return h->no_memory ? -ENOMEM : 0;
+}
+
+static void rp_event_queue_release(struct rp_event_queue *e);
+
+/** For numbers below @p count, each in at most once. 0 or -ENOMEM. */
+static int rp_event_queue_init(struct rp_event_queue *e, uint32_t count)
+{
+    memset(e, 0, sizeof *e);
+    e->far_head = e->far_tail = RP_EVENT_QUEUE_EMPTY;
+    e->far_first = UINT64_MAX;
+    e->next = calloc(count ? count : 1, sizeof *e->next);
+    e->time = calloc(count ? count : 1, sizeof *e->time);
+    if (e->next && e->time)
+        return 0;
+    rp_event_queue_release(e);
+    return -ENOMEM;
+}
+
+static void rp_event_queue_release(struct rp_event_queue *e)
+{
+    free(e->next);
+    free(e->time);
+    e->next = NULL;
+    e->time = NULL;
+}
+
+static void append(struct rp_event_queue *e, uint32_t *head, uint32_t *tail, bool empty,
+                   uint32_t number)
+{
+    e->next[number] = RP_EVENT_QUEUE_EMPTY;
+    if (empty)
+        *head = number;
+    else
+        e->next[*tail] = number;
+    *tail = number;
+}
+
+/** @p time must not be before that of the latest rp_event_queue_take. */
+static void rp_event_queue_put(struct rp_event_queue *e, uint32_t number, uint64_t time)
+{
+    e->time[number] = time;
+    if (time - e->base >= RP_EVENT_QUEUE_CLOCKS) {
+        append(e, &e->far_head, &e->far_tail, e->far_head == RP_EVENT_QUEUE_EMPTY, number);
+        if (time < e->far_first)
+            e->far_first = time;
+        return;
+    }
+    const uint32_t b = (uint32_t)(time - e->base);
+    const uint64_t bit = 1ull << b % 64;
+    append(e, &e->head[b], &e->tail[b], !(e->set[b / 64] & bit), number);
+    e->set[b / 64] |= bit;
+    if (b < e->at)
+        e->at = b;
+}
+
+/* The lap is over: the next one begins with the earliest of those beyond. */
+static void next_lap(struct rp_event_queue *e)
+{
+    uint32_t number = e->far_head;
+    e->base = e->far_first;
+    e->at = 0;
+    e->far_head = e->far_tail = RP_EVENT_QUEUE_EMPTY;
+    e->far_first = UINT64_MAX;
+    while (number != RP_EVENT_QUEUE_EMPTY) {
+        const uint32_t next = e->next[number];
+        rp_event_queue_put(e, number, e->time[number]);
+        number = next;
+    }
+}
+
+/** The next one and its time, or RP_EVENT_QUEUE_EMPTY. */
+static uint32_t rp_event_queue_take(struct rp_event_queue *e, uint64_t *ret_time)
+{
+    for (;;) {
+        uint32_t word = e->at / 64;
+        uint64_t left = word < RP_EVENT_QUEUE_CLOCKS / 64 ? e->set[word] & ~0ull << e->at % 64 : 0;
+        while (!left && ++word < RP_EVENT_QUEUE_CLOCKS / 64)
+            left = e->set[word];
+        if (left) {
+            e->at = 64 * word + (uint32_t)__builtin_ctzll(left);
+            break;
+        }
+        if (e->far_head == RP_EVENT_QUEUE_EMPTY)
+            return RP_EVENT_QUEUE_EMPTY;
+        next_lap(e);
+    }
+    const uint32_t b = e->at, number = e->head[b];
+    if (number == e->tail[b])
+        e->set[b / 64] &= ~(1ull << b % 64);
+    else
+        e->head[b] = e->next[number];
+    *ret_time = e->base + b;
+    return number;
+}
+
+/** When the replayed workgroups ended, in order. */
+struct rp_completions {
+    uint64_t *clock;
+    uint64_t count, room; /**< room: as many as can be noted */
+};
+
+static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
+{
+    if (c->count < c->room)
+        c->clock[c->count++] = clock;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Instructions of a wave on average: of all that are not replayed, over those that are. */
+static double longer(const struct rp_wave_record *r)
+{
+    double insts = 0, waves = 0;
+    for (uint64_t g = 0; g < r->plan.count; g++) {
+        waves += r->group[g].wave_count;
+        for (uint32_t w = 0; w < r->group[g].wave_count; w++)
+            insts += (double)r->group[g].wave[w].insts;
+    }
+    const double other_waves = (double)r->total_waves - waves;
+    const double other_insts = (double)r->total_insts - insts;
+    if (insts <= 0 || other_waves <= 0 || other_insts <= 0)
+        return 1;
+    return other_insts / other_waves / (insts / waves);
+}
+
+/**
+ * Clocks of the dispatch. With a sample: the replay, and for all other workgroups of the die the
+ * rate at which they ended while the die was full, times how much longer they are on average. Of a
+ * die that was replayed as a whole: times how much longer those of other dies are, if they are.
+ * @param end        of the replay
+ * @param resident   workgroups that the die holds
+ * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
+ *                   how far waves of other dies are longer or shorter
+ */
+static double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
+                             uint64_t end, uint64_t resident, double *ret_error)
+{
+    const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
+    *ret_error = 0;
+    if (r->plan.stride > 1 && of_die <= r->plan.count) { /* the slowest die ends the dispatch */
+        const double more = longer(r);
+        *ret_error = fabs(more - 1);
+        return (double)end * (more > 1 ? more : 1);
+    }
+    if (of_die <= done->count || !done->count)
+        return (double)end;
+    /* From the end of the first fill to where there is nothing left to start. */
+    uint64_t from = resident - 1, to = done->count - resident - 1;
+    if (done->count < 3 * resident) {
+        from = done->count / 4;
+        to = done->count - 1 - done->count / 4;
+    }
+    if (to <= from) {
+        *ret_error = 1;
+        return (double)end * (double)of_die / (double)done->count;
+    }
+    const uint64_t middle = from + (to - from) / 2;
+    const double first = (double)(done->clock[middle] - done->clock[from]) /
+                         (double)(middle - from + (middle == from));
+    const double second = (double)(done->clock[to] - done->clock[middle]) / (double)(to - middle);
+    const double each = (double)(done->clock[to] - done->clock[from]) / (double)(to - from);
+    const double more = each * longer(r) * (double)(of_die - done->count);
+    const double clocks = (double)end + more;
+    if (first + second > 0 && clocks > 0)
+        *ret_error = fabs(first - second) / (first + second) * more / clocks;
+    return clocks;
+}
+
+/* ---- sharing ------------------------------------------------------------------------------- */
+
+/*
+ * When a line is touched, roughly: how many times a die has been filled before the workgroup, and
+ * how far its wave is, of 2^MOMENT_BITS. Two moments are about the same within SAME of it.
+ */
+enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20, PAGE_LINES = 32 };
+
+struct set {
+    struct entry {
+        uint64_t line; /* number + 1; 0 = free */
+        uint64_t moment;
+    } * at;
+    uint64_t size, count;
+};
+
+/* Lines of a page lie side by side: neighbours are mostly touched soon. */
+static struct entry *place(const struct set *s, uint64_t line)
+{
+    uint64_t i =
+        ((line / PAGE_LINES * 0x9e3779b97f4a7c15u >> 20) + line % PAGE_LINES) & (s->size - 1);
+    while (s->at[i].line && s->at[i].line != line + 1)
+        i = (i + 1) & (s->size - 1);
+    return &s->at[i];
+}
+
+/* Room for so many lines. */
+static bool init_set(struct set *s, uint64_t lines)
+{
+    s->size = 16;
+    while (s->size < 2 * lines)
+        s->size *= 2;
+    s->at = calloc(s->size, sizeof *s->at);
+    return s->at;
+}
+
+static void add(struct set *s, uint64_t line, uint64_t moment)
+{
+    struct entry *e = place(s, line);
+    if (!e->line)
+        s->count++;
+    if (!e->line || moment < e->moment)
+        *e = (struct entry){.line = line + 1, .moment = moment};
+}
+
+/* Of probes more may have been kept: of all, no more than of main ones. */
+static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills, uint32_t limit)
+{
+    for (uint32_t i = 0; i < w->access_count && w->access[i].step < limit; i++) {
+        const struct rp_rec_access *a = &w->access[i];
+        const uint64_t moment =
+            (fills << MOMENT_BITS) + ((uint64_t)a->step << MOMENT_BITS) / w->insts;
+        for (uint32_t k = 0; k < a->line_count; k++) {
+            const uint64_t line = w->line[a->first_line + k].number;
+            if (line < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
+                add(s, line, moment);
+        }
+    }
+}
+
+/* @p every  how many of its die's workgroups lie between two of these */
+static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t count, uint64_t every,
+                       uint64_t resident, uint32_t limit)
+{
+    uint64_t lines = 0;
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t w = 0; w < g[i].wave_count; w++)
+            lines += g[i].wave[w].line_count;
+    if (!init_set(s, lines))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t fills = i * every / resident;
+        for (uint32_t w = 0; w < g[i].wave_count; w++)
+            add_wave(s, &g[i].wave[w], fills < MOST_FILLS ? fills : MOST_FILLS, limit);
+    }
+    return true;
+}
+
+static struct rp_sharing compare(const struct set *mains, const struct set *probes)
+{
+    uint64_t shared = 0, together = 0;
+    for (uint64_t i = 0; i < probes->size; i++) {
+        if (!probes->at[i].line)
+            continue;
+        const struct entry *e = place(mains, probes->at[i].line - 1);
+        const uint64_t a = e->moment, b = probes->at[i].moment;
+        shared += e->line != 0;
+        together += e->line && (a < b ? b - a : a - b) <= SAME;
+    }
+    return (struct rp_sharing){
+        .lines = mains->count,
+        .share = probes->count ? (double)shared / (double)probes->count : 0,
+        .together = shared ? (double)together / (double)shared : 0,
+    };
+}
+
+/** From what main workgroups and probes touch; all 0 without probes. 0 or -ENOMEM. */
+static int rp_sharing_of(const struct rp_wave_record *r, uint64_t resident, struct rp_sharing *ret)
+{
+    struct set mains = {0}, probes = {0};
+    *ret = (struct rp_sharing){0};
+    if (!r->plan.probes)
+        return 0;
+    const bool fits =
+        add_groups(&mains, r->group, r->plan.count, 1, resident, r->plan.steps_limit) &&
+        add_groups(&probes, r->group + r->plan.count, r->plan.probes, r->plan.probe_every, resident,
+                   r->plan.steps_limit);
+    if (fits)
+        *ret = compare(&mains, &probes);
+    free(mains.at);
+    free(probes.at);
+    return fits ? 0 : -ENOMEM;
+}
+
+/* The machine: workgroups are dealt out to dies and compute units (compute_unit.c), which run ahead
+ * of each other as far as they have nothing in common; what they share (memory_hierarchy.c) happens
+ * in the order of time.
+ */
+
+struct engine {
+    struct rp_timing_simulation r;
+    struct rp_event_queue agenda;
+    struct rp_cu *cu;
+    struct rp_cu_wave *wave;   /* RP_CU_SLOTS for each CU */
+    struct rp_cu_group *group; /* of each group in the record */
+    struct engine_die {
+        uint64_t next_group;  /* index of the first not started */
+        uint64_t launch_free; /* when its dispatcher has time */
+        uint64_t full_since;  /* when a workgroup began to wait for room; UINT64_MAX: none waits */
+        uint32_t next_cu;
+    } * die;
+    struct rp_completions done;
+    int status; /* 0, or -ENOMEM: it ends early */
+};
+
+/* ---- dispatchers --------------------------------------------------------------------------- */
+
+/* Whether a CU has room for one more workgroup. */
+static bool has_room(const struct engine *e, const struct rp_cu *cu, uint32_t waves)
+{
+    return cu->groups < e->r.rec->shape.groups_per_cu && cu->waves + waves <= RP_CU_SLOTS;
+}
+
+/* The die's next CU with room, or NULL. */
+static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
+{
+    struct rp_cu *cus = &e->cu[die * e->r.m.cus_per_die];
+    for (uint32_t tries = 0; tries < e->r.m.cus_per_die; tries++) {
+        const uint32_t cu = (e->die[die].next_cu + tries) % e->r.m.cus_per_die;
+        if (has_room(e, &cus[cu], waves))
+            return &cus[cu];
+    }
+    return NULL;
+}
+
+/*
+ * Starts as many workgroups of a die as there is room for. Where one ends the machine is at its
+ * compute unit's time, so the next one begins in time; another unit that has room has had it since
+ * before, which can only be when workgroups have different numbers of waves (edges of grids): then
+ * it may have run ahead, and the workgroup begins where it has run to. Each die has those of its
+ * number, modulo dies; those that were lost are left out. @p running is not put into the agenda: it
+ * is at work.
+ */
+static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
+{
+    struct engine_die *die = &e->die[number];
+    for (; die->next_group < e->r.rec->plan.count; die->next_group += e->r.m.dies) {
+        const uint32_t waves = e->r.rec->group[die->next_group].wave_count;
+        if (!waves)
+            continue;
+        struct rp_cu *cu = find_room(e, number, waves);
+        if (!cu) {
+            if (die->full_since == UINT64_MAX) /* not before it could have been launched */
+                die->full_since = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
+            return;
+        }
+        if (die->full_since < e->r.clock)
+            e->r.stats->no_room_clocks += e->r.clock - die->full_since;
+        die->full_since = UINT64_MAX;
+        const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
+        die->launch_free = free + (uint64_t)RP_CU_LAUNCH_CLOCKS * waves;
+        die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
+        if (rp_hierarchy_open(&e->r.memory, cu->number) < 0) {
+            e->status = -ENOMEM;
+            return;
+        }
+        const uint64_t begin = rp_cu_start(&e->r, cu, &e->group[die->next_group], die->launch_free);
+        if (cu != running && !cu->listed) {
+            cu->listed = true;
+            rp_event_queue_put(&e->agenda, cu->number, begin);
+        }
+    }
+}
+
+/* ---- a replay ------------------------------------------------------------------------------ */
+
+/* A compute unit goes on, the machine being at its time. */
+static void go_on(struct engine *e, struct rp_cu *cu)
+{
+    cu->listed = false;
+    for (;;)
+        switch (rp_cu_run(&e->r, cu)) {
+        case RP_CU_IDLE:
+        case RP_CU_STARVES: /* never: the record is finished */
+            return;
+        case RP_CU_WAITS:
+            cu->listed = true;
+            rp_event_queue_put(&e->agenda, cu->number, cu->now);
+            return;
+        case RP_CU_HAS_ROOM:
+            rp_completions_note(&e->done, e->r.clock);
+            fill(e, cu->die, cu);
+        }
+}
+
+static void run(struct engine *e)
+{
+    for (uint32_t die = 0; die < e->r.m.dies; die++) {
+        e->die[die].next_group = die;
+        e->die[die].full_since = UINT64_MAX;
+        fill(e, die, NULL);
+    }
+    for (uint32_t n;
+         !e->status && (n = rp_event_queue_take(&e->agenda, &e->r.clock)) != RP_EVENT_QUEUE_EMPTY;
+         e->status = rp_hierarchy_status(&e->r.memory))
+        go_on(e, &e->cu[n]);
+}
+
+static void count_insts(const struct engine *e, struct rp_timing_stats *s)
+{
+    for (uint32_t i = 0; i < e->r.m.dies * e->r.m.cus_per_die; i++)
+        for (uint32_t unit = 0; unit < RP_REC_UNITS; unit++) {
+            s->unit_insts[unit] += e->cu[i].insts[unit];
+            s->insts += e->cu[i].insts[unit];
+        }
+}
+
+/* 0 or -ENOMEM. */
+static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *rec,
+                      struct rp_machine *ret)
+{
+    struct rp_machine m = {.arch = arch};
+    int status = 0;
+    m.all_dies = arch->xcc_count ? arch->xcc_count : 1;
+    if (arch->compute_units < m.all_dies)
+        m.all_dies = arch->compute_units ? arch->compute_units : 1;
+    m.cus_per_die = arch->compute_units / m.all_dies ? arch->compute_units / m.all_dies : 1;
+    m.dies = rec->plan.stride > 1 ? 1 : m.all_dies;
+    m.memory_channels = arch->timing->memory_channels * m.dies / m.all_dies;
+    if (!m.memory_channels)
+        m.memory_channels = 1;
+    if (m.dies < m.all_dies)
+        status = rp_sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu, &m.sharing);
+    *ret = m;
+    return status;
+}
+
+static int allocate_replay(struct rp_timing_simulation *r)
+{
+    const struct rp_arch_timing *t = r->m.arch->timing;
+    const uint32_t caches = r->m.dies * t->sqcs_per_xcc;
+    int status = rp_program_init(&r->program, r->rec);
+    if (status)
+        return status;
+    /* As many as the cache has, or a small program needs. */
+    r->code_slots = t->inst_l1_bytes / RP_REC_LINE_BYTES;
+    if (r->program.line_count < r->code_slots)
+        r->code_slots = r->program.line_count ? r->program.line_count : 1;
+    r->code_slot = calloc((size_t)caches * r->code_slots, sizeof *r->code_slot);
+    if (!r->code_slot)
+        return -ENOMEM;
+    return rp_hierarchy_init(&r->memory, &r->m, r->stats->level);
+}
+
+static int allocate(struct engine *e)
+{
+    const uint32_t cus = e->r.m.dies * e->r.m.cus_per_die;
+    const uint64_t groups = e->r.rec->plan.count;
+    e->cu = calloc(cus, sizeof *e->cu);
+    e->wave = malloc((size_t)cus * RP_CU_SLOTS * sizeof *e->wave); /* set up as they begin */
+    e->group = calloc(groups ? groups : 1, sizeof *e->group);
+    e->die = calloc(e->r.m.dies, sizeof *e->die);
+    e->done.clock = calloc(groups ? groups : 1, sizeof *e->done.clock);
+    e->done.room = groups;
+    if (!e->cu || !e->wave || !e->group || !e->die || !e->done.clock)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < cus; i++)
+        rp_cu_init(&e->cu[i], i, i / e->r.m.cus_per_die, &e->wave[(size_t)i * RP_CU_SLOTS]);
+    for (uint64_t i = 0; i < groups; i++)
+        e->group[i].index = (uint32_t)i;
+    int status = rp_event_queue_init(&e->agenda, cus);
+    return status ? status : allocate_replay(&e->r);
+}
+
+static void release(struct engine *e)
+{
+    rp_event_queue_release(&e->agenda);
+    rp_hierarchy_release(&e->r.memory);
+    rp_program_release(&e->r.program);
+    free(e->r.code_slot);
+    free(e->cu);
+    free(e->wave);
+    free(e->group);
+    free(e->die);
+    free(e->done.clock);
+}
+
+int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
+                  const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
+{
+    struct rp_timing_stats stats = {.group_count = record->plan.group_count,
+                                    .sampled = record->plan.count < record->plan.group_count};
+    struct engine e = {.r = {.rec = record, .watch = watch, .stats = &stats}};
+    int status = machine_of(arch, record, &e.r.m);
+    if (!status)
+        status = allocate(&e);
+    if (!status) {
+        run(&e);
+        status = e.status;
+    }
+    if (!status) {
+        count_insts(&e, &stats);
+        stats.dies = e.r.m.dies;
+        stats.all_dies = e.r.m.all_dies;
+        const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
+        stats.replay_clocks = e.r.end > drained ? e.r.end : drained;
+        stats.clocks = rp_extrapolate(record, &e.done, stats.replay_clocks,
+                                      (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
+                                      &stats.error_share);
+        if (stats.wave_clocks)
+            stats.error_share += stats.unsure_clocks / (double)stats.wave_clocks;
+        *ret = stats;
+    }
+    release(&e);
+    return status;
+}

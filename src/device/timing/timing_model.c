@@ -1,0 +1,148 @@
+#include "device/timing/timing_model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "device/isa/wave_state.h"
+#include "device/timing/timing_engine.h"
+
+/* The one context of this file: the mode, -1 = not asked for yet. */
+static int chosen = -1;
+
+int rp_timing_mode_of(const char *text)
+{
+    static const char *const names[] = {
+        [RP_TIMING_FAST] = "fast",
+        [RP_TIMING_DETAILED] = "detailed",
+        [RP_TIMING_OFF] = "off",
+    };
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(text, names[i]))
+            return i;
+    return -1;
+}
+
+enum rp_timing_mode rp_timing_mode(void)
+{
+    int mode = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+    if (mode >= 0)
+        return (enum rp_timing_mode)mode;
+    const char *text = getenv("ROCM_PERF_DEVICE_TIMING");
+    mode = text ? rp_timing_mode_of(text) : -1;
+    if (mode < 0)
+        mode = RP_TIMING_FAST;
+    __atomic_store_n(&chosen, mode, __ATOMIC_RELAXED);
+    return (enum rp_timing_mode)mode;
+}
+
+enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch)
+{
+    const enum rp_timing_mode mode = rp_timing_mode();
+    return mode == RP_TIMING_DETAILED && !arch->timing ? RP_TIMING_FAST : mode;
+}
+
+void rp_timing_set_mode(enum rp_timing_mode mode)
+{
+    __atomic_store_n(&chosen, (int)mode, __ATOMIC_RELAXED);
+}
+
+/** Payload over the link to such memory, one direction; 0 = no link is crossed, or not known. */
+static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
+{
+    if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
+        return 0; /* an APU's processor has the same memory */
+    bool direct = place == RP_PLACE_PEER && arch->peer_link_gbps > 0;
+    return direct ? arch->peer_link_gbps : arch->host_link_gbps; /* else through the host */
+}
+
+/* Fallbacks for architectures whose data file does not say; see arch/gfx942.c for the sources. */
+#define HBM_EFFICIENCY     0.75
+#define HBM_LATENCY_CYCLES 900
+
+static double hbm_gbps(const struct rp_arch *arch)
+{
+    return arch->hbm_peak_gbps * (arch->hbm_efficiency > 0 ? arch->hbm_efficiency : HBM_EFFICIENCY);
+}
+
+static double slower(double gbps, double link_gbps)
+{
+    return link_gbps > 0 && (gbps <= 0 || link_gbps < gbps) ? link_gbps : gbps;
+}
+
+uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
+                              enum rp_memory_location source, enum rp_memory_location destination,
+                              bool reads, bool follows)
+{
+    bool both_local = reads && source == RP_PLACE_LOCAL && destination == RP_PLACE_LOCAL;
+    double gbps = both_local ? hbm_gbps(arch) / 2 : hbm_gbps(arch);
+    if (reads)
+        gbps = slower(gbps, rp_timing_link_gbps(arch, source));
+    gbps = slower(gbps, rp_timing_link_gbps(arch, destination));
+    double seconds = gbps > 0 ? (double)bytes / (gbps * 1e9) : 0;
+    if (!follows && arch->engine_clock_mhz) {
+        double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
+        seconds += latency / (arch->engine_clock_mhz * 1e6);
+    }
+    return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
+}
+
+/* CDNA3: 128 bytes per clock and compute unit (LDS of 32 banks of 4 bytes). */
+static double lds_bytes_per_clock(const struct rp_arch *arch)
+{
+    return arch->lds_banks ? arch->lds_banks * 4.0 : 128.0;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Both directions at once, each at the link's rate. All peers count as one. */
+static double link_seconds(const struct rp_arch *arch, const struct rp_counts *c,
+                           enum rp_memory_location place)
+{
+    double gbps = rp_timing_link_gbps(arch, place);
+    double bytes = larger((double)c->link_bytes[place][0], (double)c->link_bytes[place][1]);
+    return gbps > 0 ? bytes / (gbps * 1e9) : 0;
+}
+
+uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c)
+{
+    double engine_hz = arch->engine_clock_mhz * 1e6;
+    uint64_t simds = (uint64_t)arch->compute_units * arch->simds_per_cu;
+    uint64_t used_simds = c->waves < simds ? c->waves : simds;
+    uint64_t used_cus = c->waves < arch->compute_units ? c->waves : arch->compute_units;
+    double efficiency = arch->hbm_efficiency > 0 ? arch->hbm_efficiency : HBM_EFFICIENCY;
+    double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
+
+    double cycles = (double)c->max_wave_cycles;
+    if (used_simds)
+        cycles = larger(cycles, (double)c->issue_cycles / (double)used_simds);
+    if (used_cus)
+        cycles =
+            larger(cycles, (double)c->lds_bytes / (lds_bytes_per_clock(arch) * (double)used_cus));
+    double seconds = cycles / engine_hz;
+    if (arch->hbm_peak_gbps > 0)
+        seconds = larger(seconds, (double)(c->read_bytes + c->write_bytes) /
+                                      (arch->hbm_peak_gbps * 1e9 * efficiency));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
+    seconds += latency / engine_hz;
+    return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
+}
+
+uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_counts *c,
+                                   const struct rp_timing_stats *stats)
+{
+    const double engine_hz = arch->engine_clock_mhz * 1e6;
+    const bool whole = !stats->sampled && !stats->cut_waves;
+    const double longest = whole ? 0 : (double)c->max_wave_cycles;
+    double seconds = larger(stats->clocks, longest) / engine_hz;
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
+    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
+    seconds += arch->timing->launch_clocks / engine_hz;
+    return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
+}

@@ -1,0 +1,73 @@
+/**
+ * @file timing_model.h
+ * @brief How much the software device does to tell how long a kernel takes.
+ */
+#ifndef RP_DEVICE_TIMING_TIMING_MODEL_H
+#define RP_DEVICE_TIMING_TIMING_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "device/isa/wave_state.h"
+#include "trace/records.h"
+
+struct rp_arch;
+struct rp_counts;
+struct rp_timing_stats;
+
+enum rp_timing_mode {
+    RP_TIMING_FAST = 0, /**< from counts alone (surrogate.h) */
+    RP_TIMING_DETAILED, /**< a replay of sampled workgroups (timing_engine.h) */
+    RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
+};
+
+/** What ROCM_PERF_DEVICE_TIMING says; fast, if it says nothing, or something else. */
+enum rp_timing_mode rp_timing_mode(void);
+
+/** That of a GPU: fast, if the machine to replay on is not known. */
+enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch);
+
+/** What a value of that variable says, or -1. */
+int rp_timing_mode_of(const char *text);
+
+/** Changes it, between dispatches. */
+void rp_timing_set_mode(enum rp_timing_mode mode);
+
+/* How long a DMA engine's copy takes on the modelled GPU. */
+
+/**
+ * Modelled duration of one copy or fill command: its bytes over the slowest link they cross, or
+ * read and written at the sustained bandwidth of the local memory when they cross none.
+ * @param source RP_PLACE_LOCAL for a fill, which reads nothing (@p reads false)
+ * @param follows the engine was already copying: the first access's latency is hidden
+ * @return ticks of the device clock, at least 1
+ */
+uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
+                              enum rp_memory_location source, enum rp_memory_location destination,
+                              bool reads, bool follows);
+
+/* How long a dispatch takes on the modelled GPU. */
+
+/**
+ * Modelled duration of a finished dispatch, from its counts alone: the same counts give the same
+ * time on any host. The longest of
+ *   - the issue cycles of its longest wave,
+ *   - all issue cycles spread over the SIMDs that so many waves can use,
+ *   - its global memory traffic at the sustained bandwidth of the memory,
+ *   - its traffic to other GPUs' and the host's memory at the rate of the link,
+ *   - its LDS traffic at the LDS bandwidth of the compute units in use,
+ * plus the latency of one memory access, which no kernel avoids.
+ * @return ticks of the device clock (arch->timestamp_mhz), at least 1
+ */
+uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
+
+/**
+ * The same from a replay: its clocks, but no less than the traffic over links takes and, unless all
+ * waves were replayed as a whole, the issue cycles of the longest; and what it takes to launch
+ * anything at all.
+ */
+uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_counts *c,
+                                   const struct rp_timing_stats *stats);
+
+#endif

@@ -1,0 +1,808 @@
+#include "device/timing/wave_observer.h"
+
+#include <string.h>
+
+#include "device/exec/executor.h"
+#include "device/isa/mem_access.h"
+#include "device/isa/mem_buffer.h"
+#include "device/isa/mem_scalar.h"
+#include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
+
+enum { LANES = 64, LOOKUP_LANES = 16, BANKS = 32, MOST_LINES = 512 };
+
+#define FOR_LANES(lane, set)                                                                       \
+    for (uint64_t left_ = (set); left_; left_ &= left_ - 1)                                        \
+        for (unsigned lane = (unsigned)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/* Bytes of a line that are written: bit i of word b is byte 64 * b + i. */
+struct cover {
+    uint64_t bytes[2];
+};
+
+static uint64_t low_bits(unsigned count)
+{
+    return count >= 64 ? ~0ull : (1ull << count) - 1;
+}
+
+static void cover_bytes(struct cover *c, unsigned from, unsigned count)
+{
+    for (unsigned b = 0; b < 2; b++) {
+        const unsigned low = 64 * b, high = low + 64;
+        const unsigned begin = from > low ? from : low;
+        const unsigned end = from + count < high ? from + count : high;
+        if (begin < end)
+            c->bytes[b] |= low_bits(end - begin) << (begin - low);
+    }
+}
+
+static unsigned whole_sectors(const struct cover *c)
+{
+    unsigned whole = 0;
+    for (unsigned s = 0; s < 4; s++)
+        whole |= (unsigned)((uint32_t)(c->bytes[s / 2] >> (32 * (s % 2))) == UINT32_MAX) << s;
+    return whole;
+}
+
+/* The access's entry for a line, found or appended. Neighbouring lanes usually share one. */
+static unsigned line_of(struct rp_rec_wave *w, struct rp_rec_access *a, uint64_t number)
+{
+    struct rp_rec_line *line = w->line + a->first_line;
+    for (unsigned i = a->line_count; i-- > 0;)
+        if (line[i].number == number)
+            return i;
+    line[a->line_count] = (struct rp_rec_line){.number = number, .deepest = 1};
+    w->line_count++;
+    return a->line_count++;
+}
+
+/* Most lanes of one line that mean the same dword. */
+static void count_depth(struct rp_rec_line *line, const struct rp_lane_access *t)
+{
+    unsigned depth = 0;
+    FOR_LANES(lane, t->lanes)
+    {
+        unsigned same = 0;
+        if (t->va[lane] / RP_REC_LINE_BYTES != line->number)
+            continue;
+        for (unsigned other = 0; other < LANES; other++)
+            same += t->lanes >> other & 1 && t->va[other] / 4 == t->va[lane] / 4;
+        depth = same > depth ? same : depth;
+    }
+    line->deepest = depth ? depth : 1;
+}
+
+/* All lanes, one behind the other, as in most accesses. */
+static bool side_by_side(const struct rp_lane_access *t)
+{
+    const uint64_t step = t->bytes;
+    if (t->lanes != ~0ull || t->va[1] - t->va[0] != step)
+        return false;
+    uint64_t differ = 0;
+    for (unsigned lane = 0; lane < LANES; lane += 2)
+        differ |= (t->va[lane] - t->va[0] - lane * step) | (t->va[lane + 1] - t->va[lane] - step);
+    return !differ;
+}
+
+/* Lines of such an access, without looking at each lane. */
+static bool touch_row(struct rp_rec_wave *w, struct rp_rec_access *a,
+                      const struct rp_lane_access *t)
+{
+    const uint64_t begin = t->va[0], end = begin + LANES * (uint64_t)t->bytes;
+    const uint64_t group_bytes = LOOKUP_LANES * (uint64_t)t->bytes;
+    if (!rp_rec_grow(w, 0, 0, (uint32_t)((end - begin) / RP_REC_LINE_BYTES) + 2))
+        return false;
+    for (uint64_t from = begin, to; from < end; from = to) {
+        const unsigned in_line = (unsigned)(from % RP_REC_LINE_BYTES);
+        const uint64_t left = end - from, room = RP_REC_LINE_BYTES - in_line;
+        const unsigned bytes = (unsigned)(left < room ? left : room);
+        const unsigned first = in_line / RP_REC_SECTOR_BYTES;
+        const unsigned last = (in_line + bytes - 1) / RP_REC_SECTOR_BYTES;
+        struct cover cover = {{0}};
+        to = from + bytes;
+        if (t->flags & RP_REC_WRITES)
+            cover_bytes(&cover, in_line, bytes);
+        w->line[w->line_count++] = (struct rp_rec_line){
+            .number = from / RP_REC_LINE_BYTES & ((1ull << 41) - 1),
+            .sectors = ((2u << last) - (1u << first)) & 15,
+            .whole = whole_sectors(&cover) & 15,
+            .lanes = ((to - 1 - begin) / t->bytes - (from - begin) / t->bytes + 1) & 127,
+            .deepest = 1};
+        a->line_count++;
+    }
+    for (uint64_t at = begin; at < end; at += group_bytes)
+        a->lookups = (uint16_t)(a->lookups + (at + group_bytes - 1) / RP_REC_LINE_BYTES -
+                                at / RP_REC_LINE_BYTES + 1);
+    return true;
+}
+
+bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
+                          const struct rp_lane_access *t)
+{
+    struct cover cover[MOST_LINES]; /* of writes, each set with its line's first byte */
+    const bool writes = t->flags & RP_REC_WRITES;
+    const unsigned pieces = (t->bytes + RP_REC_LINE_BYTES - 1) / RP_REC_LINE_BYTES + 1;
+    uint64_t looked[LOOKUP_LANES * 2];
+    unsigned looked_count = 0, group = 0;
+    if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC)))
+        return touch_row(w, a, t);
+    if (!rp_rec_grow(w, 0, 0, (uint32_t)__builtin_popcountll(t->lanes) * pieces))
+        return false;
+    FOR_LANES(lane, t->lanes)
+    {
+        if (lane / LOOKUP_LANES != group) {
+            group = lane / LOOKUP_LANES;
+            looked_count = 0;
+        }
+        uint64_t at = t->va[lane];
+        for (unsigned left = t->bytes, part; left; left -= part, at += part) {
+            const unsigned in_line = (unsigned)(at % RP_REC_LINE_BYTES);
+            const uint64_t number = at / RP_REC_LINE_BYTES & ((1ull << 41) - 1);
+            part = RP_REC_LINE_BYTES - in_line < left ? RP_REC_LINE_BYTES - in_line : left;
+            const unsigned index = line_of(w, a, number);
+            struct rp_rec_line *line = &w->line[a->first_line + index];
+            const unsigned first = in_line / RP_REC_SECTOR_BYTES;
+            const unsigned last = (in_line + part - 1) / RP_REC_SECTOR_BYTES;
+            line->sectors |= ((2u << last) - (1u << first)) & 15;
+            if (writes && index < MOST_LINES) {
+                if (!line->lanes)
+                    cover[index] = (struct cover){{0}};
+                cover_bytes(&cover[index], in_line, part);
+            }
+            line->lanes += line->lanes < LANES;
+            unsigned i = looked_count;
+            while (i > 0 && looked[i - 1] != number)
+                i--;
+            if (!i && looked_count < LOOKUP_LANES * 2) {
+                looked[looked_count++] = number;
+                a->lookups++;
+            }
+        }
+    }
+    for (unsigned i = 0; i < a->line_count && i < MOST_LINES; i++) {
+        struct rp_rec_line *line = &w->line[a->first_line + i];
+        if (writes)
+            line->whole |= whole_sectors(&cover[i]);
+        if (t->flags & RP_REC_ATOMIC)
+            count_depth(line, t);
+    }
+    return true;
+}
+
+/* ---- LDS ----------------------------------------------------------------------------------- */
+
+/* Dwords that the lanes of one clock want of each bank. */
+struct banks {
+    uint32_t dword[BANKS][BANKS * 2]; /**< different ones */
+    uint8_t count[BANKS];
+};
+
+static void want(struct banks *b, uint32_t dword)
+{
+    const unsigned bank = dword % BANKS;
+    unsigned i = b->count[bank];
+    while (i > 0 && b->dword[bank][i - 1] != dword)
+        i--;
+    if (!i && b->count[bank] < BANKS * 2)
+        b->dword[bank][b->count[bank]++] = dword;
+}
+
+static unsigned fullest(const struct banks *b)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < BANKS; i++)
+        most = b->count[i] > most ? b->count[i] : most;
+    return most;
+}
+
+/* Whether no two lanes want different dwords of a bank. Lanes that want the same usually follow
+ * each other. Inline, so that the number of dwords is known. */
+static inline __attribute__((always_inline)) bool free_of_conflicts(const struct rp_lane_access *t,
+                                                                    uint64_t set, unsigned dwords)
+{
+    uint32_t seen = 0, first[BANKS], conflict = 0, last = UINT32_MAX;
+    for (unsigned lane = (unsigned)__builtin_ctzll(set); lane < LANES && set >> lane; lane++) {
+        const uint32_t dword = (uint32_t)(t->va[lane] / 4);
+        if (dword == last || !(set >> lane & 1))
+            continue;
+        last = dword;
+        for (unsigned i = 0; i < dwords; i++) {
+            const uint32_t bank = (dword + i) % BANKS;
+            if (seen >> bank & 1)
+                conflict |= first[bank] ^ (dword + i);
+            else
+                first[bank] = dword + i;
+            seen |= 1u << bank;
+        }
+    }
+    return !conflict;
+}
+
+/* What of it can be said quickly, of aligned dwords; false: it may have conflicts. */
+static bool simply_free(const struct rp_lane_access *t, uint64_t set)
+{
+    switch (t->bytes) {
+    case 4:
+        return free_of_conflicts(t, set, 1);
+    case 8:
+        return free_of_conflicts(t, set, 2);
+    case 16:
+        return free_of_conflicts(t, set, 4);
+    default:
+        return false;
+    }
+}
+
+static bool aligned(const struct rp_lane_access *t)
+{
+    uint64_t low[4] = {0};
+    for (unsigned lane = 0; lane < LANES; lane += 4) {
+        low[0] |= t->va[lane];
+        low[1] |= t->va[lane + 1];
+        low[2] |= t->va[lane + 2];
+        low[3] |= t->va[lane + 3];
+    }
+    return !((low[0] | low[1] | low[2] | low[3]) % 4);
+}
+
+/* Atomics of the lanes follow each other on a bank, also those on the same dword. */
+static unsigned atomic_clocks(const struct rp_lane_access *t, uint64_t set)
+{
+    uint8_t count[BANKS] = {0};
+    unsigned most = 0;
+    FOR_LANES(lane, set)
+    for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
+        count[at / 4 % BANKS]++;
+    for (unsigned i = 0; i < BANKS; i++)
+        most = count[i] > most ? count[i] : most;
+    return most;
+}
+
+static unsigned clocks_of(const struct rp_lane_access *t, uint64_t set, bool dwords)
+{
+    struct banks banks;
+    if (t->flags & RP_REC_ATOMIC)
+        return atomic_clocks(t, set);
+    if (dwords && simply_free(t, set))
+        return 1;
+    __builtin_memset(banks.count, 0, sizeof banks.count);
+    FOR_LANES(lane, set)
+    for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
+        want(&banks, (uint32_t)(at / 4));
+    return fullest(&banks);
+}
+
+/*
+ * The lanes of each clock. Those of a load of 16 bytes do not lie side by side: Composable Kernel's
+ * documentation, "Understanding AMD GPU LDS and Bank Conflicts".
+ */
+static unsigned sets_of(const struct rp_lane_access *t, uint64_t ret[LANES / 8])
+{
+    static const uint32_t wide_reads[] = {0x00f0000f, 0x000f00f0, 0xf0000f00, 0x0f00f000};
+    const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    const bool wide_read = t->bytes == 16 && !(t->flags & RP_REC_WRITES);
+    for (unsigned i = 0; i < LANES / at_once; i++)
+        ret[i] = t->lanes & (wide_read ? (uint64_t)wide_reads[i % 4] << i / 4 * 32
+                                       : low_bits(at_once) << i * at_once);
+    return LANES / at_once;
+}
+
+void rp_lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)
+{
+    uint64_t set[LANES / 8];
+    const unsigned sets = sets_of(t, set);
+    if (t->bytes % 4 == 0 && side_by_side(t) && t->va[0] % 4 == 0) {
+        a->lds_clocks = (uint16_t)(a->lds_clocks + sets);
+        return;
+    }
+    const bool dwords = aligned(t);
+    for (unsigned i = 0; i < sets; i++) {
+        if (!set[i])
+            continue;
+        const unsigned clocks = clocks_of(t, set[i], dwords);
+        a->lds_clocks = (uint16_t)(a->lds_clocks + clocks);
+        a->lds_conflict_clocks = (uint16_t)(a->lds_conflict_clocks + clocks - 1);
+    }
+}
+
+enum { DWORD = 4 };
+
+/* ---- LDS ----------------------------------------------------------------------------------- */
+
+static bool is_same_row(const uint32_t *distance, const uint32_t *row)
+{
+    const uint32_t first = row[0];
+    uint32_t differ = 0;
+    for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
+        differ |= (row[i] - first) ^ distance[i];
+    return !differ;
+}
+
+static void alike_touch_row(const uint32_t *row, uint32_t from_row, struct rp_rec_access *a,
+                            const struct rp_lane_access *t)
+{
+    uint64_t va[RP_PATTERN_CACHE_LANES];
+    struct rp_lane_access touch = *t;
+    touch.va = va;
+    for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
+        va[i] = (uint32_t)(row[i] + from_row);
+    rp_lane_access_lds(a, &touch);
+}
+
+void rp_pattern_cache_lds(struct rp_pattern_cache *alike, uint32_t key,
+                          const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
+                          struct rp_rec_access *a, const struct rp_lane_access *t)
+{
+    if (!alike) {
+        alike_touch_row(row, from_row, a, t);
+        return;
+    }
+    struct rp_pattern_cache_lds *l = &alike->lds[key % RP_PATTERN_CACHE_LDS];
+    const uint8_t part = (row[0] + from_row) % DWORD;
+    if (!t->lanes || l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
+        l->part != part || !is_same_row(l->distance, row)) {
+        struct rp_rec_access only = {0};
+        alike_touch_row(row, from_row, &only, t);
+        *l = (struct rp_pattern_cache_lds){.lanes = t->lanes,
+                                           .bytes = t->bytes,
+                                           .flags = t->flags,
+                                           .part = part,
+                                           .clocks = only.lds_clocks,
+                                           .conflict_clocks = only.lds_conflict_clocks};
+        for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
+            l->distance[i] = row[i] - row[0];
+    }
+    a->lds_clocks = (uint16_t)(a->lds_clocks + l->clocks);
+    a->lds_conflict_clocks = (uint16_t)(a->lds_conflict_clocks + l->conflict_clocks);
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/* Only lanes that take part have addresses. */
+static bool is_same_pattern(const struct rp_pattern_cache_lines *l, const uint64_t *va,
+                            uint64_t lanes)
+{
+    uint64_t differ = 0;
+    if (lanes == ~0ull) {
+        for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
+            differ |= (va[i] - va[0]) ^ l->distance[i];
+        return !differ;
+    }
+    const uint64_t first = va[__builtin_ctzll(lanes)];
+    for (; lanes; lanes &= lanes - 1) {
+        const unsigned lane = (unsigned)__builtin_ctzll(lanes);
+        differ |= (va[lane] - first) ^ l->distance[lane];
+    }
+    return !differ;
+}
+
+static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave *w,
+                     const struct rp_rec_access *before, const struct rp_rec_access *a,
+                     const struct rp_lane_access *t)
+{
+    const uint64_t first = t->va[__builtin_ctzll(t->lanes)];
+    l->lanes = t->lanes;
+    l->bytes = t->bytes;
+    l->flags = t->flags;
+    l->first = first;
+    l->lookups = (uint16_t)(a->lookups - before->lookups);
+    l->line_count = a->line_count;
+    memcpy(l->line, w->line + a->first_line, a->line_count * sizeof *l->line);
+    for (uint64_t left = t->lanes; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctzll(left);
+        l->distance[lane] = t->va[lane] - first;
+    }
+}
+
+bool rp_pattern_cache_lines(struct rp_pattern_cache *alike, uint32_t key, struct rp_rec_wave *w,
+                            struct rp_rec_access *a, const struct rp_lane_access *t)
+{
+    if (!alike || !t->lanes)
+        return rp_lane_access_lines(w, a, t);
+    struct rp_pattern_cache_lines *l = &alike->vmem[key % RP_PATTERN_CACHE_VMEM];
+    const uint64_t from_there = t->va[__builtin_ctzll(t->lanes)] - l->first;
+    if (l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
+        from_there % RP_REC_LINE_BYTES || !is_same_pattern(l, t->va, t->lanes)) {
+        const struct rp_rec_access before = *a;
+        if (!rp_lane_access_lines(w, a, t))
+            return false;
+        l->lanes = 0;
+        if (!before.line_count && a->line_count <= RP_PATTERN_CACHE_LINES)
+            remember(l, w, &before, a, t);
+        return true;
+    }
+    if (!rp_rec_grow(w, 0, 0, l->line_count))
+        return false;
+    struct rp_rec_line *line = w->line + w->line_count;
+    for (unsigned i = 0; i < l->line_count; i++) {
+        line[i] = l->line[i];
+        line[i].number = (line[i].number + from_there / RP_REC_LINE_BYTES) & ((1ull << 41) - 1);
+    }
+    w->line_count += l->line_count;
+    a->line_count = l->line_count;
+    a->lookups = (uint16_t)(a->lookups + l->lookups);
+    return true;
+}
+
+/* One execution of one instruction by one wave, as the timing model needs it. */
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+/* Accesses below a dword; all others are of the width of their registers. */
+#define BYTE_OPS(X, p)                                                                             \
+    X(p##_load_ubyte, 1)                                                                           \
+    X(p##_load_sbyte, 1)                                                                           \
+    X(p##_load_ushort, 2)                                                                          \
+    X(p##_load_sshort, 2)                                                                          \
+    X(p##_load_ubyte_d16, 1)                                                                       \
+    X(p##_load_ubyte_d16_hi, 1)                                                                    \
+    X(p##_load_sbyte_d16, 1)                                                                       \
+    X(p##_load_sbyte_d16_hi, 1)                                                                    \
+    X(p##_load_short_d16, 2)                                                                       \
+    X(p##_load_short_d16_hi, 2)                                                                    \
+    X(p##_store_byte, 1)                                                                           \
+    X(p##_store_byte_d16_hi, 1)                                                                    \
+    X(p##_store_short, 2)                                                                          \
+    X(p##_store_short_d16_hi, 2)
+
+static unsigned narrow_bytes(unsigned op)
+{
+    switch (op) {
+#define X(name, bytes)                                                                             \
+    case RP_OP_##name:                                                                             \
+        return bytes;
+        BYTE_OPS(X, flat)
+        BYTE_OPS(X, global)
+        BYTE_OPS(X, scratch)
+        BYTE_OPS(X, buffer)
+        X(global_load_lds_ubyte, 1)
+        X(global_load_lds_sbyte, 1)
+        X(global_load_lds_ushort, 2)
+        X(global_load_lds_sshort, 2)
+        X(ds_read_u8, 1)
+        X(ds_read_i8, 1)
+        X(ds_read_u16, 2)
+        X(ds_read_i16, 2)
+        X(ds_read_u8_d16, 1)
+        X(ds_read_u8_d16_hi, 1)
+        X(ds_read_i8_d16, 1)
+        X(ds_read_i8_d16_hi, 1)
+        X(ds_read_u16_d16, 2)
+        X(ds_read_u16_d16_hi, 2)
+        X(ds_write_b8, 1)
+        X(ds_write_b16, 2)
+        X(ds_write_b8_d16_hi, 1)
+        X(ds_write_b16_d16_hi, 2)
+#undef X
+    default:
+        return 0;
+    }
+}
+
+/* Vector memory: what an instruction does, from the columns of its row. */
+static uint8_t vmem_flags(const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    const bool returns = row->dst != RP_T_NONE, takes = row->src[1] != RP_T_NONE;
+    uint8_t flags = 0;
+    if (!returns && !takes && !(in->flags & RP_IF_LDS)) /* cache control */
+        return 0;
+    if (in->fmt == RP_FMT_MTBUF) /* its rows have the data of stores as dst, too */
+        flags = in->op >= RP_OP_tbuffer_store_format_x && in->op <= RP_OP_tbuffer_store_format_xyzw
+                    ? RP_REC_WRITES
+                : in->op >= RP_OP_tbuffer_store_format_d16_x ? RP_REC_WRITES
+                                                             : RP_REC_READS;
+    else if (returns && takes)
+        flags = RP_REC_WRITES | RP_REC_ATOMIC | (in->flags & RP_IF_SC0 ? RP_REC_READS : 0);
+    else
+        flags = takes ? RP_REC_WRITES : RP_REC_READS; /* a load to LDS has neither */
+    const bool atomic = flags & RP_REC_ATOMIC;
+    if (in->flags & RP_IF_SC1 || (!atomic && in->flags & RP_IF_SC0))
+        flags |= RP_REC_PAST_L1;
+    if (in->flags & RP_IF_SC1)
+        flags |= RP_REC_PAST_L2;
+    if (in->flags & RP_IF_NT)
+        flags |= RP_REC_STREAM;
+    if (in->flags & RP_IF_LDS)
+        flags |= RP_REC_TO_LDS;
+    return flags;
+}
+
+static unsigned vmem_bytes(const struct rp_insn *in, uint8_t flags)
+{
+    const unsigned narrow = narrow_bytes(in->op);
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    if (narrow)
+        return narrow;
+    if (in->op == RP_OP_flat_atomic_cmpswap || in->op == RP_OP_global_atomic_cmpswap ||
+        in->op == RP_OP_buffer_atomic_cmpswap)
+        return DWORD;
+    if (in->op == RP_OP_flat_atomic_cmpswap_x2 || in->op == RP_OP_global_atomic_cmpswap_x2 ||
+        in->op == RP_OP_buffer_atomic_cmpswap_x2)
+        return 2 * DWORD;
+    const unsigned dwords =
+        rp_type_dwords(flags & RP_REC_WRITES && row->src[1] != RP_T_NONE ? row->src[1] : row->dst);
+    return dwords ? DWORD * dwords : DWORD;
+}
+
+/* ---- vector memory ------------------------------------------------------------------------- */
+
+/* Made-up address of a lane's private memory: each wave that can be resident has its own. */
+static uint64_t private_va(const struct rp_wave *w, unsigned lane, uint32_t offset)
+{
+    const struct rp_kernel *k = &w->group->dispatch->kernel;
+    const uint64_t wave = w->group->linear_id * k->waves_per_group + w->id_in_group;
+    const uint64_t place = k->resident_waves ? wave % k->resident_waves : 0;
+    return RP_REC_PRIVATE_VA + place * w->scratch_lane_bytes * RP_LANES +
+           ((uint64_t)(offset / DWORD) * RP_LANES + lane) * DWORD + offset % DWORD;
+}
+
+/* Lanes by the memory that they reach. */
+struct reach {
+    uint64_t va[RP_LANES];
+    uint64_t lanes[3]; /**< by enum rp_space */
+};
+
+static void reach_scratch(struct rp_wave *w, const struct rp_insn *in, uint64_t exec,
+                          struct reach *ret)
+{
+    uint32_t base = (uint32_t)in->offset;
+    if (in->flags & RP_IF_SADDR)
+        base += rp_opnd_u32(w, &in->src[2]);
+    const uint32_t *v = in->flags & RP_IF_VADDR ? rp_rows(w, &in->src[0])[0] : NULL;
+    RP_FOR_LANES(lane, exec)
+    ret->va[lane] = private_va(w, lane, base + (v ? v[lane] : 0));
+    ret->lanes[RP_SPACE_PRIVATE] = exec;
+}
+
+static void reach_flat(struct rp_wave *w, const struct rp_insn *in, uint64_t exec,
+                       struct reach *ret)
+{
+    const struct rp_exec_host *host = rp_wave_host(w);
+    rp_flat_addresses(w, in, ret->va);
+    if (in->seg == RP_SEG_GLOBAL) {
+        ret->lanes[RP_SPACE_GLOBAL] = exec;
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    {
+        const enum rp_space space = rp_space_of(host, ret->va[lane]);
+        ret->lanes[space] |= 1ull << lane;
+        if (space == RP_SPACE_PRIVATE)
+            ret->va[lane] = private_va(w, lane, (uint32_t)ret->va[lane]);
+        else if (space == RP_SPACE_LDS)
+            ret->va[lane] = (uint32_t)ret->va[lane];
+    }
+}
+
+static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t exec, unsigned bytes,
+                         struct reach *ret)
+{
+    struct rp_buffer b;
+    if (in->src[2].kind != RP_OPND_SGPR || in->src[2].index + 4 > RP_SGPR_COUNT ||
+        rp_buffer_open(w, in, &b))
+        return; /* faults when it is executed, or is cache control */
+    RP_FOR_LANES(lane, exec)
+    {
+        if (!rp_buffer_inside(&b, lane, 0, bytes < DWORD ? bytes : DWORD))
+            continue;
+        ret->va[lane] = rp_buffer_at(&b, lane, 0);
+        const enum rp_space space = b.private ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
+        if (b.private) /* as interleaved already */
+            ret->va[lane] += RP_REC_PRIVATE_VA - RP_SCRATCH_BASE_VA;
+        ret->lanes[space] |= 1ull << lane;
+    }
+}
+
+static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,
+                         const struct rp_insn *in)
+{
+    const uint64_t exec = RP_EXEC(w);
+    struct reach reach = {.lanes = {0}};
+    a->flags = vmem_flags(in);
+    a->lane_bytes = (uint8_t)vmem_bytes(in, a->flags);
+    if (in->fmt != RP_FMT_FLAT)
+        reach_buffer(w, in, exec, a->lane_bytes, &reach);
+    else if (in->seg == RP_SEG_SCRATCH)
+        reach_scratch(w, in, exec, &reach);
+    else
+        reach_flat(w, in, exec, &reach);
+    a->lanes =
+        (uint8_t)__builtin_popcountll(reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE]);
+    if (reach.lanes[RP_SPACE_PRIVATE])
+        a->flags |= RP_REC_PRIVATE;
+    struct rp_lane_access t = {.va = reach.va, .bytes = a->lane_bytes, .flags = a->flags};
+    t.lanes = reach.lanes[RP_SPACE_LDS];
+    if (t.lanes)
+        rp_lane_access_lds(a, &t);
+    if (in->flags & RP_IF_LDS) /* the result goes there, lane by lane side by side */
+        a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
+    t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
+    const uint32_t key = in->src[0].index * 4u + in->op;
+    return !t.lanes || rp_pattern_cache_lines(w->trail->alike, key, r, a, &t);
+}
+
+/* ---- LDS ----------------------------------------------------------------------------------- */
+
+/* Instructions with two addresses: distance of one step of their offsets, or 0. */
+static unsigned pair_unit(unsigned op)
+{
+    switch (op) {
+    case RP_OP_ds_read2_b32:
+    case RP_OP_ds_write2_b32:
+    case RP_OP_ds_wrxchg2_rtn_b32:
+        return 4;
+    case RP_OP_ds_read2_b64:
+    case RP_OP_ds_write2_b64:
+    case RP_OP_ds_wrxchg2_rtn_b64:
+        return 8;
+    case RP_OP_ds_read2st64_b32:
+    case RP_OP_ds_write2st64_b32:
+    case RP_OP_ds_wrxchg2st64_rtn_b32:
+        return 4 * 64;
+    case RP_OP_ds_read2st64_b64:
+    case RP_OP_ds_write2st64_b64:
+    case RP_OP_ds_wrxchg2st64_rtn_b64:
+        return 8 * 64;
+    default:
+        return 0;
+    }
+}
+
+static bool is_lane_exchange(unsigned op)
+{
+    return op == RP_OP_ds_swizzle_b32 || op == RP_OP_ds_permute_b32 || op == RP_OP_ds_bpermute_b32;
+}
+
+static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    const unsigned unit = pair_unit(in->op), narrow = narrow_bytes(in->op);
+    const bool reads = row->dst != RP_T_NONE, takes = row->src[1] != RP_T_NONE;
+    const bool plain_write =
+        !reads && (narrow || unit || row->fn == rp_ds_write_b32 || row->fn == rp_ds_write_b64 ||
+                   row->fn == rp_ds_write_b96 || row->fn == rp_ds_write_b128);
+    struct rp_lane_access t = {.lanes = RP_EXEC(w)};
+    a->space = RP_REC_SHARED;
+    a->lanes = (uint8_t)__builtin_popcountll(t.lanes);
+    a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0));
+    if (takes && !plain_write && !unit)
+        a->flags |= RP_REC_ATOMIC;
+    unsigned dwords = rp_type_dwords(takes ? row->src[1] : row->dst);
+    if (unit && !takes)
+        dwords /= 2;
+    t.bytes = narrow ? narrow : DWORD * (dwords ? dwords : 1);
+    t.flags = a->flags;
+    a->lane_bytes = (uint8_t)(t.bytes * (unit ? 2 : 1));
+    if (is_lane_exchange(in->op) || row->src[0] == RP_T_NONE) { /* no banks, or side by side */
+        a->flags &= (uint8_t)~RP_REC_ATOMIC;
+        a->lds_clocks = t.lanes ? 2 : 0;
+        return;
+    }
+    const uint32_t *address = rp_rows(w, &in->src[0])[0];
+    for (unsigned which = 0; which < (unit ? 2 : 1); which++) {
+        const uint32_t offset = unit ? ((uint32_t)in->offset >> 8 * which & 0xff) * unit
+                                     : (uint32_t)in->offset & 0xffff;
+        rp_pattern_cache_lds(w->trail->alike, in->src[0].index * 4u + in->op, address, offset, a,
+                             &t);
+    }
+}
+
+/* ---- scalar memory ------------------------------------------------------------------------- */
+
+static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,
+                         const struct rp_insn *in)
+{
+    const struct rp_op_row *row = &rp_op_rows[in->op];
+    const bool buffer = row->src[2] == RP_T_B128;
+    const unsigned reads = rp_type_dwords(row->dst), takes = rp_type_dwords(row->src[0]);
+    uint64_t va[RP_LANES];
+    a->space = RP_REC_SCALAR;
+    if (row->src[2] == RP_T_NONE || !(reads || takes) || (buffer && !rp_sgprs_fit(&in->src[2])))
+        return true; /* clocks and cache control */
+    a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0) |
+                         (reads && takes ? RP_REC_ATOMIC : 0));
+    va[0] = buffer ? rp_smem_buffer(w, in).va : rp_smem_address(w, in);
+    struct rp_lane_access t = {
+        .va = va, .lanes = 1, .bytes = DWORD * (takes ? takes : reads), .flags = a->flags};
+    a->lanes = 1;
+    a->lane_bytes = (uint8_t)t.bytes;
+    return rp_lane_access_lines(r, a, &t);
+}
+
+/* ---- instructions -------------------------------------------------------------------------- */
+
+static bool observe_memory(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,
+                           const struct rp_insn *in)
+{
+    if (in->fmt == RP_FMT_SMEM)
+        return observe_smem(r, a, w, in);
+    if (in->fmt != RP_FMT_DS)
+        return observe_vmem(r, a, w, in);
+    if (!(in->flags & RP_IF_GDS)) /* messages to other workgroups access nothing */
+        observe_lds(a, w, in);
+    return true;
+}
+
+static bool note_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in,
+                        uint64_t index)
+{
+    if (!rp_rec_grow(r, 0, 1, 0))
+        return false;
+    struct rp_rec_access *a = &r->access[r->access_count];
+    *a = (struct rp_rec_access){.step = index < UINT32_MAX ? (uint32_t)index : UINT32_MAX,
+                                .first_line = r->line_count};
+    if (!observe_memory(r, a, w, in)) {
+        r->line_count = a->first_line;
+        return false;
+    }
+    r->access_count++;
+    return true;
+}
+
+static void lose(struct rp_rec_wave *r)
+{
+    r->closed = r->full = r->lost = true;
+}
+
+void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
+{
+    const uint64_t index = r->insts - 1;
+    if (r->lines_only && in->fmt == RP_FMT_DS)
+        return;
+    if (index >= r->step_count) {
+        r->full |= (uint64_t)r->access_count * sizeof *r->access +
+                       (uint64_t)r->line_count * sizeof *r->line >=
+                   r->most_bytes;
+        if (r->full)
+            return;
+    }
+    if (!note_access(r, w, in, index))
+        lose(r);
+}
+
+static void keep_step(struct rp_rec_wave *r, int64_t distance)
+{
+    r->insts++;
+    r->closed |= r->step_count >= r->limit || distance != (int32_t)distance;
+    if (r->closed)
+        return;
+    if (rp_rec_grow(r, 1, 0, 0))
+        r->step[r->step_count++] = (uint32_t)(int32_t)distance;
+    else
+        lose(r);
+}
+
+void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
+{
+    keep_step(r, (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD);
+    if (in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
+        in->cost_class == RP_COST_SMEM)
+        rp_rec_observe_access(r, w, in);
+}
+
+void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
+                        uint32_t end, int64_t distance)
+{
+    if (r->closed) {
+        for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+            r->insts++;
+        return;
+    }
+    const bool fits = end - first <= r->limit - r->step_count &&
+                      distance + first == (int32_t)(distance + first) &&
+                      distance + end == (int32_t)(distance + end) &&
+                      rp_rec_grow(r, end - first, 0, 0);
+    if (!fits) {
+        for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+            keep_step(r, distance + slot);
+        return;
+    }
+    uint32_t *step = r->step + r->step_count;
+    for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
+        *step++ = (uint32_t)(int32_t)distance + slot;
+    r->insts += (uint64_t)(step - r->step) - r->step_count;
+    r->step_count = (uint32_t)(step - r->step);
+}

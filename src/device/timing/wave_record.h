@@ -1,0 +1,282 @@
+/**
+ * @file wave_record.h
+ * @brief What sampled workgroups did, wave by wave: the input of the detailed timing model and of
+ * everything else that needs address streams (memory counters, thread traces).
+ *
+ * Execution stays functional and in any host order. Workgroups that the plan (below) chooses, from
+ * the shape of the grid alone, note what they do while they are executed. What a wave did is the
+ * same however many threads there are: one wave, one record, written by whoever executes the wave.
+ * A record is plain data: nothing in it refers to the executor, so tests can make their own.
+ *
+ * What was recorded of a dispatch is complete when the dispatch is done. The replay engine
+ * (timing_engine.h) turns it into times and counts of requests, hits and conflicts.
+ */
+#ifndef RP_DEVICE_TIMING_WAVE_RECORD_H
+#define RP_DEVICE_TIMING_WAVE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/exec/code_cache.h"
+#include "device/isa/wave_state.h"
+
+struct rp_arch;
+
+enum { RP_REC_LINE_BYTES = 128, RP_REC_SECTOR_BYTES = 32, RP_REC_REGS = 4 };
+
+/** Where an instruction goes to, and so what it competes for. */
+enum rp_rec_unit {
+    RP_REC_VALU,
+    RP_REC_MFMA,
+    RP_REC_SALU,
+    RP_REC_SMEM,
+    RP_REC_VMEM, /**< FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF */
+    RP_REC_LDS,
+    RP_REC_BRANCH,
+    RP_REC_MISC, /**< handled where it is fetched: s_nop, s_waitcnt, s_barrier, s_endpgm ... */
+    RP_REC_UNITS,
+};
+
+/** What a MISC instruction is. */
+enum rp_rec_misc {
+    RP_REC_OTHER = 0,
+    RP_REC_NOP,     /**< value: clocks it takes */
+    RP_REC_WAITCNT, /**< vm, exp, lgkm: how many may still be under way */
+    RP_REC_WAVE_BARRIER,
+    RP_REC_SLEEP, /**< value: clocks it takes */
+    RP_REC_END,
+};
+
+struct rp_rec_regs {
+    uint16_t first;
+    uint16_t count; /**< 0 = none */
+};
+
+/** An instruction of the program, once however often it was executed. */
+struct rp_rec_code {
+    uint64_t pc;
+    uint16_t op;           /**< row of the opcode table (opcodes.h) */
+    uint8_t unit;          /**< enum rp_rec_unit */
+    uint8_t misc;          /**< enum rp_rec_misc */
+    uint8_t issue_clocks;  /**< how long it keeps the unit's port of its SIMD */
+    uint8_t mfma_passes;   /**< of 4 clocks */
+    uint8_t size_bytes;    /**< of its encoding */
+    uint8_t vm, exp, lgkm; /**< WAITCNT; 255 = not waited for */
+    bool counts_vm;        /**< a later s_waitcnt vmcnt waits for it */
+    bool counts_lgkm;      /**< the same for lgkmcnt */
+    bool in_order;         /**< lgkmcnt: LDS results return in order, scalar ones do not */
+    uint8_t read_count, write_count;
+    uint8_t accumulator; /**< MFMA: which of read is SrcC, which chains without a pause */
+    uint16_t value;      /**< NOP, SLEEP */
+    struct rp_rec_regs read[RP_REC_REGS + 2], write[RP_REC_REGS];
+};
+
+/** Which memory an access is to. */
+enum rp_rec_space { RP_REC_GLOBAL, RP_REC_SCALAR, RP_REC_SHARED /**< LDS */ };
+
+/** rp_rec_access.flags; neither READS nor WRITES, and not in the LDS: cache control, clocks */
+enum {
+    RP_REC_READS = 1u << 0,
+    RP_REC_WRITES = 1u << 1,
+    RP_REC_ATOMIC = 1u << 2,  /**< READS too when a value is returned */
+    RP_REC_PRIVATE = 1u << 3, /**< scratch: lines are of a made-up region (RP_REC_PRIVATE_VA) */
+    RP_REC_PAST_L1 = 1u << 4, /**< sc0 or sc1 load: a hit in the vector L1 does not serve it */
+    RP_REC_PAST_L2 = 1u << 5, /**< sc1: coherent with other agents */
+    RP_REC_STREAM = 1u << 6,  /**< nt */
+    RP_REC_TO_LDS = 1u << 7,  /**< what is read goes there */
+};
+
+/** Scratch of waves lies in no memory of the program; its lines are numbered from here. */
+#define RP_REC_PRIVATE_VA (1ull << 47)
+
+/**
+ * A line of 128 bytes that an access touches, in the order of the lowest lane that does.
+ * Scalar accesses have them too (64-byte scalar lines: number / sectors tell which half).
+ */
+struct rp_rec_line {
+    uint64_t number : 41; /**< address / 128 */
+    uint64_t sectors : 4; /**< 32-byte sectors touched */
+    uint64_t whole : 4;   /**< of these, written in all bytes */
+    uint64_t lanes : 7;   /**< lanes that touch it, 1 to 64 */
+    uint64_t deepest : 7; /**< atomics: most lanes on the same dword; else 1 */
+    uint64_t : 1;
+};
+
+/** One execution of a memory instruction by one wave. */
+struct rp_rec_access {
+    uint32_t step;       /**< which of the wave's instructions, also of those that are not kept */
+    uint32_t first_line; /**< its lines are rp_rec_wave.line[first_line ... + line_count) */
+    uint16_t line_count; /**< 0: no lane active, or LDS */
+    uint16_t lookups;    /**< (group of 16 lanes, line) pairs: what the vector L1 looks up */
+    uint16_t lds_clocks; /**< the LDS is busy, conflicts included; 0 = LDS not used */
+    uint16_t lds_conflict_clocks; /**< of these, beyond what the same lanes need without any */
+    uint8_t lanes;                /**< active; FLAT: not those that are in the LDS */
+    uint8_t lane_bytes;           /**< per lane */
+    uint8_t space;                /**< enum rp_rec_space; FLAT: GLOBAL, with lds_clocks if any */
+    uint8_t flags;
+};
+
+/** What one wave did. */
+struct rp_rec_wave {
+    uint32_t *step; /**< its instructions in order: indices into rp_record.code */
+    uint32_t step_count;
+    struct rp_rec_access *access;
+    uint32_t access_count;
+    struct rp_rec_line *line;
+    uint32_t line_count;
+    uint64_t insts; /**< executed in all; more than step_count when not all was kept */
+    uint64_t bytes; /**< moved by all of them, as rp_counts counts: memory and LDS */
+    uint32_t step_room, access_room, line_room;
+    uint32_t limit;      /**< of step_count */
+    uint64_t most_bytes; /**< with so much of access and line, full; not if all of step is kept */
+    bool closed;         /**< no more of step is kept */
+    bool full;           /**< nor of access, of what comes after that */
+    bool lines_only;     /**< accesses to the LDS are not kept: a probe */
+    bool lost;           /**< for want of host memory: what is there means nothing */
+    bool same_step;      /**< step is another wave's of the record, which did the same */
+    bool grows;          /**< replayed while it is executed (program_runner.h): more may follow */
+};
+
+struct rp_rec_group {
+    uint64_t linear_id;
+    uint32_t wave_count;
+    bool lost; /**< the host had no memory for it */
+    struct rp_rec_wave *wave;
+};
+
+/**
+ * Which workgroups of a dispatch are recorded. All, when there are few. Else *main* ones, which one
+ * accelerator die gets out of a run of consecutive workgroups in the middle of the grid; they are
+ * replayed. And a few *probes* between them, of the other dies: they tell how much of the memory
+ * that the main ones touch the other dies touch as well.
+ */
+struct rp_rec_plan {
+    uint64_t group_count; /**< of the dispatch */
+    uint64_t first;       /**< linear id of the first main one */
+    uint64_t stride;      /**< from one main one to the next: 1, or the number of dies */
+    uint64_t count;       /**< main ones; 0 = nothing is recorded */
+    uint64_t probe_every; /**< there is a probe behind each so manyth main one; 0 = none */
+    uint64_t probes;
+    uint32_t steps_limit; /**< instructions kept of a wave */
+};
+
+/** What a dispatch holds of hardware resources: how many workgroups a compute unit has room for. */
+struct rp_rec_shape {
+    uint8_t limits; /**< enum rp_rec_limit */
+    uint32_t waves_per_group;
+    uint32_t groups_per_cu; /**< limited by wave slots, registers, LDS and barriers; at least 1 */
+    uint32_t lds_bytes;     /**< per workgroup */
+    uint32_t vgprs;         /**< per wave, allocated */
+};
+
+/** All that was recorded of a dispatch. */
+struct rp_wave_record {
+    struct rp_rec_plan plan;
+    struct rp_rec_shape shape;
+    struct rp_rec_group *group; /**< main ones by linear id, then the probes, without steps */
+    struct rp_rec_code *code;   /**< instructions that occur, by pc */
+    uint32_t code_count;
+    uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
+    bool keeps_steps;                  /**< as far as the plan's limit goes; else accesses only */
+    bool keeps_accesses;               /**< also of what comes after the steps that are kept */
+    bool placed;                       /**< rp_record_renumber_pages has been called */
+};
+
+/** The plan of a grid: depends on its arguments only. */
+struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                  uint32_t waves_per_group, uint32_t groups_per_cu);
+
+/** The same for detailed timing alone, which takes a part of smaller grids already. */
+struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t group_count,
+                                         uint32_t waves_per_group, uint32_t groups_per_cu);
+
+/** Index into rp_record.group, or -1 when the workgroup is not recorded. */
+int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
+
+/** The reverse: linear id of the group at an index below count + probes. */
+uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
+
+/** NULL when the host is out of memory. */
+struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
+                                     const struct rp_rec_shape *shape);
+
+/** Accepts NULL. */
+void rp_record_free(struct rp_wave_record *r);
+
+/** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
+int rp_record_status(const struct rp_wave_record *r);
+
+/** Makes a group's waves, all empty; after as many instructions they are closed, and full. False,
+ * and the group is lost: no memory. */
+bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit);
+
+/** Makes room for so many more instructions, accesses and lines. False: no memory. */
+bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines);
+
+/** Takes back the latest instructions, with their accesses. */
+void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
+
+/**
+ * Renumbers the lines of a finished record: pages of 4 KiB in the order in which they are touched
+ * first. Else times and counts would depend on where this process happens to have its memory.
+ * Nothing happens when it is called again.
+ * @return 0, or -ENOMEM: some are as they were
+ */
+int rp_record_renumber_pages(struct rp_wave_record *r);
+
+/** Of what has been kept, only so many instructions, with their accesses. */
+void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);
+
+/* Pages of 4 KiB, numbered in the order in which they are touched first: so that no times
+ * depend on where a process has its memory.
+ */
+
+/** Open addressing; zeroed: none. */
+struct rp_rec_pages {
+    struct rp_rec_page {
+        uint64_t old; /**< number + 1; 0 = free */
+        uint64_t number;
+    } * page;
+    uint64_t size, count;
+    struct rp_rec_page latest; /**< neighbours follow each other */
+};
+
+/** Renumbers a line. 0, or -ENOMEM: it is as it was. */
+int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line);
+void rp_rec_pages_release(struct rp_rec_pages *p);
+
+/* What the timing model needs to know of a decoded instruction. */
+
+/* From the addresses of executed instructions to a record's table of them.
+ *
+ * While a wave is executed its record notes distances from the kernel's entry, which costs least;
+ * a replay needs to know what the instructions are (wave_record.h).
+ */
+
+struct rp_resolver {
+    struct rp_wave_record *record; /**< whose table grows */
+    uint64_t entry_va;
+    uint32_t *slot;            /**< open addressing, 0 = free, else index + 1 */
+    uint32_t size;             /**< a power of two */
+    uint32_t room;             /**< of record->code */
+    struct rp_code_page *page; /**< the latest, or NULL */
+    bool no_memory;            /**< that is why there is none */
+    struct rp_resolver_follower {
+        uint32_t distance, index; /**< of the instruction that came after last time; + 1 */
+    } * follower;                 /**< of each in record->code */
+};
+
+/** 0 or -ENOMEM. Released in either case. */
+int rp_resolver_init(struct rp_resolver *m, struct rp_wave_record *record, uint64_t entry_va);
+void rp_resolver_release(struct rp_resolver *m);
+
+/**
+ * Replaces distances from the kernel's entry by indices into record->code.
+ * @param mem        where the code is
+ * @param ret_count  how many: fewer when the code of one is not mapped any more
+ * @return 0, or -ENOMEM
+ */
+int rp_resolve(struct rp_resolver *m, struct rp_mem *mem, uint32_t *step, uint32_t count,
+               uint32_t *ret_count);
+
+#endif
