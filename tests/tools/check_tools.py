@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tools/check-layers, check-words and structure on a small tree: what is right passes, and each fault is named.
+"""tools/check-layers, check-words, structure and mutants on a small tree: what is right passes, and each fault is named.
 
-usage: tests/tools/check_tools.py layers|words|structure SOURCE_FOLDER
+usage: tests/tools/check_tools.py layers|words|structure|mutants SOURCE_FOLDER
 """
 import os
 import shutil
@@ -47,9 +47,10 @@ class Tree:
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
 
-    def run(self, tool, *options):
-        command = [os.path.join(self.source, "tools", tool), self.top, *options]
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    def run(self, tool, *options, given=""):
+        options = options if tool == "mutants" else (self.top, *options)
+        command = [os.path.join(self.source, "tools", tool), *options]
+        return subprocess.run(command, input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
     def expect(self, what, result, status, *says):
         missing = [words for words in says if words not in result.stdout]
@@ -221,12 +222,48 @@ def structure(tree):
                 "| exported functions | 10 | 10 |")
 
 
+MUTANTS = {
+    "src/tune/sum.c": "int rp_sum(int a, int b)\n{\n    return a + b;\n}\nint rp_unused(int a)\n{\n    return a * 2;\n}\n",
+    "test.c": "int rp_sum(int a, int b);\nint main(void)\n{\n    return rp_sum(2, 1) == 3 ? 0 : 1;\n}\n",
+    "CMakeLists.txt": "cmake_minimum_required(VERSION 3.18)\nproject(p C)\nenable_testing()\n"
+                      "add_executable(t test.c src/tune/sum.c)\nadd_test(NAME sums COMMAND t)\n",
+}
+
+
+def mutants(tree):
+    """One mutant is killed, two are in a function that no test calls, and the sources are afterwards what they were."""
+    tree.fill(MUTANTS)
+    build = os.path.join(tree.top, "build")
+    subprocess.run(["cmake", "-S", tree.top, "-B", build], stdout=subprocess.DEVNULL, check=True)
+    drawn = tree.run("mutants", "draw", "--room", "tune", "--seed", "3", tree.top)
+    tree.expect("draw", drawn, 0, "return a - b;", "return a / 2;", "return a * 3;")
+    result = tree.run("mutants", "run", "--build", build, "--tests", "^sums$", tree.top, given=drawn.stdout)
+    tree.expect("run", result, 0, "killed    src/tune/sum.c rp_sum: return a + b; -> return a - b;",
+                "1 killed, 2 survived, 0 not built, 0 not there")
+    if tree.read("src/tune/sum.c") != MUTANTS["src/tune/sum.c"]:
+        tree.failures += 1
+        print("FAILED: a mutant was left in the source")
+    other = os.path.join(tree.top, "other")
+    shutil.copytree(os.path.join(tree.top, "src"), os.path.join(other, "src"))
+    with open(os.path.join(other, "src/tune/sum.c"), "w", encoding="utf-8") as file:
+        file.write(MUTANTS["src/tune/sum.c"].replace("a * 2", "a * 4"))
+    both = tree.run("mutants", "draw", "--room", "tune", tree.top, other)
+    tree.expect("draw of two", both, 0, "return a - b;")
+    if "rp_unused" in both.stdout:
+        tree.failures += 1
+        print("FAILED: a function that differs was drawn")
+    with open(os.path.join(tree.top, "src/tune/sum.c"), "w", encoding="utf-8") as file:
+        file.write(MUTANTS["src/tune/sum.c"].replace("a + b", "b - a"))
+    result = tree.run("mutants", "run", "--build", build, "--tests", "^sums$", tree.top, given=drawn.stdout)
+    tree.expect("tests that fail without a mutant", result, 1, "without a mutant")
+
+
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("layers", "words", "structure"):
+    if len(sys.argv) != 3 or sys.argv[1] not in ("layers", "words", "structure", "mutants"):
         sys.exit(__doc__)
     tree = Tree(sys.argv[2])
     try:
-        {"layers": layers, "words": words, "structure": structure}[sys.argv[1]](tree)
+        {"layers": layers, "words": words, "structure": structure, "mutants": mutants}[sys.argv[1]](tree)
     finally:
         shutil.rmtree(tree.top, ignore_errors=True)
     print(f"{sys.argv[1]}: {tree.failures} failures")
