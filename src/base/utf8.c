@@ -193,12 +193,29 @@ static void put_json_point(struct rp_buf *buf, uint32_t point)
         rp_buf_printf(buf, "\\u%04x", point);
 }
 
+/* Bytes that stand in a JSON string as they are. */
+static size_t plain_json_length(const char *text)
+{
+    size_t n = 0;
+
+    while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\' && text[n] != '#')
+        n++;
+    return n;
+}
+
 void rp_escape_json(struct rp_buf *buf, const char *text)
 {
-    while (*text) {
-        const size_t length = length_at(text);
-        const uint32_t point = length ? point_of(text, length) : 0xfffd;
+    for (;;) {
+        const size_t plain = plain_json_length(text);
+        size_t length;
+        uint32_t point;
 
+        rp_buf_add(buf, text, plain);
+        text += plain;
+        if (!*text)
+            return;
+        length = length_at(text);
+        point = length ? point_of(text, length) : 0xfffd;
         if (point == '"' || point == '\\')
             rp_buf_printf(buf, "\\%c", (char)point);
         else if (point < ' ' || point == 0x7f || rp_utf8_is_invisible(point) ||
