@@ -28,11 +28,11 @@ static const char help[] =
     "faster, twice. FILE stays as it is unless --apply is given.\n"
     "\n"
     "  --source FILE        the source with the kernels\n"
-    "  --build COMMAND      how PROGRAM is built: a call of the compiler, make, ninja, cmake "
-    "--build "
-    "DIR,\n"
-    "                       or any command with {source} and {output} for the two names. Default:\n"
-    "                       compile_commands.json near FILE, else hipcc -O3 FILE -o PROGRAM\n"
+    "  --build COMMAND      how PROGRAM is built: a call of the compiler, or any command with "
+    "{source}\n"
+    "                       and {output} for the two names. Default: compile_commands.json near "
+    "FILE,\n"
+    "                       else hipcc -O3 FILE -o PROGRAM\n"
     "  --compile-commands F that compile_commands.json: how FILE is compiled, where --build is a "
     "script\n"
     "  --flags 'OPTIONS'    the same as options of the compiler: '-O2 -I inc -DX'; without "
@@ -418,7 +418,6 @@ int rp_cmd_optimize(int argc, char **argv)
         rc = check_device(&c, &err);
     c.o.self = self;
     c.o.on = &c.on;
-    c.o.build.program = program;
     c.o.program_path = program;
     rp_proc_catch_signals(); /* until the end: what was accepted is written */
     c.line = rp_progress_line_begin();

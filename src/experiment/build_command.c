@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "experiment/build_tool_emulation.h"
 #include "experiment/compiler_options.h"
 #include "run/machine.h"
 
@@ -43,7 +42,6 @@ void rp_compile_command_free(struct rp_compile_command *command)
     free(command->directory);
     rp_words_free(&command->program);
     rp_words_free(&command->compiler);
-    rp_build_steps_free(&command->steps);
     free(command->temporary);
     free(command);
 }
@@ -90,9 +88,6 @@ const char *rp_compile_command_hint(const struct rp_compile_command *command)
 /** Whether a library that is loaded is between the source and the program. */
 static bool makes_shared(const struct rp_compile_command *command)
 {
-    for (size_t i = 0; i < command->steps.count; i++)
-        if (rp_words_have(&command->steps.list[i].words, "-shared"))
-            return true;
     return rp_words_have(&command->compiler, "-shared");
 }
 
@@ -101,16 +96,13 @@ static int refuse_object(const struct rp_compile_command *command, struct rp_err
 {
     const char *origin = command->origin;
 
-    if (command->steps.count)
-        return rp_fail(err, RP_USAGE,
-                       "--build compiles %s, but none of its commands, or more than one, links the "
-                       "program from that: give the program as it is built, or name its target",
-                       command->source);
     if (strcmp(origin, "--build") != 0)
         return rp_fail(err, RP_USAGE,
                        "%s says how %s is compiled to an object file, not how the program is made "
-                       "of it: give that with --build 'cmake --build %.*s' (or make, or ninja)",
-                       origin, command->source, (int)(rp_base_name(origin) - origin), origin);
+                       "of it: give that with --build 'hipcc %s main.o -o %s', or with --build "
+                       "'SCRIPT %s %s' beside --compile-commands",
+                       origin, command->source, RP_SOURCE_PLACE, RP_OUTPUT_PLACE, RP_SOURCE_PLACE,
+                       RP_OUTPUT_PLACE);
     return rp_fail(err, RP_USAGE,
                    "--build makes an object file of %s and no program: give the command that makes "
                    "the program, or one with %s where the source's path stands and %s where the "
@@ -135,7 +127,7 @@ int rp_compile_command_check_program(const struct rp_compile_command *command, s
             "they are. Give a --build that makes the program with %s in it instead of "
             "in the library",
             command->origin, command->source, command->source);
-    if (command->steps.count < 2 && rp_words_stop_before_link(&command->compiler))
+    if (rp_words_stop_before_link(&command->compiler))
         return refuse_object(command, err);
     return 0;
 }
@@ -414,47 +406,33 @@ static int choose_unit(struct rp_compile_command *command, struct rp_err *err)
     return command->unit ? 0 : rp_fail_errno(err, RP_USAGE, errno, "--build: %s", found);
 }
 
-static int refuse_header(const struct rp_compile_command *command, struct rp_err *err)
+/** Whether the first word is a build tool that makes what it was told elsewhere. */
+static bool is_build_tool(const char *program)
 {
+    static const char *const known[] = {"make", "gmake", "ninja", "cmake"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(rp_base_name(program), known[i]) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_program(const char *program, struct rp_err *err)
+{
+    if (is_build_tool(program))
+        return rp_fail(err, RP_USAGE,
+                       "--build: %s compiles the files that its own rules name, and no candidate: "
+                       "give the compiler's call that makes the program, as 'hipcc -O3 %s main.o "
+                       "-o %s', or a script, as './build-one %s %s', beside --compile-commands "
+                       "build/compile_commands.json",
+                       program, RP_SOURCE_PLACE, RP_OUTPUT_PLACE, RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
     return rp_fail(err, RP_USAGE,
-                   "%s is a header: say with --unit which file that is compiled includes it and "
-                   "launches the kernels",
-                   command->source);
+                   "--build: %s is none of hipcc, clang++ and amdclang++: write %s where the "
+                   "source's path stands and %s where the program's does",
+                   program, RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
 }
 
-/** What a build tool would run, first for a change of the source only. */
-static int read_tool(struct rp_compile_command *command, const struct rp_words *words,
-                     const char *program, struct rp_err *err)
-{
-    rp_autofree char *made = program ? rp_word_absolute_path(NULL, program) : NULL;
-    struct rp_build_steps *steps = &command->steps;
-
-    if (!command->unit && is_header(command->source))
-        return refuse_header(command, err);
-    for (int all = 0; all <= 1 && steps->count < 2; all++) {
-        rp_build_steps_free(steps);
-        if (rp_build_steps_list(words, rp_compile_unit(command), all, steps, err) < 0)
-            return -(int)err->code;
-        rp_build_steps_keep(steps, rp_compile_unit(command), made);
-    }
-    if (!steps->count || !rp_compiler_words(&steps->list[0].words))
-        return rp_fail(
-            err, RP_USAGE,
-            "--build: none of the commands that %s lists compiles %s with hipcc, clang++ "
-            "or amdclang++: name the target that does, or give a command with %s where "
-            "the source's path stands and %s where the program's does",
-            words->list[0], rp_compile_unit(command), RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
-    for (size_t i = 0; i < steps->list[0].words.count; i++)
-        rp_words_add(&command->compiler, steps->list[0].words.list[i]);
-    command->directory = strdup(steps->list[0].directory);
-    command->origin = strdup("--build");
-    return command->directory && command->origin && !command->compiler.failed
-               ? 0
-               : rp_out_of_memory(err);
-}
-
-/** The words of --build are a compiler's, a build tool's, or those of anything with the two
- *  placeholders. */
+/** The words of --build are a compiler's, or those of anything with the two placeholders. */
 static int read_build(struct rp_compile_command *command, const struct rp_build_choice *choice,
                       struct rp_err *err)
 {
@@ -465,20 +443,13 @@ static int read_build(struct rp_compile_command *command, const struct rp_build_
     rp_words_drop_compiler_cache(&words);
     if (words.count == 0)
         return rp_fail(err, RP_USAGE, "--build is empty");
-    if (rp_build_is_tool(&words) && !contains(&words, RP_SOURCE_PLACE) &&
-        !contains(&words, RP_OUTPUT_PLACE))
-        return read_tool(command, &words, choice->program, err);
     if (!rp_compiler_words(&words)) {
         if (!contains(&words, RP_SOURCE_PLACE) || !contains(&words, RP_OUTPUT_PLACE))
-            return rp_fail(err, RP_USAGE,
-                           "--build: %s is none of hipcc, clang++, amdclang++, make, ninja and "
-                           "cmake --build: write %s where the "
-                           "source's path stands and %s where the program's does",
-                           words.list[0], RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
+            return refuse_program(words.list[0], err);
         if (command->unit)
             return rp_fail(err, RP_USAGE,
                            "--unit: another text of a header cannot be given to a script: give a "
-                           "--build that is a call of the compiler, make, ninja or cmake --build");
+                           "--build that is a call of the compiler");
         command->program = words;
         words = (struct rp_words){0};
         return 0;

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "base/process.h"
-#include "experiment/build_tool_emulation.h"
 #include "experiment/compiler_options.h"
 #include "run/machine.h"
 
@@ -28,8 +27,6 @@ struct rp_compile_command {
     char *directory;         /* in which relative paths of `compiler` are meant; NULL: here */
     struct rp_words program; /* what makes the program, when that is not the compiler itself */
     struct rp_words compiler;
-    /* What a build tool makes the program by. The first one's words are those of `compiler`. */
-    struct rp_build_steps steps;
     char *temporary; /* $TMPDIR of the compilers; NULL: as it is */
     bool guessed;    /* nobody has said which flags `program` compiles with */
 };
@@ -40,10 +37,9 @@ struct rp_build_choice {
     /** --compile-commands FILE; with a --build that is no compiler's, for reading the source and
      * for its device code */
     const char *compile_commands;
-    const char *flags;   /**< --flags: options of the compiler, instead of -O3; likewise */
-    const char *unit;    /**< --unit: the file that is compiled and includes the source; NULL: the
-                            source    itself, or the one that --build names */
-    const char *program; /**< that is built; for a build tool that makes several. NULL: not known */
+    const char *flags; /**< --flags: options of the compiler, instead of -O3; likewise */
+    const char *unit;  /**< --unit: the file that is compiled and includes the source; NULL: the
+                          source itself, or the one that --build names */
 };
 
 /** What a command shall make. */
@@ -52,7 +48,6 @@ enum rp_compile_what {
     RP_COMPILE_DEVICE,  /**< a code object of one GPU */
     RP_COMPILE_AST,     /**< nothing; the declarations named `output` go to stdout as JSON */
     RP_COMPILE_IR,      /**< LLVM's text of the device code, not optimised, with places */
-    RP_COMPILE_OBJECT,  /**< an object file, as the user makes it */
 };
 
 /**

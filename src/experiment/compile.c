@@ -19,14 +19,6 @@
 #include "experiment/compiler_options.h"
 #include "run/hip_compiler.h"
 
-/** One of them. Release with rp_compile_step_free. */
-struct rp_compile_step {
-    char **argv;
-    const char *directory; /**< to run it in; NULL: here. Borrowed */
-    char *output;          /**< file that it writes, or changes: the last one's is the program */
-    bool begins;           /**< it is the first to write this file, which must not be there */
-};
-
 RP_DEFINE_CLEANUP(json_t, json_decref)
 
 /**
@@ -99,7 +91,7 @@ static void add_user(const struct rp_compile_command *command, enum rp_compile_w
                      const char *source, struct rp_words *words)
 {
     const struct rp_words *user = &command->compiler;
-    const bool whole = what == RP_COMPILE_PROGRAM || what == RP_COMPILE_OBJECT;
+    const bool whole = what == RP_COMPILE_PROGRAM;
 
     for (size_t i = rp_compiler_words(user); i < user->count; i++) {
         const char *word = user->list[i];
@@ -238,7 +230,7 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
         return rc;
     add_places(command, &words);
     add_user(command, what, input, &words);
-    if (what == RP_COMPILE_PROGRAM || what == RP_COMPILE_OBJECT) {
+    if (what == RP_COMPILE_PROGRAM) {
         rp_words_add(&words, "-o");
         rp_words_add(&words, file);
     } else {
@@ -253,142 +245,6 @@ void rp_compile_argv_free(char ***argv)
         free(*word);
     free(*argv);
     *argv = NULL;
-}
-
-/* The commands that a build tool makes the program by, with our files in place of the user's. */
-
-/** How many commands make the program, one after the other: those of a build tool may be several.
- */
-static size_t rp_compile_command_steps(const struct rp_compile_command *command)
-{
-    return command->steps.count > 1 ? command->steps.count : 1;
-}
-
-/** The first step that writes what a step writes. */
-static size_t first_writer(const struct rp_build_steps *steps, size_t index)
-{
-    size_t first = 0;
-
-    while (strcmp(steps->list[first].output, steps->list[index].output) != 0)
-        first++;
-    return first;
-}
-
-/** Ours instead of what a step writes. */
-static char *step_file(const struct rp_build_steps *steps, size_t index, const char *output)
-{
-    size_t first = first_writer(steps, index);
-    const char *name = rp_base_name(steps->list[first].output), *dot = strrchr(name, '.');
-
-    if (strcmp(steps->list[index].output, steps->list[steps->count - 1].output) == 0)
-        return rp_path_absolute(output);
-    return rp_format("%s.step-%zu%s", output, first + 1, dot ? dot : "");
-}
-
-/** Ours instead of a file of the user's; NULL: it stays as it is. */
-static char *replaced_file(const struct rp_compile_command *command, size_t index, const char *word,
-                           const char *source, const char *output)
-{
-    const struct rp_build_steps *steps = &command->steps;
-    rp_autofree char *file = rp_word_absolute_path(steps->list[index].directory, word);
-
-    if (!file)
-        return NULL;
-    if (!command->unit && strcmp(file, command->source) == 0)
-        return rp_path_absolute(source);
-    for (size_t i = 0; i <= index; i++)
-        if (strcmp(file, steps->list[i].output) == 0) {
-            rp_autofree char *ours = step_file(steps, i, output);
-
-            return ours ? rp_path_absolute(ours) : NULL;
-        }
-    return NULL;
-}
-
-/** -Xlinker with a file that the linker writes besides. */
-static bool names_side_output(const struct rp_words *words, size_t index)
-{
-    const char *value = index + 1 < words->count ? words->list[index + 1] : "";
-
-    return strcmp(words->list[index], "-Xlinker") == 0 &&
-           (strncmp(value, "--dependency-file", strlen("--dependency-file")) == 0 ||
-            strncmp(value, "-Map", strlen("-Map")) == 0);
-}
-
-/** A later command of a build tool: what it reads and writes of ours takes the place of theirs. */
-static int later_step(const struct rp_compile_command *command, size_t index, const char *source,
-                      const char *output, char ***ret_argv, struct rp_err *err)
-{
-    const struct rp_words *user = &command->steps.list[index].words;
-    const size_t first = rp_compiler_words(user);
-    const bool links = first || rp_is_host_compiler(user->list[0]);
-    rp_autowords words = {0};
-
-    if (!first) /* by this name: llvm-ar is several programs */
-        rp_words_add(&words, user->list[0]);
-    for (size_t i = first ? first : 1; i < user->count; i++) {
-        const char *word = user->list[i];
-        const struct rp_compile_option *option = rp_compile_option_of(word);
-        bool joined = links && strncmp(word, "-o", 2) == 0 && word[2];
-        rp_autofree char *file =
-            rp_word_is_input(word) || joined
-                ? replaced_file(command, index, joined ? word + 2 : word, source, output)
-                : NULL;
-
-        if (links && (option->side_output || names_side_output(user, i)))
-            i += option->value;
-        else if (file)
-            rp_words_addf(&words, "%s%s", joined ? "-o" : "", file);
-        else
-            rp_words_add(&words, word);
-    }
-    if (first)
-        return rp_compile_argv_finish(command, user, &words, ret_argv, err);
-    if (words.failed)
-        return rp_out_of_memory(err);
-    *ret_argv = rp_steal(words.list);
-    words.count = 0;
-    return 0;
-}
-
-static void rp_compile_step_free(struct rp_compile_step *step);
-
-/**
- * @param source, output  as of rp_compile_argv for the program; what is made on the way gets names
- *                        beside output
- */
-static int rp_compile_step(const struct rp_compile_command *command, size_t index,
-                           const char *source, const char *output, struct rp_compile_step *ret,
-                           struct rp_err *err)
-{
-    const bool several = rp_compile_command_steps(command) > 1;
-    struct rp_compile_step step = {.begins =
-                                       !several || first_writer(&command->steps, index) == index};
-    int rc;
-
-    step.output = several ? step_file(&command->steps, index, output) : strdup(output);
-    if (!step.output)
-        return rp_out_of_memory(err);
-    if (index == 0)
-        rc = rp_compile_argv(command, several ? RP_COMPILE_OBJECT : RP_COMPILE_PROGRAM, source,
-                             step.output, NULL, &step.argv, err);
-    else
-        rc = later_step(command, index, source, output, &step.argv, err);
-    if (rc < 0) {
-        rp_compile_step_free(&step);
-        return rc;
-    }
-    if (!command->program.count)
-        step.directory = several ? command->steps.list[index].directory : command->directory;
-    *ret = step;
-    return 0;
-}
-
-static void rp_compile_step_free(struct rp_compile_step *step)
-{
-    rp_compile_argv_free(&step->argv);
-    free(step->output);
-    *step = (struct rp_compile_step){0};
 }
 
 enum { MOST_OUTPUT = 64 << 10 };
@@ -456,20 +312,22 @@ char *rp_build_result_reason(const struct rp_build_result *built)
     return rp_format("%s: %.*s", built->why, (int)bytes, line);
 }
 
-static int run(const struct rp_compile_command *command, const struct rp_compile_step *step,
-               const char *log, bool again, struct rp_build_result *ret, struct rp_err *err)
+/** @param directory  to run it in; NULL: here */
+static int run(const struct rp_compile_command *command, char *const *argv, const char *directory,
+               const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
 {
     const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
-    const char *output = step->output;
+    rp_autofree char *log = rp_format("%s.log", output);
     struct rp_proc_end end;
     struct rp_build_result built = {0};
     int rc;
 
-    if (step->begins)
-        unlink(output); /* what is there then is of this build */
-    rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)step->argv,
+    if (!log)
+        return rp_out_of_memory(err);
+    unlink(output); /* what is there then is of this build */
+    rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)argv,
                                          .env = env,
-                                         .directory = step->directory,
+                                         .directory = directory,
                                          .stdout_path = log,
                                          .stderr_path = log,
                                          .timeout_ns = PATIENCE_NS,
@@ -496,59 +354,20 @@ static int run(const struct rp_compile_command *command, const struct rp_compile
     return 0;
 }
 
-static int compile_device(const struct rp_compile_command *command, const char *source,
-                          const char *arch, const char *output, const char *log, bool again,
-                          struct rp_build_result *ret, struct rp_err *err)
-{
-    rp_cleanup(rp_compile_step_free) struct rp_compile_step step = {.output = strdup(output),
-                                                                    .begins = true};
-
-    if (!step.output)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (rp_compile_argv(command, RP_COMPILE_DEVICE, source, output, arch, &step.argv, err) < 0)
-        return -(int)err->code;
-    return run(command, &step, log, again, ret, err);
-}
-
-/** All steps; what was made on the way is removed. */
-static int compile_program(const struct rp_compile_command *command, const char *source,
-                           const char *output, const char *log, struct rp_build_result *ret,
-                           struct rp_err *err)
-{
-    const size_t count = rp_compile_command_steps(command);
-    struct rp_compile_step *steps = calloc(count, sizeof *steps);
-    struct rp_build_result built = {.ok = true};
-    int rc = steps ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-
-    for (size_t i = 0; i < count && rc == 0 && built.ok; i++) {
-        rp_build_result_free(&built);
-        rc = rp_compile_step(command, i, source, output, &steps[i], err);
-        if (rc == 0)
-            rc = run(command, &steps[i], log, false, &built, err);
-    }
-    for (size_t i = 0; steps && i < count; i++) {
-        if (i + 1 < count && steps[i].output)
-            unlink(steps[i].output);
-        rp_compile_step_free(&steps[i]);
-    }
-    free(steps);
-    if (rc == 0)
-        *ret = built;
-    return rc;
-}
-
 static int compile(const struct rp_compile_command *command, const char *source, const char *arch,
                    const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
 {
-    rp_autofree char *log = rp_format("%s.log", output);
+    /* A script runs where the user is, and so does what makes device code: its words say where. */
+    const char *directory = arch || command->program.count ? NULL : command->directory;
+    rp_cleanup(rp_compile_argv_free) char **argv = NULL;
     struct rp_err own = RP_ERR_INIT;
     int rc;
 
     err = err ? err : &own;
-    if (!log)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = arch ? compile_device(command, source, arch, output, log, again, ret, err)
-              : compile_program(command, source, output, log, ret, err);
+    rc = rp_compile_argv(command, arch ? RP_COMPILE_DEVICE : RP_COMPILE_PROGRAM, source, output,
+                         arch, &argv, err);
+    if (rc == 0)
+        rc = run(command, argv, directory, output, again, ret, err);
     if (rc == 0 && ret->ok)
         rp_close_tree(output); /* which a compiler writes for all whom the umask lets */
     return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;

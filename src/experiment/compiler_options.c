@@ -190,23 +190,6 @@ size_t rp_compiler_words(const struct rp_words *words)
     return strncmp(name, "clang++-", strlen("clang++-")) == 0 ? 1 : 0;
 }
 
-bool rp_is_host_compiler(const char *program)
-{
-    static const char *const known[] = {"c++",    "cc",    "g++",    "gcc",
-                                        "mpicxx", "mpicc", "mpic++", "mpiCC"};
-    const char *name = rp_base_name(program);
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t bytes = strlen(known[i]);
-
-        if (strncmp(name, known[i], bytes) == 0 &&
-            (!name[bytes] ||
-             (name[bytes] == '-' && name[bytes + 1] >= '0' && name[bytes + 1] <= '9')))
-            return true;
-    }
-    return false;
-}
-
 void rp_words_drop_compiler_cache(struct rp_words *words)
 {
     if (words->count < 2 || strcmp(rp_base_name(words->list[0]), "ccache") != 0)

@@ -53,10 +53,6 @@ const struct rp_compile_option *rp_compile_option_of(const char *word);
 /** How many words name the compiler: 1, 2 for `rocm-perf hipcc`; 0: it is none that we know. */
 size_t rp_compiler_words(const struct rp_words *words);
 
-/** Whether a program is a compiler of the host's, which may link what a HIP compiler has compiled.
- */
-bool rp_is_host_compiler(const char *program);
-
 /** Takes a cache away that stands in front of the compiler: it would only keep candidates. */
 void rp_words_drop_compiler_cache(struct rp_words *words);
 

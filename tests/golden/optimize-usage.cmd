@@ -20,4 +20,5 @@ try ./app --source k.hip --build 'hipcc k.hip -o app' --compile-commands none.js
 try ./app --source k.hip --build 'hipcc -fgpu-rdc k.hip -o app'
 try ./app --source k.hip --budget 0
 try ./app --source k.hip --build 'hipcc -shared -fPIC k.hip -o libk.so'
+try ./app --source k.hip --build 'make app'
 rocm-perf optimize ./app --source k.hip --build 'make | tee log'

@@ -1,5 +1,6 @@
-# Programs that build tools make of several files: CMake with both of its generators, and a makefile. Their
-# commands are taken from the tool; nothing in the build's tree is touched.
+# Programs of several files that build tools make: the compiler's call with the other objects, or a script beside
+# CMake's compile_commands.json, builds candidates; a build tool's own call does not. Nothing in the build's tree is
+# touched.
 . "$(dirname "$0")/../lib.sh"
 mkdir bin project project/src project/inc
 printf '#!/bin/sh\nexec "%s/rocm-perf" hipcc "$@"\n' "$BUILD" >bin/hipcc
@@ -76,42 +77,47 @@ builds() {
     sum | cmp -s - ../before || fail "$*: it has changed the tree"
 }
 
-cmake -S . -B ninja -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$PWD/../bin/hipcc" >../log &&
-    cmake --build ninja >>../log || { cat ../log; fail "cmake"; }
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$PWD/../bin/hipcc" >../log &&
+    cmake --build build >>../log || { cat ../log; fail "cmake"; }
 # How the source is compiled is known without --build, and not how the program is made.
-expect 2 optimize ninja/app --compile-commands ninja/compile_commands.json -o o-none
-says err "ninja/compile_commands.json says how"
-says err "give that with --build 'cmake --build ninja/'"
-builds o-ninja ninja/app cmake --build ninja --target app -j 2
-
-cmake -S . -B makefiles -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$PWD/../bin/hipcc" \
-    >../log && cmake --build makefiles >>../log || { cat ../log; fail "cmake"; }
-builds o-makefiles makefiles/app cmake --build makefiles
+expect 2 optimize build/app -o o-none
+says err "build/compile_commands.json says how"
+says err "give that with --build 'hipcc {source} main.o -o {output}'"
+for tool in make 'ninja -C build' 'cmake --build build --target app'; do
+    expect 2 optimize build/app --build "$tool" -o o-none
+    says err "--build: ${tool%% *} compiles the files that its own rules name, and no candidate"
+    says err "or a script, as './build-one {source} {output}', beside --compile-commands build/compile_commands.json"
+done
+cat >build-one <<'END_SCRIPT'
+#!/bin/sh
+set -e
+hipcc -O3 -Iinc -DSCALE=2.0f -c "$1" -o "$2.o"
+hipcc "$2.o" build/CMakeFiles/app.dir/src/main.cpp.o build/CMakeFiles/app.dir/src/say.cpp.o -o "$2"
+rm "$2.o"
+END_SCRIPT
+chmod +x build-one
+builds o-script build/app ./build-one '{source}' '{output}'
 
 # A makefile, to the end.
 make >../log || { cat ../log; fail "make"; }
 sum >../before
 rocm-perf run --device software ./app >../expected || fail "the program"
-expect 0 optimize ./app --build make -o o-make
+expect 0 optimize ./app --build 'hipcc -O2 -Iinc -DSCALE=2.0f {source} obj/main.o obj/say.o -o {output}' -o o-objects
 says out "1 accepted"
-python3 -c 'import json; kernel = json.load(open("o-make/optimize.json"))["accepted"][0]["program"]
+python3 -c 'import json; kernel = json.load(open("o-objects/optimize.json"))["accepted"][0]["program"]
 assert kernel["kernel_before_ns"] > 1.02 * kernel["kernel_after_ns"], kernel'
-sum | cmp -s - ../before || fail "make: it has changed the tree"
+sum | cmp -s - ../before || fail "the compiler's call: it has changed the tree"
 cp src/kernels_opt.cpp src/kernels.cpp
 make >../log && rocm-perf run --device software ./app >../printed || fail "the result"
 cmp ../printed ../expected || fail "the result prints something else"
-expect 2 optimize ./app --source src/say.cpp --build 'make nothing' -o o-nothing
-says err "No rule to make target 'nothing'"
 rm Makefile
-expect 2 optimize ./app --build 'cmake --build none' -o o-none
-says err "configure it first"
 
 # A script: its flags are said, or the message says how.
 printf '#!/bin/sh\nexec hipcc -O2 -Iinc -DSCALE=2.0f "$1" src/main.cpp src/say.cpp -o "$2"\n' >b.sh
 chmod +x b.sh
 ./b.sh src/kernels.cpp app
-rm -r ninja makefiles
-expect 1 optimize ./app --build './b.sh {source} {output}' -o o-script
+rm -r build
+expect 1 optimize ./app --build './b.sh {source} {output}' -o o-guessed
 says out "--flags '-I inc -DX', or --compile-commands FILE"
 expect 1 optimize ./app --build './b.sh {source} {output}' --flags '-O2 -Iinc -DSCALE=2.0f' --dry-run -o o-flags
 says out "undecided: not measured (--dry-run)"
