@@ -81,7 +81,6 @@ static const char help[] =
     "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
 
 enum {
-    FLAGS = 64,
     MOST_STARTS = 4 + RP_STEP_CHANGES + RP_STEP_VARIATIONS,
     MOST_RUNS = 1000000,
     LEAST_BLOCKS = 10,
@@ -247,71 +246,69 @@ static int parse(int argc, char **argv, struct options *o, int *ret_code)
 
 /* What is tried with memory that is not the captured one. */
 struct attempt {
-    bool probe, poison;
-    char left_out[RP_STEP_CHANGES + 1];      /* of the ways to probe: digits */
-    char not_varied[RP_STEP_VARIATIONS + 1]; /* of the kinds of other inputs: their steps */
-    bool last;                               /* a range that is taken is the end */
+    bool probe, no_poison;
+    unsigned changes_left_out, inputs_left_out; /* of the ways to probe, and of other inputs */
+    bool last;                                  /* a range that is taken is the end */
     int step_fd;
     struct rp_replay_progress *watch;
     int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
-static const char *flags_of(const struct options *o, bool software, const struct attempt *attempt,
-                            char *ret)
-{
-    snprintf(ret, FLAGS, "%s%s%s%s%s%s%s%s%s%c%c", o->json ? "j" : "", o->verify ? "v" : "",
-             o->stateful ? "s" : "", attempt->last ? "" : "a", attempt->probe ? "p" : "",
-             attempt->poison ? "" : "q", attempt->left_out, attempt->not_varied,
-             software ? "m" : "", o->cache, o->gate);
-    return ret;
-}
-
 static int start(const struct rp_environment *env, enum rp_device device, const struct options *o,
                  const char *action, const struct attempt *attempt, struct rp_proc_end *ret,
                  struct rp_err *err)
 {
-    char flags[FLAGS], margin[32], step_fd[16];
-    struct rp_replay_child child = {.action = action,
-                                    .folder = o->folder,
-                                    .iterations = o->other ? o->blocks : o->iterations,
-                                    .warmup = o->warmup,
-                                    .flags =
-                                        flags_of(o, device == RP_DEVICE_SOFTWARE, attempt, flags),
-                                    .other = o->other,
-                                    .margin = margin,
-                                    .inputs = o->inputs ? o->inputs : "auto",
-                                    .step_fd = step_fd,
-                                    .hsaco = o->hsaco,
-                                    .compare = o->compare ? o->compare : "",
-                                    .stdout_fd = attempt->text_fd,
-                                    .stderr_fd = attempt->watch->stderr_fd,
-                                    .waiting = rp_replay_progress_look,
-                                    .context = attempt->watch};
-    int rc;
+    const struct rp_replay_child child = {
+        .options = {.action = strcmp(action, "compare") == 0         ? RP_REPLAY_COMPARE
+                              : strcmp(action, "reserve-check") == 0 ? RP_REPLAY_RESERVE_CHECK
+                                                                     : RP_REPLAY_FULL_VM,
+                    .capture_dir = o->folder,
+                    .iterations = strtoul(o->other ? o->blocks : o->iterations, NULL, 10),
+                    .warmup = strtoul(o->warmup, NULL, 10),
+                    .no_recopy = o->stateful,
+                    .verify = o->verify,
+                    .hsaco = o->hsaco,
+                    .other = o->other,
+                    .compare = o->compare,
+                    .inputs = o->inputs ? o->inputs : "auto",
+                    .cache = o->cache == 'w'   ? RP_CACHE_WARM
+                             : o->cache == 'c' ? RP_CACHE_COLD
+                                               : RP_CACHE_AS_IS,
+                    .margin = strtod(o->margin, NULL),
+                    .gate = o->gate == 'f'   ? RP_GATE_FASTER
+                            : o->gate == 'n' ? RP_GATE_NOT_SLOWER
+                                             : RP_GATE_NONE,
+                    .json = o->json,
+                    .modelled = device == RP_DEVICE_SOFTWARE,
+                    .may_retry = !attempt->last,
+                    .probe = attempt->probe,
+                    .no_poison = attempt->no_poison,
+                    .changes_left_out = attempt->changes_left_out,
+                    .inputs_left_out = attempt->inputs_left_out,
+                    .step_fd = attempt->step_fd},
+        .stdout_fd = attempt->text_fd,
+        .stderr_fd = attempt->watch->stderr_fd,
+        .waiting = rp_replay_progress_look,
+        .context = attempt->watch};
+    int rc = rp_replay_child_run(env, device, &child, ret, err);
 
-    snprintf(margin, sizeof margin, "%.9g", strtod(o->margin, NULL) / 100);
-    snprintf(step_fd, sizeof step_fd, "%d", attempt->step_fd);
-    rc = rp_replay_child_run(env, device, &child, ret, err);
     rp_replay_progress_end(attempt->watch);
     return rc;
 }
 
 /* One way of changing memory does not cost what others show. */
-static bool leave_out(struct attempt *attempt, char step)
+static bool leave_out(struct attempt *attempt, unsigned way)
 {
-    const size_t already = strlen(attempt->left_out);
-
-    if (already == 0 || step >= RP_STEP_CHANGE + RP_STEP_CHANGES_ALIKE) {
+    if (!attempt->changes_left_out || way >= RP_STEP_CHANGES_ALIKE) {
         rp_cli_note("the replay did not come to its end with memory changed in one of the ways to "
                     "see what the captured kernel writes; once more without that way");
-        attempt->left_out[already] = step;
-        return already + 1 < sizeof attempt->left_out;
+        attempt->changes_left_out |= 1u << way;
+        return true;
     }
     rp_cli_note("the replay did not come to its end with memory changed to see what the captured "
                 "kernel writes; once more without: results that were there before the dispatch "
                 "already may not be told from new ones");
-    for (unsigned i = 0; i < RP_STEP_CHANGES_ALIKE; i++)
-        attempt->left_out[i] = (char)(RP_STEP_CHANGE + i);
+    attempt->changes_left_out |= (1u << RP_STEP_CHANGES_ALIKE) - 1;
     return true;
 }
 
@@ -326,20 +323,20 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
     if (attempt->step_fd >= 0 && pread(attempt->step_fd, &step, 1, 0) < 0)
         return false;
     if (step >= RP_STEP_CHANGE && step < RP_STEP_CHANGE + RP_STEP_CHANGES && attempt->probe)
-        return leave_out(attempt, step);
-    if (step == RP_STEP_PROBE && attempt->poison) {
+        return leave_out(attempt, (unsigned)(step - RP_STEP_CHANGE));
+    if (step == RP_STEP_PROBE && !attempt->no_poison) {
         rp_cli_note("the captured kernel does not come to its end with poison where its results "
                     "belong; once more without: results that are right there before are not told "
                     "from new ones");
-        attempt->poison = false;
+        attempt->no_poison = true;
         return true;
     }
     if (step >= RP_STEP_VARY && step < RP_STEP_VARY + RP_STEP_VARIATIONS &&
-        !strchr(attempt->not_varied, step)) {
+        !(attempt->inputs_left_out >> (step - RP_STEP_VARY) & 1)) {
         rp_cli_note("the captured kernel does not come to its end %s; once more without: a kernel "
                     "that is right with the captured ones only may not be found out",
                     rp_variation_how((enum rp_variation)(step - RP_STEP_VARY)));
-        attempt->not_varied[strlen(attempt->not_varied)] = step;
+        attempt->inputs_left_out |= 1u << (step - RP_STEP_VARY);
         return true;
     }
     return false;
@@ -399,8 +396,7 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
     /* The child has it as well. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     rp_autoclose int text_fd = o->json ? -1 : rp_memfd("text", MFD_CLOEXEC);
-    struct attempt attempt = {
-        .probe = o->hsaco[0], .poison = true, .step_fd = step_fd, .text_fd = text_fd};
+    struct attempt attempt = {.probe = o->hsaco[0], .step_fd = step_fd, .text_fd = text_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
     int code;

@@ -41,57 +41,49 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     return 0;
 }
 
-enum { MOST_ARGS = 24, NOT_LOADED = 127 /* as of ld.so; it has no such status of its own */ };
+enum { NOT_LOADED = 127 /* as of ld.so; it has no such status of its own */ };
 
 struct child {
-    char *strings[4]; /* owned */
-    char *argv[MOST_ARGS];
+    char *program, *libraries, *hsa_library, *loader;
+    struct rp_replay_args args;
+    char *argv[4 + RP_REPLAY_MOST_ARGS]; /* the loader and its arguments, the program, its own */
 };
 
 static void free_child(struct child *child)
 {
-    for (size_t i = 0; i < 4; i++)
-        free(child->strings[i]);
+    free(child->program);
+    free(child->libraries);
+    free(child->hsa_library);
+    free(child->loader);
+    rp_replay_args_free(&child->args);
 }
 
 /* The private ROCm is newer than the machine's libc: its own loader starts the program. */
-static int plan_child(const struct rp_environment *env, const struct rp_replay_child *o,
+static int plan_child(const struct rp_environment *env, const struct rp_replay_options *asked,
                       struct child *child, struct rp_err *err)
 {
     const bool private_rocm = env->rocm_kind == RP_ROCM_PRIVATE;
+    struct rp_replay_options options = *asked;
     size_t at = 0;
-    int rc = find_program(env, &child->strings[0], err);
+    int rc = find_program(env, &child->program, err);
 
     if (rc < 0)
         return rc;
-    child->strings[1] =
+    child->libraries =
         rp_format("%s/%s", env->rocm_root, private_rocm ? "usr/lib/x86_64-linux-gnu" : "lib");
-    child->strings[2] =
-        rp_format("%s/libhsa-runtime64.so.1", child->strings[1] ? child->strings[1] : "");
-    child->strings[3] = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
-    for (size_t i = 0; i < 4; i++)
-        if (!child->strings[i])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    child->hsa_library = rp_path_join(child->libraries, "libhsa-runtime64.so.1");
+    child->loader = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
+    options.hsa_library = child->hsa_library;
+    options.rocm_version = env->rocm_version;
+    rc = rp_replay_options_print(&options, &child->args, err);
     if (private_rocm) {
-        child->argv[at++] = child->strings[3];
+        child->argv[at++] = child->loader;
         child->argv[at++] = (char *)(uintptr_t) "--library-path";
-        child->argv[at++] = child->strings[1];
+        child->argv[at++] = child->libraries;
     }
-    child->argv[at++] = child->strings[0];
-    child->argv[at++] = (char *)(uintptr_t)o->action;
-    child->argv[at++] = (char *)(uintptr_t)o->folder;
-    child->argv[at++] = child->strings[2];
-    child->argv[at++] = env->rocm_version ? env->rocm_version : (char *)(uintptr_t) "";
-    child->argv[at++] = (char *)(uintptr_t)o->iterations;
-    child->argv[at++] = (char *)(uintptr_t)o->warmup;
-    child->argv[at++] = (char *)(uintptr_t)o->flags;
-    child->argv[at++] = (char *)(uintptr_t)o->hsaco;
-    child->argv[at++] = (char *)(uintptr_t)o->compare;
-    child->argv[at++] = (char *)(uintptr_t)(o->other ? o->other : "");
-    child->argv[at++] = (char *)(uintptr_t)(o->margin ? o->margin : "0");
-    child->argv[at++] = (char *)(uintptr_t)(o->inputs ? o->inputs : "none");
-    child->argv[at] = (char *)(uintptr_t)(o->step_fd ? o->step_fd : "-1");
-    return 0;
+    child->argv[at++] = child->program;
+    memcpy(child->argv + at, child->args.argv, sizeof child->args.argv);
+    return rc;
 }
 
 int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
@@ -105,7 +97,7 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
                            .timeout_ns = o->timeout_ns,
                            .waiting = o->waiting,
                            .context = o->context};
-    int rc = plan_child(env, o, &child, err);
+    int rc = plan_child(env, &o->options, &child, err);
 
     if (rc == 0)
         rc = rp_launch_plan(env, device, child.argv, NULL, NULL, &plan, err);
@@ -119,7 +111,7 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
         rc = rp_fail(err, RP_ENVIRONMENT,
                      "%s cannot be loaded (the loader's message is above): build or install "
                      "rocm-perf-lab anew, with the ROCm of %s",
-                     child.strings[0], env->rocm_root);
+                     child.program, env->rocm_root);
     return rc;
 }
 
@@ -191,8 +183,7 @@ void rp_replay_progress_end(struct rp_replay_progress *w)
     w->stderr_fd = -1;
 }
 
-enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16 };
-#define RUNS        "3"
+enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16, RUNS = 3 };
 #define PATIENCE_NS ((int64_t)900 * 1000000000)
 
 static void drop(json_t **json)
@@ -233,21 +224,17 @@ static int replay(const struct rp_environment *env, enum rp_device device, const
     /* The child has it as well. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     struct rp_replay_progress watch = rp_replay_progress_begin(step_fd);
-    char step[16];
     int rc = 0;
 
-    snprintf(step, sizeof step, "%d", step_fd);
     for (unsigned i = 0; i < MOST_STARTS && rc == 0; i++) {
-        const struct rp_replay_child child = {.action = "self-check",
-                                              .folder = folder,
-                                              .iterations = RUNS,
-                                              .warmup = "0",
-                                              .flags = "a",
-                                              .hsaco = "",
-                                              .compare = "exact",
+        const struct rp_replay_child child = {.options = {.action = RP_REPLAY_SELF_CHECK,
+                                                          .capture_dir = folder,
+                                                          .iterations = RUNS,
+                                                          .may_retry = true,
+                                                          .compare = "exact",
+                                                          .step_fd = step_fd},
                                               .stdout_fd = fd,
                                               .stderr_fd = watch.stderr_fd,
-                                              .step_fd = step,
                                               .waiting = rp_replay_progress_look,
                                               .context = &watch,
                                               .timeout_ns = PATIENCE_NS};

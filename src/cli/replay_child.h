@@ -10,14 +10,14 @@
 
 #include "base/process.h"
 #include "cli/cli.h"
+#include "replay/replay_protocol.h"
 #include "run/machine.h"
 
 struct rp_err;
 
-/** Its arguments, src/replay/replay_main.c. */
 struct rp_replay_child {
-    const char *action, *folder, *iterations, *warmup, *flags, *hsaco, *compare;
-    const char *other, *margin, *inputs, *step_fd;      /**< NULL: none */
+    /** The HSA library and the version of ROCm are those of the environment. */
+    struct rp_replay_options options;
     int stdout_fd, stderr_fd;                           /**< -1 = inherit */
     int64_t timeout_ns;                                 /**< 0 = may take for ever */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of struct rp_proc */

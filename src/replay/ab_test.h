@@ -14,6 +14,7 @@
 
 #include "replay/input_variation.h"
 #include "replay/page_changes.h"
+#include "replay/replay_protocol.h"
 #include "replay/replay_trial.h"
 
 struct rp_err;
@@ -86,12 +87,6 @@ int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
  * @return false: A is not as fast as itself, so nothing can be told
  */
 bool rp_decide_steady(const struct rp_decided *same, double *ret_noise);
-
-enum rp_gate {
-    RP_GATE_NONE = 0,
-    RP_GATE_FASTER,
-    RP_GATE_NOT_SLOWER, /**< also where it is undecided whether B is faster or equal */
-};
 
 enum rp_gate_result { RP_GATE_PASSED = 0, RP_GATE_FAILED, RP_GATE_OPEN };
 

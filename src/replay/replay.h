@@ -115,13 +115,6 @@ struct rp_replay_kernel {
 /** Other kernels in the place of the captured one, at most. */
 enum { RP_REPLAY_CANDIDATES = 2 };
 
-/** What the caches hold when a timed run begins. */
-enum rp_cache {
-    RP_CACHE_AS_IS, /**< what restoring memory and the run before have left */
-    RP_CACHE_WARM,  /**< what a run of the same kernel has left, and restoring what it wrote */
-    RP_CACHE_COLD,  /**< nothing of the capture */
-};
-
 struct rp_replay {
     struct rp_capture *capture;
     const struct rp_capture_facts *facts;

@@ -1,19 +1,7 @@
 /**
  * @file replay_main.c
  * @brief rocm-perf-replay: started by rocm-perf replay, in the environment of the ROCm in use.
- *
- * usage: rocm-perf-replay ACTION CAPTURE HSA_LIBRARY ROCM_VERSION ITERATIONS WARMUP FLAGS CANDIDATE
- * COMPARE OTHER MARGIN INPUTS STEP_FD
- * ITERATIONS: of compare the most blocks
- * FLAGS: letters; j JSON, v compare with the state after the dispatch, s memory is not restored, a
- * end with RP_REPLAY_AGAIN and without a word when a range is taken, p run the captured kernel from
- * other memory to see what it writes, 0 to 7 not in that of several ways, q not with poison, m time
- * is modelled, w warm or c cold caches, f fail unless faster, n fail unless not slower; - stands
- * for none
- *
- * CANDIDATE, OTHER: code objects to run in place of the captured one, or nothing; COMPARE: see
- * output_rules.h, nothing: what fits runs of the captured kernel; MARGIN: of compare; INPUTS: see
- * page_changes.h; STEP_FD: see replay_protocol.h
+ * Its options are in replay_options.def.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -275,7 +263,7 @@ static int say(const struct rp_err *err)
 static int not_available(const struct rp_replay *r, const struct rp_replay_request *q,
                          const struct rp_err *err)
 {
-    if (q->json && err->code == RP_VERDICT) {
+    if (q->o.json && err->code == RP_VERDICT) {
         printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": false,\n  \"ranges\": %zu,\n"
                "  \"reason\": ",
                r->range_count);
@@ -295,9 +283,9 @@ static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
 
     if (rp_replay_reserve_ranges(r, &err) == 0)
         return;
-    if (err.code == RP_VERDICT && q->again)
+    if (err.code == RP_VERDICT && q->o.may_retry)
         _exit(RP_REPLAY_AGAIN);
-    _exit(strcmp(q->action, "reserve-check") == 0 ? not_available(r, q, &err) : say(&err));
+    _exit(q->o.action == RP_REPLAY_RESERVE_CHECK ? not_available(r, q, &err) : say(&err));
 }
 
 /* Likewise a thread of the runtime, between a placeholder and what takes its place. */
@@ -305,7 +293,7 @@ static int map(struct rp_replay *r, const struct rp_replay_request *q, struct rp
 {
     const int rc = rp_replay_map(r, err);
 
-    if (rc < 0 && r->taken && q->again)
+    if (rc < 0 && r->taken && q->o.may_retry)
         _exit(RP_REPLAY_AGAIN);
     return rc;
 }
@@ -338,7 +326,7 @@ static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
     if (rc == 0 && kept)
         result->samples[result->count++] = us;
     /* The first one from the captured state is what can be compared. */
-    if (rc == 0 && q->verify && !result->verified && restore != NOTHING) {
+    if (rc == 0 && q->o.verify && !result->verified && restore != NOTHING) {
         rc = rp_replay_compare(r, &result->verdict, err);
         result->verified = rc == 0;
     }
@@ -387,7 +375,7 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
     size_t who;
     int rc;
 
-    *v = (struct rp_variation_runs){.trial = &result->trial, .inputs = q->inputs};
+    *v = (struct rp_variation_runs){.trial = &result->trial, .inputs = q->o.inputs};
     if (result->wrong_runs)
         v->reason = "it is wrong with the captured ones";
     rc = rp_variation_run(v, 1, &outcome, &who, err);
@@ -405,12 +393,12 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     rp_replay_at(r, RP_REPLAY_AT_CHECKING, 0, 0);
     result->trial = (struct rp_replay_trial){.r = r,
                                              .rule = q->rule,
-                                             .own_spread = !q->compare[0],
-                                             .probe = q->probe,
-                                             .not_varied = q->variations_left_out,
-                                             .left_out = q->left_out,
-                                             .no_poison = q->no_poison,
-                                             .inputs = q->inputs};
+                                             .own_spread = !q->o.compare,
+                                             .probe = q->o.probe,
+                                             .not_varied = q->o.inputs_left_out,
+                                             .left_out = q->o.changes_left_out,
+                                             .no_poison = q->o.no_poison,
+                                             .inputs = q->o.inputs};
     rc = rp_replay_keep_loaded(r, &r->candidates[0], err);
     if (rc == 0)
         rc = rp_trial_prepare(&result->trial, err);
@@ -420,9 +408,9 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
     /* The first ones find its variables as they were left, later ones as they were loaded. */
     for (unsigned i = 0; i < RP_TRIAL_FIRST_RUNS && rc == 0; i++)
         rc = one_trial(result, &rp_trial_first[i], false, err);
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
-        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
-        rc = one_trial(result, &rp_trial_timed, i >= q->warmup, err);
+    for (unsigned long i = 0; i < q->o.warmup + q->o.iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->o.warmup + q->o.iterations);
+        rc = one_trial(result, &rp_trial_timed, i >= q->o.warmup, err);
     }
     rp_replay_at(r, RP_REPLAY_AT_OTHERS, 0, 0);
     if (rc == 0)
@@ -448,9 +436,9 @@ static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc = 0;
 
-    for (unsigned long i = 0; i < q->warmup + q->iterations && rc == 0; i++) {
-        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->warmup + q->iterations);
-        rc = one_run(r, q, result, i >= q->warmup, i == 0 ? ALL : restore, err);
+    for (unsigned long i = 0; i < q->o.warmup + q->o.iterations && rc == 0; i++) {
+        rp_replay_at(r, RP_REPLAY_AT_RUNS, i, q->o.warmup + q->o.iterations);
+        rc = one_run(r, q, result, i >= q->o.warmup, i == 0 ? ALL : restore, err);
     }
     return rc;
 }
@@ -476,9 +464,9 @@ static int runs(struct rp_replay *r, const struct rp_replay_request *q,
                 struct rp_replay_result *result, struct rp_err *err)
 {
     bool outside = false;
-    int rc = run_all(r, q, result, q->stateful ? NOTHING : CHANGED, err);
+    int rc = run_all(r, q, result, q->o.no_recopy ? NOTHING : CHANGED, err);
 
-    if (rc == 0 && !q->stateful && q->warmup + q->iterations > 1)
+    if (rc == 0 && !q->o.no_recopy && q->o.warmup + q->o.iterations > 1)
         rc = check_rest(r, &outside, err);
     if (rc < 0 || !outside)
         return rc;
@@ -500,7 +488,7 @@ static int load(struct rp_replay *r, const struct rp_replay_request *q, struct r
     if (rc == 0)
         rc = rp_replay_prepare_cache(r, err);
     if (rc == 0)
-        rc = rp_replay_load_kernels(r, q->hsaco, q->candidates, q->kernarg, err);
+        rc = rp_replay_load_kernels(r, q->code, q->candidates, q->kernarg, err);
     if (rc == 0 && q->candidates[0])
         rc = rp_replay_keep_code(r, &r->original, err);
     return rc < 0 || !q->candidates[0] ? rc : rp_redzone_begin(r, err);
@@ -511,7 +499,7 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc = load(r, q, err);
 
-    result->samples = calloc(q->iterations + 1, sizeof *result->samples);
+    result->samples = calloc(q->o.iterations + 1, sizeof *result->samples);
     if (!result->samples)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc == 0 && q->candidates[0])
@@ -521,52 +509,26 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static int parse(int argc, char **argv, struct rp_replay_request *q)
+static int parse(char *const *argv, struct rp_replay_request *q, struct rp_err *err)
 {
-    const char *flags;
+    int rc = rp_replay_options_parse(argv, &q->o, err);
 
-    if (argc != 14)
-        return -1;
-    flags = argv[7];
-    *q = (struct rp_replay_request){
-        .action = argv[1],
-        .folder = argv[2],
-        .library = argv[3],
-        .rocm = argv[4],
-        .iterations = strtoul(argv[5], NULL, 10),
-        .warmup = strtoul(argv[6], NULL, 10),
-        .json = strchr(flags, 'j'),
-        .verify = strchr(flags, 'v'),
-        .stateful = strchr(flags, 's'),
-        .again = strchr(flags, 'a'),
-        .probe = strchr(flags, 'p'),
-        .no_poison = strchr(flags, 'q'),
-        .software = strchr(flags, 'm'),
-        .gate = strchr(flags, 'f')   ? RP_GATE_FASTER
-                : strchr(flags, 'n') ? RP_GATE_NOT_SLOWER
-                                     : RP_GATE_NONE,
-        .cache = strchr(flags, 'w')   ? RP_CACHE_WARM
-                 : strchr(flags, 'c') ? RP_CACHE_COLD
-                                      : RP_CACHE_AS_IS,
-        .candidates = {argv[8][0] ? argv[8] : NULL, argv[10][0] ? argv[10] : NULL},
-        .compare = argv[9],
-        .margin = strtod(argv[11], NULL),
-        .inputs = argv[12],
-        .step_fd = (int)strtol(argv[13], NULL, 10)};
-    if (q->compare[0] && rp_compare_rule_parse(q->compare, &q->rule, NULL) < 0)
-        return -1;
-    for (unsigned i = 0; i < RP_STEP_CHANGES; i++)
-        q->left_out |= (unsigned)(strchr(flags, RP_STEP_CHANGE + (int)i) != NULL) << i;
-    for (unsigned i = 0; i < RP_STEP_VARIATIONS; i++)
-        q->variations_left_out |= (unsigned)(strchr(flags, RP_STEP_VARY + (int)i) != NULL) << i;
-    q->hsaco = rp_path_join(q->folder, RP_CAPTURE_CODE_FILE);
-    q->kernarg = rp_path_join(q->folder, RP_CAPTURE_KERNARG_FILE);
-    return q->hsaco && q->kernarg ? 0 : -1;
+    if (rc == 0 && q->o.compare)
+        rc = rp_compare_rule_parse(q->o.compare, &q->rule, err);
+    if (rc < 0)
+        return rc;
+    if (!q->o.inputs)
+        q->o.inputs = "none";
+    q->candidates[0] = q->o.hsaco;
+    q->candidates[1] = q->o.other;
+    q->code = rp_path_join(q->o.capture_dir, RP_CAPTURE_CODE_FILE);
+    q->kernarg = rp_path_join(q->o.capture_dir, RP_CAPTURE_KERNARG_FILE);
+    return q->code && q->kernarg ? 0 : rp_out_of_memory(err);
 }
 
 static int reserve_check(const struct rp_replay *r, const struct rp_replay_request *q)
 {
-    if (q->json)
+    if (q->o.json)
         printf("{\n  \"schema_version\": \"1.0\",\n  \"available\": true,\n  \"ranges\": %zu,\n  "
                "\"reason\": null\n}\n",
                r->range_count);
@@ -595,8 +557,8 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     r->software = rp_capture_get_facts(r->capture)->software;
     if (map(r, q, &err) < 0)
         return say(&err);
-    rp_self_check_run(r, q->hsaco, q->kernarg, (unsigned)q->iterations, &check);
-    rp_self_check_print(&check, r, q->rocm);
+    rp_self_check_run(r, q->code, q->kernarg, (unsigned)q->o.iterations, &check);
+    rp_self_check_print(&check, r, q->o.rocm_version ? q->o.rocm_version : "");
     return RP_OK;
 }
 
@@ -604,10 +566,10 @@ static int gate(const struct rp_replay_request *q, const struct rp_replay_compar
 {
     if (c->wrong)
         return RP_VERDICT;
-    switch (rp_decide_gate(&c->decided, c->margin, q->gate)) {
+    switch (rp_decide_gate(&c->decided, c->margin, (enum rp_gate)q->o.gate)) {
     case RP_GATE_PASSED:
-        return q->gate != RP_GATE_NONE && rp_replay_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED
-                                                                           : RP_OK;
+        return q->o.gate != RP_GATE_NONE && rp_replay_comparison_is_blind(c) ? RP_REPLAY_UNDECIDED
+                                                                             : RP_OK;
     case RP_GATE_FAILED:
         return RP_VERDICT;
     default:
@@ -619,15 +581,15 @@ static int compare(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_replay_comparison c = {.trial = {.r = r,
                                                .rule = q->rule,
-                                               .own_spread = !q->compare[0],
-                                               .probe = q->probe,
-                                               .not_varied = q->variations_left_out,
-                                               .left_out = q->left_out,
-                                               .no_poison = q->no_poison,
-                                               .inputs = q->inputs},
-                                     .varied = {.trial = &c.trial, .inputs = q->inputs},
-                                     .most_blocks = q->iterations,
-                                     .asked_margin = q->margin};
+                                               .own_spread = !q->o.compare,
+                                               .probe = q->o.probe,
+                                               .not_varied = q->o.inputs_left_out,
+                                               .left_out = q->o.changes_left_out,
+                                               .no_poison = q->o.no_poison,
+                                               .inputs = q->o.inputs},
+                                     .varied = {.trial = &c.trial, .inputs = q->o.inputs},
+                                     .most_blocks = q->o.iterations,
+                                     .asked_margin = q->o.margin / 100};
     struct rp_err err = RP_ERR_INIT;
     int rc = load(r, q, &err);
 
@@ -637,7 +599,7 @@ static int compare(struct rp_replay *r, const struct rp_replay_request *q)
         _exit(RP_REPLAY_NO_PROBE);
     if (rc < 0)
         return say(&err);
-    (q->json ? rp_comparison_print_json : rp_comparison_print_text)(r, q, &c);
+    (q->o.json ? rp_comparison_print_json : rp_comparison_print_text)(r, q, &c);
     return gate(q, &c);
 }
 
@@ -646,33 +608,38 @@ int main(int argc, char **argv)
     struct rp_err err = RP_ERR_INIT;
     struct rp_replay r = {.patience_s = PATIENCE_S};
     struct rp_replay_result result = {0};
-    struct rp_replay_request q;
+    struct rp_replay_request q = {0};
     int rc;
 
-    if (parse(argc, argv, &q) < 0) {
+    if (argc < 2) {
         fprintf(stderr, "rocm-perf-replay is started by rocm-perf replay\n");
         return RP_USAGE;
     }
-    r.cache = q.cache;
-    r.software = q.software;
-    r.step_fd = q.step_fd;
-    if (rp_capture_open(q.folder, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
+    if (parse(argv + 1, &q, &err) < 0) {
+        rp_wrap(&err, "rocm-perf-replay");
+        return say(&err);
+    }
+    r.cache = (enum rp_cache)q.o.cache;
+    r.software = q.o.modelled;
+    r.step_fd = q.o.step_fd;
+    if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
         _exit(say(&err));
     take_ranges(&r, &q);
-    if (strcmp(q.action, "self-check") != 0)
+    if (q.o.action != RP_REPLAY_SELF_CHECK)
         warn(&r);
-    if (rp_replay_load_runtime(&r, q.library, &err) < 0 || rp_replay_find_device(&r, &err) < 0)
+    if (rp_replay_load_runtime(&r, q.o.hsa_library, &err) < 0 ||
+        rp_replay_find_device(&r, &err) < 0)
         _exit(say(&err));
-    if (strcmp(q.action, "reserve-check") == 0) {
+    if (q.o.action == RP_REPLAY_RESERVE_CHECK) {
         rc = map(&r, &q, &err) < 0 ? not_available(&r, &q, &err) : reserve_check(&r, &q);
-    } else if (strcmp(q.action, "self-check") == 0) {
+    } else if (q.o.action == RP_REPLAY_SELF_CHECK) {
         rc = self_check(&r, &q);
-    } else if (strcmp(q.action, "compare") == 0) {
+    } else if (q.o.action == RP_REPLAY_COMPARE) {
         rc = compare(&r, &q);
     } else if (full_vm(&r, &q, &result, &err) < 0) {
         rc = say(&err);
     } else {
-        (q.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
+        (q.o.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
         rc = (result.verified && result.verdict.different_pages) ||
                      result.varied_outcome.verdict.different_bytes
                  ? RP_VERDICT

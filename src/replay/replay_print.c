@@ -207,14 +207,6 @@ static void print_candidate_json(const struct rp_replay_result *result)
     printf("\n  },\n");
 }
 
-const char *rp_replay_cache_word(enum rp_cache cache)
-{
-    static const char *const words[] = {
-        [RP_CACHE_AS_IS] = "as is", [RP_CACHE_WARM] = "warm", [RP_CACHE_COLD] = "cold"};
-
-    return words[cache];
-}
-
 /** Of the software device; NULL: times are those of a GPU. */
 static const char *rp_replay_timing_model(const struct rp_replay *r)
 {
@@ -256,14 +248,14 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
            rp_replay_is_complete(r) ? "true" : "false");
     rp_replay_put_string(r->facts->name);
     printf(",\n    \"hsaco_path\": ");
-    rp_replay_put_string(q->candidates[0] ? q->candidates[0] : q->hsaco);
+    rp_replay_put_string(q->candidates[0] ? q->candidates[0] : q->code);
     printf("\n  },\n  \"execution\": {\n    \"iterations\": %lu,\n    \"warmup\": %lu,\n"
            "    \"mode\": \"%s\",\n    \"restored\": \"%s\",\n    \"cache\": \"%s\"\n  },\n",
-           q->iterations, q->warmup, q->stateful ? "stateful" : "stateless",
-           q->stateful            ? "nothing"
+           q->o.iterations, q->o.warmup, q->o.no_recopy ? "stateful" : "stateless",
+           q->o.no_recopy         ? "nothing"
            : result->restored_all ? "all"
                                   : "changed",
-           rp_replay_cache_word(r->cache));
+           rp_replay_caches[r->cache]);
     printf("  \"timing\": {\n    \"unit\": \"us\",\n    \"average\": %.3f,\n    \"min\": %.3f,\n"
            "    \"max\": %.3f,\n    \"median\": %.3f,\n    \"samples\": [",
            s.average, s.min, s.max, s.median);
@@ -277,7 +269,7 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
     printf(",\n    \"product\": ");
     rp_replay_put_string(r->product);
     printf(",\n    \"rocm_version\": ");
-    rp_replay_put_string(q->rocm);
+    rp_replay_put_string(q->o.rocm_version ? q->o.rocm_version : "");
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
     if (q->candidates[0])
         print_candidate_json(result);
@@ -342,9 +334,9 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
     rp_replay_put_escaped(r->facts->name);
     rp_replay_print_device(r);
     if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
-        printf("\n%lu runs, not timed\n", q->iterations);
+        printf("\n%lu runs, not timed\n", q->o.iterations);
     else
-        print_times(&s, q->iterations);
+        print_times(&s, q->o.iterations);
     if (q->candidates[0])
         print_candidate_text(q, result);
     if (q->candidates[0] || !result->verified)
@@ -479,7 +471,7 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     else
         printf("null");
     printf(", \"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
-           c->most_blocks, RP_COMPARE_RUNS, rp_replay_cache_word(r->cache));
+           c->most_blocks, RP_COMPARE_RUNS, rp_replay_caches[r->cache]);
     rp_replay_put_string(c->trial.rule_text);
     printf(", \"compare_runs\": %u", c->trial.own.runs);
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
@@ -496,7 +488,7 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
     printf(", \"product\": ");
     rp_replay_put_string(r->product);
     printf(", \"rocm_version\": ");
-    rp_replay_put_string(q->rocm);
+    rp_replay_put_string(q->o.rocm_version ? q->o.rocm_version : "");
     printf("},\n");
     put_blocks("a_to_a_blocks", c->same, timed ? c->same_count : 0, ",");
     put_blocks("blocks", c->blocks, timed ? c->block_count : 0, "");

@@ -14,21 +14,11 @@
 #include "replay/replay_trial.h"
 
 struct rp_replay_request {
-    const char *action, *folder, *library, *rocm;
-    unsigned long iterations, warmup;
-    bool json, verify, stateful, again, probe, no_poison, software;
-    unsigned left_out; /**< of the ways to probe */
-    unsigned variations_left_out;
-    enum rp_gate gate;
-    enum rp_cache cache;
-    double margin; /**< of compare */
+    struct rp_replay_options o;
+    struct rp_compare_rule rule; /**< of o.compare */
     /** Code objects in place of the captured one; or NULL. */
     const char *candidates[RP_REPLAY_CANDIDATES];
-    const char *compare; /**< as given; "": not */
-    struct rp_compare_rule rule;
-    const char *inputs; /**< see page_changes.h; what "auto" is comes with the rule */
-    int step_fd;
-    char *hsaco, *kernarg;
+    char *code, *kernarg; /**< files of the capture */
 };
 
 struct rp_replay_result {
@@ -51,7 +41,6 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
                           const struct rp_replay_result *result);
 void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
                           const struct rp_replay_result *result);
-const char *rp_replay_cache_word(enum rp_cache cache);
 void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
                               const struct rp_replay_comparison *c);
 void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,

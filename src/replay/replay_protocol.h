@@ -1,11 +1,39 @@
 /**
  * @file replay_protocol.h
- * @brief How rocm-perf-replay says to rocm-perf that another process may do better.
+ * @brief What rocm-perf asks of rocm-perf-replay, and how that says what it is at, and that another
+ * process may do better.
  */
 #ifndef RP_REPLAY_REPLAY_PROTOCOL_H
 #define RP_REPLAY_REPLAY_PROTOCOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct rp_err;
+
+enum rp_replay_action {
+    RP_REPLAY_FULL_VM,
+    RP_REPLAY_COMPARE,
+    RP_REPLAY_RESERVE_CHECK,
+    RP_REPLAY_SELF_CHECK, /**< does the capture replay to its own state? */
+};
+
+/** What the caches hold when a timed run begins. */
+enum rp_cache {
+    RP_CACHE_AS_IS, /**< what restoring memory and the run before have left */
+    RP_CACHE_WARM,  /**< what a run of the same kernel has left, and restoring what it wrote */
+    RP_CACHE_COLD,  /**< nothing of the capture */
+};
+
+/** What makes compare fail. */
+enum rp_gate {
+    RP_GATE_NONE,
+    RP_GATE_FASTER,
+    RP_GATE_NOT_SLOWER, /**< also where it is undecided whether B is faster or equal */
+};
+
+/** Words for these, as on command lines; a NULL behind the last. */
+extern const char *const rp_replay_actions[], *const rp_replay_caches[];
 
 enum {
     RP_REPLAY_UNDECIDED = 6, /**< with --gate: neither passed nor failed; in the manual page */
@@ -27,6 +55,35 @@ enum {
     RP_STEP_VARIATIONS = 19, /**< capital letters: small ones are flags of the child */
     RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */
 };
+
+/** The fields are described in replay_options.def. */
+struct rp_replay_options {
+    enum rp_replay_action action;
+#define RP_REPLAY_TYPE_TEXT                     const char *
+#define RP_REPLAY_TYPE_NUMBER                   unsigned long
+#define RP_REPLAY_TYPE_REAL                     double
+#define RP_REPLAY_TYPE_FD                       int
+#define RP_REPLAY_TYPE_WORD                     unsigned
+#define RP_REPLAY_TYPE_FLAG                     bool
+#define RP_REPLAY_TYPE_SET                      unsigned
+#define RP_REPLAY_OPTION(kind, field, name, of) RP_REPLAY_TYPE_##kind field;
+#include "replay/replay_options.def"
+#undef RP_REPLAY_OPTION
+};
+
+/** Arguments behind the name of the program: the action, and an option each; NULL behind the last.
+ */
+enum { RP_REPLAY_MOST_ARGS = 32 };
+struct rp_replay_args {
+    char *argv[RP_REPLAY_MOST_ARGS]; /**< owned */
+};
+
+/** @param ret  on failure, too, to be released with rp_replay_args_free */
+int rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret,
+                            struct rp_err *err);
+void rp_replay_args_free(struct rp_replay_args *args);
+/** The way back. @param ret  has texts of @p argv @return 0 or RP_USAGE */
+int rp_replay_options_parse(char *const *argv, struct rp_replay_options *ret, struct rp_err *err);
 
 /** Behind that, for who waits: how far it is. */
 struct rp_replay_at {
