@@ -18,6 +18,8 @@
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
 
+#include "compared_strategies.h"
+
 enum { MOST_SPACES = 64, MOST_STRATEGIES = 16, MOST_REPETITIONS = 1000, MOST_JOBS = 256 };
 /** Of the space, in which the product's search has to end; the others may go on to the end. */
 static const double product_share = 0.2, mark_share = 0.05;
@@ -308,7 +310,7 @@ static void compare(struct rp_recorded *spaces, size_t space_count, const struct
     printf("%-22s%7s  %-11s%10s%10s%7s%7s%7s%7s%8s%6s%8s\n", "space", "configs", "strategy",
            "to 5 %", "to 1 %", "@50", "@100", "@200", "@5 %", "most", "whole", "s");
     for (size_t i = 0; i < space_count; i++)
-        for (size_t j = 0; (strategy = rp_strategy_number(j)) && j < MOST_STRATEGIES; j++) {
+        for (size_t j = 0; (strategy = compared_strategy(j)) && j < MOST_STRATEGIES; j++) {
             if (options->strategies && !strstr(options->strategies, strategy->name))
                 continue;
             search_all(&spaces[i], strategy, options, runs);
@@ -317,7 +319,7 @@ static void compare(struct rp_recorded *spaces, size_t space_count, const struct
             if (options->each)
                 print_each(spaces[i].name, strategy->name, options, runs);
         }
-    for (size_t j = 0; (strategy = rp_strategy_number(j)) && j < MOST_STRATEGIES; j++)
+    for (size_t j = 0; (strategy = compared_strategy(j)) && j < MOST_STRATEGIES; j++)
         if (!options->strategies || strstr(options->strategies, strategy->name))
             print_means(spaces, space_count, strategy->name, summaries[j]);
     munmap(runs, MOST_REPETITIONS * sizeof *runs);

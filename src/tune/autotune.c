@@ -112,12 +112,20 @@ static int read_import(struct autotune *a, struct rp_err *err)
 
 static int find_strategy(struct autotune *a, struct rp_err *err)
 {
-    a->search.strategy = a->o->strategy ? rp_strategy_find(a->o->strategy) : rp_strategy_number(0);
-    return a->search.strategy ? 0
-                              : rp_fail(err, RP_USAGE,
-                                        "--strategy %s: there is none of that name (--help has "
-                                        "them)",
-                                        a->o->strategy);
+    static const char *const compared[] = {"annealing", "genetic", "greedy-ils", "regression"};
+    const char *name = a->o->strategy;
+
+    a->search.strategy = name ? rp_strategy_find(name) : rp_strategy_number(0);
+    if (a->search.strategy)
+        return 0;
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++)
+        if (strcmp(name, compared[i]) == 0)
+            return rp_fail(err, RP_USAGE,
+                           "--strategy %s: it was there only to be compared with portfolio, which "
+                           "bench/tune-search still does; use portfolio or random",
+                           name);
+    return rp_fail(err, RP_USAGE, "--strategy %s: there is none of that name (--help has them)",
+                   name);
 }
 
 /** Each run of each configuration reads the same, also after --resume. */

@@ -13,29 +13,6 @@
 #include "tune/space.h"
 #include "tune/surrogate.h"
 
-#define RP_STRATEGY(name) extern const struct rp_strategy name;
-#include "tune/strategies.def"
-#undef RP_STRATEGY
-
-static const struct rp_strategy *const strategies[] = {
-#define RP_STRATEGY(name) &name,
-#include "tune/strategies.def"
-#undef RP_STRATEGY
-};
-
-const struct rp_strategy *rp_strategy_number(size_t number)
-{
-    return number < sizeof strategies / sizeof *strategies ? strategies[number] : NULL;
-}
-
-const struct rp_strategy *rp_strategy_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
-        if (strcmp(strategies[i]->name, name) == 0)
-            return strategies[i];
-    return NULL;
-}
-
 /** Known configurations in a row after which an algorithm that turns in circles is helped out. */
 enum { MOST_KNOWN = 1000 };
 
@@ -559,7 +536,7 @@ static const char *phase(const void *state)
                : "seed";
 }
 
-const struct rp_strategy rp_strategy_portfolio = {
+static const struct rp_strategy portfolio_strategy = {
     .name = "portfolio",
     .summary = "trees that learn, neighbours of the best, and climbs from random starts in turn",
     .open = open_portfolio,
@@ -568,3 +545,20 @@ const struct rp_strategy rp_strategy_portfolio = {
     .phase = phase,
     .close = close_portfolio,
 };
+
+const struct rp_strategy *rp_strategy_number(size_t number)
+{
+    static const struct rp_strategy *const strategies[] = {&portfolio_strategy, &random_strategy};
+
+    return number < sizeof strategies / sizeof *strategies ? strategies[number] : NULL;
+}
+
+const struct rp_strategy *rp_strategy_find(const char *name)
+{
+    const struct rp_strategy *strategy;
+
+    for (size_t i = 0; (strategy = rp_strategy_number(i)) != NULL; i++)
+        if (strcmp(strategy->name, name) == 0)
+            return strategy;
+    return NULL;
+}

@@ -92,14 +92,14 @@ void rp_sequential_close(void *state);
 /** Any configuration of the space, asked for before or not. */
 uint32_t rp_sequential_any(struct rp_sequential *sequential);
 
-/** Defines rp_strategy_<id> around an algorithm of the file. */
+/** Defines <id>_strategy around an algorithm of the file. */
 #define RP_SEQUENTIAL_STRATEGY(id, text_name, text, its_algorithm)                                 \
     static int open_##id(const struct rp_space *space, const struct rp_strategy_options *options,  \
                          void **ret_state, struct rp_err *err)                                     \
     {                                                                                              \
         return rp_sequential_open(space, options, &(its_algorithm), ret_state, err);               \
     }                                                                                              \
-    const struct rp_strategy rp_strategy_##id = {                                                  \
+    static const struct rp_strategy id##_strategy = {                                              \
         .name = text_name,                                                                         \
         .summary = text,                                                                           \
         .open = open_##id,                                                                         \

@@ -11,6 +11,7 @@ try --simulate missing.json --budget-time nan
 try --simulate missing.json --seed x
 try --simulate missing.json --workers 0
 try --simulate missing.json --strategy luck
+try --simulate missing.json --strategy genetic
 try --simulate missing.json --resume
 try --simulate missing.json --json --quiet
 try --simulate missing.json --plot a.svg --export-t4 a.svg

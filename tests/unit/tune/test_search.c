@@ -15,6 +15,8 @@
 
 #include "unit/tune/made_space.h"
 
+#include "compared_strategies.h"
+
 #include "tune/search.c"
 
 enum { MOST_OUT = 8 };
@@ -558,7 +560,7 @@ static void begins_with(void **state)
     (void)state;
     options.first = first;
     options.first_count = 3;
-    for (size_t i = 0; (options.strategy = rp_strategy_number(i)) != NULL; i++)
+    for (size_t i = 0; (options.strategy = compared_strategy(i)) != NULL; i++)
         for (unsigned workers = 1; workers < 4; workers++) {
             struct made_runner made = {.space = space};
             struct rp_search_result result = test_search(&options, &made, workers);

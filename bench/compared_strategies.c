@@ -1,6 +1,5 @@
-/* Simulated annealing, as Kernel Tuner has it: a random neighbour is taken when it is faster, or
- * else with a probability that falls with how much slower it is and with the temperature. When it
- * is cold, or stuck, the search starts again at random. */
+#include "compared_strategies.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,10 @@
 #include "tune/config_features.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
+
+/* Simulated annealing, as Kernel Tuner has it: a random neighbour is taken when it is faster, or
+ * else with a probability that falls with how much slower it is and with the temperature. When it
+ * is cold, or stuck, the search starts again at random. */
 
 enum { MOST_STUCK = 100 /**< steps without a move */ };
 
@@ -196,7 +199,7 @@ RP_SEQUENTIAL_STRATEGY(genetic, "genetic", "a genetic algorithm", genetic_algori
  * and when that has brought nothing new for long the search starts again at random. */
 
 enum {
-    MOST_VAIN = 50 /**< climbs without a better greedy_ils_end */,
+    MOST_VAIN = 50 /**< climbs without a better end */,
     STEPS_OF = 5 /**< a fifth of them */
 };
 
@@ -490,3 +493,16 @@ static const struct rp_algorithm regression_algorithm = {.state_bytes = sizeof(s
 
 RP_SEQUENTIAL_STRATEGY(regression, "regression", "the first version's polynomial, for comparison",
                        regression_algorithm);
+
+const struct rp_strategy *compared_strategy(size_t number)
+{
+    static const struct rp_strategy *const others[] = {&greedy_ils_strategy, &genetic_strategy,
+                                                       &annealing_strategy, &regression_strategy};
+    size_t own = 0;
+
+    while (rp_strategy_number(own))
+        own++;
+    if (number < own)
+        return rp_strategy_number(number);
+    return number - own < sizeof others / sizeof *others ? others[number - own] : NULL;
+}
