@@ -33,14 +33,21 @@ else()
   set(RP_FAST -O3)
 endif()
 
-# rp_room(<name> [SOURCES ...] [LIBS ...]): static library rp_<name> of all .c files of the folder, or of SOURCES, that
-# sees only the public headers and src/; which rooms it may include is checked by tools/check-layers.
+# What a program is linked with so that it ends where memory ends: src/base/alloc.h.
+set(RP_MEMORY_DIES LINKER:-u,rp_die_of_memory)
+
+# rp_room(<name> [OF_PROGRAMS] [SOURCES ...] [LIBS ...]): static library rp_<name> of all .c files of the folder, or of
+# SOURCES, that sees only the public headers and src/; which rooms it may include is checked by tools/check-layers.
+# OF_PROGRAMS: no library has it. Whatever links it is a program, which ends where memory ends.
 function(rp_room name)
-  cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(A "OF_PROGRAMS" "" "SOURCES;LIBS" ${ARGN})
   if(NOT A_SOURCES)
     file(GLOB A_SOURCES CONFIGURE_DEPENDS *.c)
   endif()
   add_library(rp_${name} STATIC ${A_SOURCES})
   target_include_directories(rp_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(rp_${name} PUBLIC ${A_LIBS})
+  if(A_OF_PROGRAMS)
+    target_link_options(rp_${name} INTERFACE ${RP_MEMORY_DIES})
+  endif()
 endfunction()

@@ -300,7 +300,7 @@ static bool add_inner(struct rp_dag_loading *p, int64_t order, int64_t outer)
 /* Threads become 0, 1, 2 ... in the order of their first calls. */
 static bool thread_number(struct rp_dag_loading *p, int64_t tid, uint32_t *ret)
 {
-    *ret = rp_numbering_add(&p->threads, (uint64_t)tid);
+    *ret = rp_idmap_add(&p->threads, (uint64_t)tid);
     return *ret != RP_NO_NUMBER;
 }
 
@@ -518,7 +518,7 @@ static uint64_t address_of(const char *text)
 /* Handles are numbered in the order in which they come. */
 static uint32_t handle_of(struct rp_dag_loading *l, const struct rp_row_arg *arg)
 {
-    return rp_numbering_add(&l->process.handles, address_of(arg->value));
+    return rp_idmap_add(&l->process.handles, address_of(arg->value));
 }
 
 /* False: out of memory. */

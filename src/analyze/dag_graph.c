@@ -16,7 +16,7 @@ void rp_dag_graph_free(struct rp_dag_graph *g)
     free(g->from);
     free(g->kinds);
     free(g->weight);
-    rp_numbering_free(&g->odd);
+    rp_idmap_free(&g->odd);
     free(g->odd_weight_ns);
     memset(g, 0, sizeof *g);
 }
@@ -135,7 +135,7 @@ void rp_dag_weigh(struct rp_dag_graph *g)
 
 static bool set_odd(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
 {
-    uint32_t number = rp_numbering_add(&g->odd, edge);
+    uint32_t number = rp_idmap_add(&g->odd, edge);
 
     if (number == RP_NO_NUMBER)
         return false;
@@ -165,7 +165,7 @@ void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
 
 int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge)
 {
-    return g->odd_weight_ns[rp_numbering_find(&g->odd, edge)];
+    return g->odd_weight_ns[rp_idmap_find(&g->odd, edge)];
 }
 
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point)
@@ -425,7 +425,7 @@ static size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
 int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns)
 {
     uint32_t before = names->addresses.count;
-    uint32_t number = rp_numbering_add(&names->addresses, (uintptr_t)name);
+    uint32_t number = rp_idmap_add(&names->addresses, (uintptr_t)name);
 
     if (number == RP_NO_NUMBER)
         return -1;
@@ -482,7 +482,7 @@ void rp_dag_owned_shares_free(struct rp_dag_share *shares, size_t count)
 
 void rp_dag_names_free(struct rp_dag_names *names)
 {
-    rp_numbering_free(&names->addresses);
+    rp_idmap_free(&names->addresses);
     free(names->shares);
     memset(names, 0, sizeof *names);
 }

@@ -16,7 +16,7 @@
 
 #include "analyze/dag.h"
 #include "analyze/dag_trace.h"
-#include "base/intern.h"
+#include "base/map.h"
 
 struct rp_dag_ranges;
 struct rp_err;
@@ -45,8 +45,8 @@ struct rp_dag_graph {
     uint8_t *kinds;   /**< per edge: enum rp_dag_class, and enum rp_dag_grade above it */
     uint32_t *weight; /**< per edge; NULL until rp_dag_weigh */
     size_t edge_count, edge_room;
-    struct rp_numbering odd; /**< edges whose weights do not fit */
-    int64_t *odd_weight_ns;  /**< per such edge */
+    struct rp_idmap odd;    /**< edges whose weights do not fit */
+    int64_t *odd_weight_ns; /**< per such edge */
     size_t odd_room;
     bool failed; /**< out of memory, or more than 2^32 - 2 points or edges: the graph is incomplete
                   */
@@ -239,8 +239,8 @@ int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *
 
 /** Sums by name; {0} is empty. */
 struct rp_dag_names {
-    struct rp_numbering addresses; /**< of the names; two may be equal */
-    struct rp_dag_share *shares;   /**< per address */
+    struct rp_idmap addresses;   /**< of the names; two may be equal */
+    struct rp_dag_share *shares; /**< per address */
     size_t room;
 };
 

@@ -550,7 +550,7 @@ static void free_process(struct rp_dag_process *p)
     free(p->calls);
     free(p->call_rows);
     free(p->call_marks);
-    rp_numbering_free(&p->handles);
+    rp_idmap_free(&p->handles);
     free(p->ops);
     free(p->op_rows);
     free(p->short_ids);
@@ -570,7 +570,7 @@ static void free_scratch(struct rp_dag_loading *p)
     free(p->ops);
     free(p->orders);
     free(p->inners);
-    rp_numbering_free(&p->threads);
+    rp_idmap_free(&p->threads);
     free(p->events);
     free(p->by_event);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/dag.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "trace/rocpd.h"
 
 struct rp_err;
@@ -110,8 +110,8 @@ struct rp_dag_process {
     struct rp_dag_call_row *call_rows;
     uint32_t *call_marks; /**< record of its marker on the GPU or RP_DAG_NONE; NULL: none has any */
     size_t call_count;
-    struct rp_numbering handles; /**< of streams and events */
-    struct rp_dag_op *ops; /**< sorted by call, then start; those without a call by start, last */
+    struct rp_idmap handles; /**< of streams and events */
+    struct rp_dag_op *ops;   /**< sorted by call, then start; those without a call by start, last */
     struct rp_dag_op_row *op_rows;
     uint32_t *short_ids; /**< per operation: dispatch_id of a kernel, id of a copy; or */
     int64_t *ids;        /**< where one of them does not fit */
@@ -332,7 +332,7 @@ struct rp_dag_loading {
     int64_t *orders;             /**< per call of the process */
     struct rp_dag_inner *inners; /**< sorted by order */
     size_t inner_count;
-    struct rp_numbering threads;
+    struct rp_idmap threads;
     int64_t *events;    /**< per call: what its arguments refer to */
     uint32_t *by_event; /**< calls in that order; NULL: they are */
     uint32_t last_call; /**< that an argument was of */

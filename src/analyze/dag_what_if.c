@@ -7,7 +7,7 @@
 #include "analyze/dag_trace.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/work_progress.h"
 
 /* Scenarios of one sweep, of few and of many: the edges are read once for all of them. */
@@ -441,8 +441,8 @@ struct pair {
 struct waits {
     struct wait *list;
     size_t count, room;
-    struct rp_numbering symbols; /* the pairs' */
-    struct pair *pairs;          /* by number */
+    struct rp_idmap symbols; /* the pairs' */
+    struct pair *pairs;      /* by number */
     size_t pair_room;
 };
 
@@ -450,7 +450,7 @@ struct waits {
 static struct pair *pair_of(struct waits *w, uint32_t first, uint32_t second)
 {
     uint32_t before = w->symbols.count;
-    uint32_t number = rp_numbering_add(&w->symbols, (uint64_t)first << 32 | second);
+    uint32_t number = rp_idmap_add(&w->symbols, (uint64_t)first << 32 | second);
 
     if (number == RP_NO_NUMBER)
         return NULL;
@@ -673,7 +673,7 @@ int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         rc = put_pairs(dag, trace, &waits, ret, err);
     free(waits.list);
     free(waits.pairs);
-    rp_numbering_free(&waits.symbols);
+    rp_idmap_free(&waits.symbols);
     return rc;
 }
 

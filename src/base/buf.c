@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 static bool reserve(struct rp_buf *buf, size_t extra)
 {
     size_t need = buf->len + extra + 1;
@@ -16,7 +18,7 @@ static bool reserve(struct rp_buf *buf, size_t extra)
         return true;
     while (capacity < need)
         capacity *= 2;
-    grown = realloc(buf->data, capacity);
+    grown = rp_realloc(buf->data, capacity);
     if (!grown) {
         buf->failed = true;
         return false;

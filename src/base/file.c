@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -32,7 +33,7 @@ int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **
         return rp_fail_errno(err, code, errno, "cannot read %s", path);
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > most_bytes)
         return rp_fail(err, code, "%s is no file, or larger than %zu MiB", path, most_bytes >> 20);
-    bytes = malloc((size_t)st.st_size + 1);
+    bytes = rp_alloc((size_t)st.st_size + 1);
     if (!bytes)
         return rp_out_of_memory(err);
     while (have < (size_t)st.st_size) {
@@ -101,7 +102,7 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    return !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return !slash ? rp_strdup(".") : rp_strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
 int rp_sync_folder_of(const char *path)

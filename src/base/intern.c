@@ -4,67 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-
-/* The slot of a key, or the free one where it belongs. */
-static uint32_t *slot_of(const struct rp_numbering *n, uint64_t key)
-{
-    size_t at = (size_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32) & (n->slot_count - 1);
-
-    while (n->slots[at] && n->keys[n->slots[at] - 1] != key)
-        at = (at + 1) & (n->slot_count - 1);
-    return &n->slots[at];
-}
-
-static bool grow(struct rp_numbering *n)
-{
-    size_t slot_count = n->slot_count ? n->slot_count * 2 : 64;
-    uint64_t *keys = reallocarray(n->keys, slot_count / 2, sizeof *keys);
-    uint32_t *slots;
-
-    if (!keys)
-        return false;
-    n->keys = keys;
-    slots = calloc(slot_count, sizeof *slots);
-    if (!slots)
-        return false;
-    free(n->slots);
-    n->slots = slots;
-    n->slot_count = slot_count;
-    for (uint32_t i = 0; i < n->count; i++)
-        *slot_of(n, n->keys[i]) = i + 1;
-    return true;
-}
-
-uint32_t rp_numbering_add(struct rp_numbering *n, uint64_t key)
-{
-    uint32_t *slot;
-
-    if (n->count && n->keys[n->last] == key)
-        return n->last;
-    if ((size_t)n->count * 2 >= n->slot_count && (n->count >= RP_NO_NUMBER - 1u || !grow(n)))
-        return RP_NO_NUMBER;
-    slot = slot_of(n, key);
-    if (!*slot) {
-        n->keys[n->count] = key;
-        *slot = ++n->count;
-    }
-    return n->last = *slot - 1;
-}
-
-uint32_t rp_numbering_find(const struct rp_numbering *n, uint64_t key)
-{
-    return n->slot_count ? *slot_of(n, key) - 1
-                         : RP_NO_NUMBER; /* a free slot, 0, becomes it, too */
-}
-
-void rp_numbering_free(struct rp_numbering *n)
-{
-    free(n->keys);
-    free(n->slots);
-    *n = (struct rp_numbering){0};
-}
 
 struct rp_string_ids_slot {
     char *text; /* NULL = free */
@@ -94,7 +36,7 @@ static struct rp_string_ids_slot *probe(struct rp_string_ids_slot *slots, size_t
 static bool names_grow(struct rp_string_ids *names)
 {
     size_t capacity = names->capacity ? names->capacity * 2 : 64;
-    struct rp_string_ids_slot *slots = calloc(capacity, sizeof *slots);
+    struct rp_string_ids_slot *slots = rp_alloc_zero(capacity, sizeof *slots);
 
     if (!slots)
         return false;
@@ -119,7 +61,7 @@ int64_t rp_string_ids_add(struct rp_string_ids *names, const char *text, bool *r
     slot = probe(names->slots, names->capacity, hash, text);
     *ret_new = !slot->text;
     if (!slot->text) {
-        slot->text = strdup(text);
+        slot->text = rp_strdup(text);
         if (!slot->text)
             return 0;
         slot->hash = hash;
@@ -153,7 +95,7 @@ static struct rp_string_pool_chunk *room_for(struct rp_string_pool *text, size_t
         return chunk;
     if (text->used_bytes + bytes > text->limit_bytes)
         return NULL;
-    chunk = malloc(sizeof *chunk + capacity);
+    chunk = rp_alloc(sizeof *chunk + capacity);
     if (!chunk)
         return NULL;
     *chunk = (struct rp_string_pool_chunk){.next = text->chunks, .capacity = capacity};

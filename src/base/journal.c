@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -116,11 +117,11 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
 
 static struct rp_journal *new_journal(const char *path, int fd)
 {
-    struct rp_journal *journal = calloc(1, sizeof *journal);
+    struct rp_journal *journal = rp_alloc_zero(1, sizeof *journal);
 
     if (!journal)
         return NULL;
-    *journal = (struct rp_journal){.fd = fd, .path = strdup(path), .records = json_array()};
+    *journal = (struct rp_journal){.fd = fd, .path = rp_strdup(path), .records = json_array()};
     first_hash(journal->last_hash);
     if (journal->path && journal->records)
         return journal;
@@ -137,7 +138,7 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES)
         return rp_fail(err, RP_BAD_INPUT, "%s is not a journal", path);
-    text = malloc((size_t)st.st_size + 1);
+    text = rp_alloc((size_t)st.st_size + 1);
     if (!text)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     while (have < (size_t)st.st_size) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -23,7 +24,7 @@ static struct rp_json_value *add_value(struct rp_json_record *r)
     if (r->count == r->room) {
         size_t room = r->room ? r->room * 2 : 256;
         struct rp_json_value *grown =
-            room < UINT32_MAX ? realloc(r->values, room * sizeof *grown) : NULL;
+            room < UINT32_MAX ? rp_realloc(r->values, room * sizeof *grown) : NULL;
         if (!grown)
             return NULL;
         r->values = grown;

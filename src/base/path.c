@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -31,7 +32,7 @@ char *rp_path_absolute(const char *path)
 {
     rp_autofree char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
 
-    return path[0] == '/' ? strdup(path) : here ? rp_path_join(here, path) : NULL;
+    return path[0] == '/' ? rp_strdup(path) : here ? rp_path_join(here, path) : NULL;
 }
 
 char *rp_path_join(const char *dir, const char *name)
@@ -43,7 +44,7 @@ char *rp_path_join(const char *dir, const char *name)
 
 char *rp_path_literal(const char *text)
 {
-    char *pattern = malloc(2 * strlen(text) + 1), *to = pattern;
+    char *pattern = rp_alloc(2 * strlen(text) + 1), *to = pattern;
 
     for (const char *c = text; pattern && *c; c++) {
         if (strchr("*?[]\\", *c))
@@ -102,7 +103,7 @@ int rp_check_input(const char *path, struct rp_err *err)
 
 static int make_folders(const char *path, mode_t mode, struct rp_err *err)
 {
-    rp_autofree char *copy = strdup(path);
+    rp_autofree char *copy = rp_strdup(path);
 
     if (!copy)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -223,6 +224,6 @@ int rp_executable_dir(char **ret_dir, struct rp_err *err)
     path[len] = '\0';
     slash = strrchr(path, '/');
     *slash = '\0';
-    *ret_dir = strdup(path);
+    *ret_dir = rp_strdup(path);
     return *ret_dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }

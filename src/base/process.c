@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -58,7 +59,7 @@ static void each_child(take_child *take, void *arg)
 static bool note_before(void *arg, pid_t child)
 {
     struct rp_orphans *adopted = arg;
-    pid_t *more = reallocarray(adopted->before, adopted->befores + 1, sizeof *more);
+    pid_t *more = rp_realloc_array(adopted->before, adopted->befores + 1, sizeof *more);
 
     if (!more)
         return false;
@@ -184,7 +185,7 @@ static struct process *read_all(size_t *ret_count)
         if (!isdigit((unsigned char)entry->d_name[0]) || !read_process(entry->d_name, &one))
             continue;
         if (count == room) {
-            struct process *more = realloc(list, (room = 2 * room + 64) * sizeof *list);
+            struct process *more = rp_realloc(list, (room = 2 * room + 64) * sizeof *list);
 
             if (!more)
                 break;

@@ -26,7 +26,7 @@ enum { RP_STORE_NODE_ID = 1 };
 /* The number of an id, with room for whether it was written. */
 static uint32_t number_of(struct rp_idset *set, int64_t id)
 {
-    uint32_t number = rp_numbering_add(&set->ids, (uint64_t)id);
+    uint32_t number = rp_idmap_add(&set->ids, (uint64_t)id);
 
     if (number != RP_NO_NUMBER && number >= set->room) {
         size_t room = set->room ? set->room * 2 : 64;
@@ -58,7 +58,7 @@ static bool rp_idset_refer(struct rp_idset *set, int64_t id)
 
 static bool rp_idset_has(const struct rp_idset *set, int64_t id)
 {
-    uint32_t number = rp_numbering_find(&set->ids, (uint64_t)id);
+    uint32_t number = rp_idmap_find(&set->ids, (uint64_t)id);
 
     return number != RP_NO_NUMBER && number < set->room && set->written[number];
 }
@@ -88,7 +88,7 @@ static int64_t *rp_idset_missing(const struct rp_idset *set, size_t *ret_count)
 
 static void rp_idset_free(struct rp_idset *set)
 {
-    rp_numbering_free(&set->ids);
+    rp_idmap_free(&set->ids);
     free(set->written);
     memset(set, 0, sizeof *set);
 }

@@ -12,11 +12,12 @@
 
 #include "base/buf.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "trace/rocpd_schema.h"
 
 /** Zero-initialise; release with rp_idset_free. */
 struct rp_idset {
-    struct rp_numbering ids;
+    struct rp_idmap ids;
     bool *written; /**< per id */
     size_t room;
 };

@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
 #include "base/path.h"
 #include "base/process.h"
 
@@ -44,33 +43,6 @@ static void long_messages_are_cut(void **state)
     assert_int_equal(strlen(err.text), RP_ERR_TEXT_BYTES - 1);
     rp_wrap(&err, "%s", big);
     assert_int_equal(strlen(err.text), RP_ERR_TEXT_BYTES - 1);
-}
-
-/* Keys that differ only in high bits, in low ones, and 0 and the largest. */
-static uint64_t nth_key(uint32_t i)
-{
-    return i == 0 ? 0 : i == 1 ? UINT64_MAX : i % 2 ? (uint64_t)i << 40 : i * 4096u;
-}
-
-static void keys_are_numbered_in_their_order(void **state)
-{
-    struct rp_numbering n = {0};
-
-    (void)state;
-    assert_int_equal(rp_numbering_find(&n, 0), RP_NO_NUMBER);
-    for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < 3000; i++) {
-            assert_int_equal(rp_numbering_add(&n, nth_key(i)), i);
-            assert_int_equal(rp_numbering_add(&n, nth_key(i / 2)), i / 2);
-        }
-    assert_int_equal(n.count, 3000);
-    for (uint32_t i = 0; i < 3000; i++) {
-        assert_int_equal(n.keys[i], nth_key(i));
-        assert_int_equal(rp_numbering_find(&n, nth_key(i)), i);
-        assert_int_equal(rp_numbering_find(&n, nth_key(i) ^ 5), RP_NO_NUMBER);
-    }
-    rp_numbering_free(&n);
-    assert_int_equal(rp_numbering_find(&n, 0), RP_NO_NUMBER);
 }
 
 static void buffers_grow(void **state)
@@ -410,7 +382,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_read_outside_in),
         cmocka_unit_test(long_messages_are_cut),
-        cmocka_unit_test(keys_are_numbered_in_their_order),
         cmocka_unit_test(buffers_grow),
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(outputs_go_where_links_lead_and_into_devices, make_scratch,

@@ -1,0 +1,82 @@
+/**
+ * @file map.h
+ * @brief Hash maps. A map numbers its keys 0, 1, 2 ... in the order in which they came; what
+ * belongs to a key stands in an array of the caller at that number.
+ *
+ *     struct rp_map names = {0};
+ *     struct { RP_VEC(uint64_t); } totals = {0};
+ *     ...
+ *     uint32_t n = rp_map_add_text(&names, name);
+ *     if (n == totals.count)                                 // a new key; programs alone need not
+ * look at RP_NO_NUMBER rp_vec_push(&totals, 0); totals.items[n] += bytes;
+ *     ...
+ *     for (uint32_t i = 0; i < names.count; i++)             // in the order of first use
+ *         printf("%s %" PRIu64 "\n", names.keys[i].bytes, totals.items[i]);
+ *     rp_map_free(&names);
+ *
+ * A set is a map without such an array. libc only; not for several threads.
+ */
+#ifndef RP_BASE_MAP_H
+#define RP_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/** Stands for no number: memory ended (add; programs end before), or a key that is not there
+ * (find). */
+enum { RP_NO_NUMBER = UINT32_MAX };
+
+/* --- keys of bytes: texts, or structs without padding ------------------------------------- */
+
+struct rp_map_key {
+    const char *bytes; /**< the map's own are terminated by a zero byte */
+    size_t length;
+};
+
+/** Zero-initialise; release with rp_map_free. */
+struct rp_map {
+    struct rp_map_key *keys; /**< by number */
+    uint32_t count;
+    bool borrows; /**< set it at the beginning: keys are not copied, and outlive the map */
+    size_t room;
+    struct rp_map_slot *slots; /**< at most half of them are in use */
+    size_t slot_count;
+    struct rp_map_chunk *chunks; /**< memory of own keys */
+};
+
+/** The number of a key: a new one, which is count as it was, if it was not there. */
+uint32_t rp_map_add(struct rp_map *map, const void *key, size_t length);
+uint32_t rp_map_find(const struct rp_map *map, const void *key, size_t length);
+void rp_map_free(struct rp_map *map);
+
+static inline uint32_t rp_map_add_text(struct rp_map *map, const char *text)
+{
+    return rp_map_add(map, text, strlen(text));
+}
+
+static inline uint32_t rp_map_find_text(const struct rp_map *map, const char *text)
+{
+    return rp_map_find(map, text, strlen(text));
+}
+
+/* --- keys of 64 bits: ids, handles, addresses --------------------------------------------- */
+
+/** Zero-initialise; release with rp_idmap_free. */
+struct rp_idmap {
+    uint64_t *keys; /**< by number */
+    uint32_t count;
+    uint32_t last;   /**< number added or found last: rows of one kind often have the same key */
+    uint32_t *slots; /**< hashed: number + 1, 0 = free; at most half of them are in use */
+    size_t slot_count;
+};
+
+uint32_t rp_idmap_add(struct rp_idmap *map, uint64_t key);
+uint32_t rp_idmap_find(const struct rp_idmap *map, uint64_t key);
+/** Gives the removed key's number to the key that had the last one, so that there is no gap: the
+ * caller does the same with its array. @return the number, RP_NO_NUMBER: the key is not there */
+uint32_t rp_idmap_remove(struct rp_idmap *map, uint64_t key);
+void rp_idmap_free(struct rp_idmap *map);
+
+#endif
