@@ -185,10 +185,10 @@ static int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err 
     return 0;
 }
 
-/** Doubles the vector registers of gfx950 agents whose trace shows the ROCm 7.0/7.1 bug. */
-/* rocprofv3 of ROCm 7.0 and 7.1 reads gfx950 descriptors with the rules of older GPUs: VGPR_Count
- * is half of the unified total and the accumulation count is 0 in every kernel. */
-static int rp_profile_fix_gfx950_vgprs(struct rp_profile_build *build, struct rp_err *err)
+/* rocprofv3 of ROCm 7.0 and 7.1 reads gfx950's descriptors with the rules of older GPUs: VGPR_Count
+ * is half of the unified total and the accumulation count is 0 in every kernel. This finds the
+ * agents whose trace shows it. */
+static int find_halved_vgprs(struct rp_profile_build *build, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
     size_t count = profile->agent_count;
@@ -201,7 +201,7 @@ static int rp_profile_fix_gfx950_vgprs(struct rp_profile_build *build, struct rp
         struct rp_agent_summary *agent = &profile->agents[group->agent];
         const struct rp_kernel_identity *id = &build->identities[group->identity];
 
-        if (!agent->arch || strcmp(agent->arch->name, "gfx950") != 0 || group->counts_are_whole)
+        if (!agent->arch || !agent->arch->vgprs_halved_by_rocm_7 || group->counts_are_whole)
             whole[group->agent] = true;
         else if (id->accum_vgpr > 0)
             whole[group->agent] = true;
@@ -638,7 +638,7 @@ static int analyse(struct rp_profile_build *build, struct rp_err *err)
     int rc = rp_profile_sort_agents(build, err);
 
     if (rc == 0)
-        rc = rp_profile_fix_gfx950_vgprs(build, err);
+        rc = find_halved_vgprs(build, err);
     if (rc == 0)
         rc = rp_profile_rank(build, err);
     if (rc == 0)

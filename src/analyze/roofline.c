@@ -145,28 +145,28 @@ static void range_of_reads(const struct measuring *m, struct rp_roofline_kernel 
     ret->hbm_read_most = minus(times(2, least), times(32, m->of[RP_ROOF_READS_32]));
 }
 
-static quantity exact_reads(const struct measuring *m, enum rp_roof_memory memory)
+static quantity exact_reads(const struct measuring *m, enum rp_traffic_counters memory)
 {
     quantity none = {0};
 
     switch (memory) {
-    case MEMORY_EA:
+    case RP_TRAFFIC_EA:
         return reads_32_64(m);
-    case MEMORY_EA0_BUBBLE:
+    case RP_TRAFFIC_EA0_BUBBLE:
         return reads_bubble(m);
-    case MEMORY_EA0_128B:
+    case RP_TRAFFIC_EA0_128B:
         return reads_128(m);
-    case MEMORY_UNKNOWN:
+    case RP_TRAFFIC_UNKNOWN:
         break;
     }
     return none;
 }
 
-static void measure_memory(const struct measuring *m, enum rp_roof_memory memory,
+static void measure_memory(const struct measuring *m, enum rp_traffic_counters memory,
                            enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
     /* FETCH_SIZE is made from TCC_BUBBLE: on gfx950 it is wrong, and so is the simple model. */
-    bool substitutes = memory != MEMORY_EA0_128B;
+    bool substitutes = memory != RP_TRAFFIC_EA0_128B;
 
     if (model != RP_FLOPS_WIDTH) {
         ret->hbm_read = exact_reads(m, memory);
@@ -187,7 +187,7 @@ static void measure_memory(const struct measuring *m, enum rp_roof_memory memory
 
 /* --- caches ------------------------------------------------------------------------------- */
 
-static void measure_caches(const struct measuring *m, const struct rp_roof_arch *arch,
+static void measure_caches(const struct measuring *m, const struct rp_arch_roofline *arch,
                            struct rp_roofline_kernel *ret)
 {
     const quantity *of = m->of;
@@ -218,7 +218,7 @@ static void clean(quantity *q, size_t count)
 }
 
 /** FLOPs and bytes of a kernel from its counters. @p arch may be NULL. */
-static void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_roof_arch *arch,
+static void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_arch_roofline *arch,
                             enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
     const quantity *of = sums->of;
@@ -229,7 +229,7 @@ static void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_roo
     if (model == RP_FLOPS_WIDTH || (model == RP_FLOPS_AUTO && !any_work(ret)))
         if (of[RP_ROOF_INSTS_VALU].known)
             work_by_width(of, ret);
-    measure_memory(&m, arch ? arch->memory : MEMORY_UNKNOWN, model, ret);
+    measure_memory(&m, arch ? arch->traffic : RP_TRAFFIC_UNKNOWN, model, ret);
     measure_caches(&m, arch, ret);
     clean(ret->flops_by_type, RP_FLOP_COUNT);
     clean(ret->bytes, RP_LEVEL_COUNT);
@@ -309,7 +309,7 @@ static void find_bound(struct rp_roofline_kernel *k, const struct rp_ceilings *c
 static enum rp_peak above_hbm(const struct rp_roofline_device *d, double gbps)
 {
     const struct rp_arch *arch = rp_arch_find(d->arch);
-    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+    const struct rp_arch_roofline *roof = rp_roof_arch_find(d->arch);
     double most = roof ? roof->mall_gbps : 0;
 
     if (!arch || arch->mall_bytes == 0)
@@ -449,7 +449,8 @@ static void add_dispatch(const struct rp_counted_dispatch *d, const struct colum
 
 /* By which a derived counter divides: bytes and requests of the same dispatches. */
 static struct rp_quantity bytes_of_reads(const struct kernel_sums *sums,
-                                         const struct rp_roof_arch *arch, enum rp_flop_model model)
+                                         const struct rp_arch_roofline *arch,
+                                         enum rp_flop_model model)
 {
     struct rp_roofline_kernel some = {0};
 
@@ -516,7 +517,7 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
 {
     struct rp_roofline_kernel *kernel = &r->kernels[r->kernel_count++];
     const struct rp_roofline_device *device = &r->devices[all[0]->device];
-    const struct rp_roof_arch *arch = rp_roof_arch_find(device->arch);
+    const struct rp_arch_roofline *arch = rp_roof_arch_find(device->arch);
     struct kernel_sums sums = {0};
 
     for (int c = 0; c < RP_ROOF_COUNTERS; c++)

@@ -148,27 +148,21 @@ static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_
     }
 }
 
-static const struct rp_roof_arch table[] = {
-#define ARCH(...) {__VA_ARGS__},
-#include "analyze/roofline_archs.def"
-#undef ARCH
-};
-
-const struct rp_roof_arch *rp_roof_arch_find(const char *name)
+const struct rp_arch_roofline *rp_roof_arch_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].name, name) == 0)
-            return &table[i];
-    return NULL;
+    const struct rp_arch *arch = rp_arch_find(name);
+
+    return arch && arch->roofline.traffic != RP_TRAFFIC_UNKNOWN ? &arch->roofline : NULL;
 }
 
-uint32_t rp_roof_flops_per_clock(const struct rp_roof_arch *arch, enum rp_flop_type type)
+uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
 {
     switch (type) {
     case RP_FLOP_VALU_F16:
     case RP_FLOP_VALU_F32:
-    case RP_FLOP_VALU_F64:
         return arch->valu;
+    case RP_FLOP_VALU_F64:
+        return arch->valu_f64;
     case RP_FLOP_MFMA_F16:
         return arch->mfma_f16;
     case RP_FLOP_MFMA_BF16:
@@ -196,7 +190,7 @@ static struct rp_quantity positive(double value)
 static void set_ceilings(struct rp_roofline_device *d, double memory_gbps, uint32_t l2_channels,
                          const struct rp_roofline_options *options)
 {
-    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+    const struct rp_arch_roofline *roof = rp_roof_arch_find(d->arch);
     double clock = options->clock_mhz > 0 ? options->clock_mhz : d->engine_clock_mhz;
     double cu_clocks = clock * d->compute_units / 1000;
     struct rp_ceilings *c = &d->ceilings;
@@ -306,8 +300,8 @@ static int select_arch(const char *spec, struct rp_arch *ret, struct rp_err *err
 
     if (rp_arch_select(spec, ret) != -ENOENT)
         return 0;
-    rp_arch_choices(choices, sizeof choices);
-    return rp_fail(err, RP_USAGE, "--arch %s is unknown; known are %s, gfx1030", spec, choices);
+    rp_arch_choices(RP_ARCH_ANY, choices, sizeof choices);
+    return rp_fail(err, RP_USAGE, "--arch %s is unknown; known are %s", spec, choices);
 }
 
 int rp_roofline_check_arch(const char *spec, struct rp_err *err)

@@ -521,12 +521,12 @@ static const struct {
 };
 
 /* gfx908 counts vector instructions, but not by precision; unknown GPUs get the simple model. */
-static bool counts_by_precision(const struct rp_roof_arch *arch)
+static bool counts_by_precision(const struct rp_arch_roofline *arch)
 {
-    return arch && arch->valu > 0;
+    return arch && arch->counts_by_precision;
 }
 
-static bool is_matrix_counter_of(const struct rp_roof_arch *arch, enum rp_roof_counter counter)
+static bool is_matrix_counter_of(const struct rp_arch_roofline *arch, enum rp_roof_counter counter)
 {
     if (!counts_by_precision(arch))
         return false;
@@ -535,23 +535,23 @@ static bool is_matrix_counter_of(const struct rp_roof_arch *arch, enum rp_roof_c
     return counter != RP_ROOF_MOPS_F6F4 || arch->mfma_f6f4 > 0;
 }
 
-static bool is_read_counter_of(const struct rp_roof_arch *arch, enum rp_roof_counter counter)
+static bool is_read_counter_of(const struct rp_arch_roofline *arch, enum rp_roof_counter counter)
 {
-    switch (arch ? arch->memory : MEMORY_UNKNOWN) {
-    case MEMORY_EA:
+    switch (arch ? arch->traffic : RP_TRAFFIC_UNKNOWN) {
+    case RP_TRAFFIC_EA:
         return counter == RP_ROOF_READS || counter == RP_ROOF_READS_32;
-    case MEMORY_EA0_BUBBLE:
+    case RP_TRAFFIC_EA0_BUBBLE:
         return counter == RP_ROOF_READS || counter == RP_ROOF_READS_32 ||
                counter == RP_ROOF_BUBBLES;
-    case MEMORY_EA0_128B:
+    case RP_TRAFFIC_EA0_128B:
         return counter != RP_ROOF_BUBBLES;
-    case MEMORY_UNKNOWN:
+    case RP_TRAFFIC_UNKNOWN:
         break;
     }
     return false;
 }
 
-static bool is_needed(const struct rp_roof_arch *arch, size_t at)
+static bool is_needed(const struct rp_arch_roofline *arch, size_t at)
 {
     switch (needs[at].group) {
     case F16:
@@ -579,8 +579,8 @@ static bool is_needed(const struct rp_roof_arch *arch, size_t at)
 size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t room)
 {
     const struct rp_arch *known = rp_arch_find(gfx);
-    const struct rp_roof_arch *arch = rp_roof_arch_find(known ? known->name : gfx);
-    bool old_names = arch && arch->memory == MEMORY_EA;
+    const struct rp_arch_roofline *arch = rp_roof_arch_find(known ? known->name : gfx);
+    bool old_names = arch && arch->traffic == RP_TRAFFIC_EA;
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {

@@ -19,27 +19,10 @@ enum rp_roof_counter {
     RP_ROOF_COUNTERS
 };
 
-/** Which counters tell the traffic between L2 and memory. */
-enum rp_roof_memory {
-    MEMORY_UNKNOWN,
-    MEMORY_EA,         /**< reads of 32 and 64 bytes */
-    MEMORY_EA0_BUBBLE, /**< TCC_BUBBLE counts reads of 128 bytes */
-    MEMORY_EA0_128B    /**< TCC_BUBBLE is always 0; TCC_EA0_RDREQ_128B */
-};
-
-/** A row of roofline_archs.def. */
-struct rp_roof_arch {
-    const char *name;
-    enum rp_roof_memory memory;
-    uint32_t l2_read_bytes, l1_bytes, l2_bytes, lds_bytes;
-    double mall_gbps; /**< of the Infinity Cache */
-    uint32_t valu, mfma_f16, mfma_bf16, mfma_f32, mfma_f64, mfma_f8, mfma_f6f4;
-};
-
-/** NULL: not in the table. */
-const struct rp_roof_arch *rp_roof_arch_find(const char *name);
+/** NULL: of this GPU nothing is known that a roofline needs. */
+const struct rp_arch_roofline *rp_roof_arch_find(const char *name);
 /** FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
-uint32_t rp_roof_flops_per_clock(const struct rp_roof_arch *arch, enum rp_flop_type type);
+uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type);
 
 /** How much parts were more than their whole, dispatch by dispatch. */
 struct rp_roof_excess {

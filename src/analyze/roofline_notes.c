@@ -43,7 +43,8 @@ static bool note_uncounted(struct rp_roofline *r)
     for (size_t t = 0; t < RP_FLOP_COUNT; t++) {
         for (size_t k = 0; k < r->kernel_count; k++) {
             const struct rp_roofline_kernel *kernel = &r->kernels[k];
-            const struct rp_roof_arch *arch = rp_roof_arch_find(r->devices[kernel->device].arch);
+            const struct rp_arch_roofline *arch =
+                rp_roof_arch_find(r->devices[kernel->device].arch);
 
             if (kernel->flops_by_width || kernel->flops_by_type[t].known || !kernel->flops.known ||
                 (arch && rp_roof_flops_per_clock(arch, (enum rp_flop_type)t) == 0))
@@ -88,8 +89,10 @@ static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *
                           "bytes read from HBM by the simple model, without requests of 128 bytes,"
                           " can be half of the true ones: see read_model of each kernel");
     if (ok && k->hbm_read_least.known)
-        ok = rp_roof_note(r, "TCC_BUBBLE reads 0 on gfx950: without TCC_EA0_RDREQ_128B the bytes"
-                             " read are only known within hbm_read_bytes_range");
+        ok = rp_roof_note(r,
+                          "TCC_BUBBLE reads 0 on %s: without TCC_EA0_RDREQ_128B the bytes"
+                          " read are only known within hbm_read_bytes_range",
+                          d->arch);
     if (ok && !k->flops_by_width &&
         (k->flops_by_type[RP_FLOP_VALU_F16].value > 0 ||
          k->flops_by_type[RP_FLOP_VALU_F32].value > 0 ||
@@ -177,7 +180,7 @@ static const char *more_kernels(size_t count, char room[40])
 static void put_memory_side(const struct rp_roofline_device *d, struct rp_buf *to)
 {
     const struct rp_arch *arch = rp_arch_find(d->arch);
-    const struct rp_roof_arch *roof = rp_roof_arch_find(d->arch);
+    const struct rp_arch_roofline *roof = rp_roof_arch_find(d->arch);
 
     if (!arch || arch->mall_bytes == 0)
         return;

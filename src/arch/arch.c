@@ -42,6 +42,15 @@ const struct rp_arch *const *rp_arch_all(unsigned *ret_count)
     return table;
 }
 
+const struct rp_arch *rp_arch_default(void)
+{
+    size_t i = 0;
+
+    while (!table[i]->is_default)
+        i++;
+    return table[i];
+}
+
 static bool fits(uint32_t said, uint32_t known)
 {
     return said == 0 || said == known;
@@ -122,10 +131,13 @@ static const struct rp_arch_product *find_product(const struct rp_arch *arch, co
 
 int rp_arch_select(const char *spec, struct rp_arch *ret)
 {
-    size_t head = strcspn(spec, ":");
     unsigned count;
     const struct rp_arch *const *all = rp_arch_all(&count);
+    size_t head;
 
+    if (!spec)
+        spec = rp_arch_default()->name;
+    head = strcspn(spec, ":");
     for (unsigned i = 0; i < count; i++) {
         bool named = strlen(all[i]->name) == head && strncasecmp(all[i]->name, spec, head) == 0;
         const char *word = !named ? spec : spec[head] ? spec + head + 1 : NULL;
@@ -159,7 +171,13 @@ int rp_arch_spec(const char *isa, const char *product, char *out, size_t room)
     return -ENOENT;
 }
 
-static int list_choices(bool timed, char *out, size_t room)
+static bool is_choice(const struct rp_arch *arch, const struct rp_arch_product *product,
+                      enum rp_arch_choice of)
+{
+    return !arch->software_refusal && is_complete(product) && (of != RP_ARCH_TIMED || arch->timing);
+}
+
+int rp_arch_choices(enum rp_arch_choice of, char *out, size_t room)
 {
     size_t used = 0;
     unsigned count;
@@ -168,25 +186,18 @@ static int list_choices(bool timed, char *out, size_t room)
     if (room)
         out[0] = '\0';
     for (unsigned i = 0; i < count; i++) {
-        for (uint32_t k = 0; !all[i]->software_refusal && k < all[i]->product_count; k++) {
+        bool whole = of == RP_ARCH_ANY && all[i]->software_refusal;
+
+        for (uint32_t k = 0; k < (whole ? 1 : all[i]->product_count); k++) {
             char name[64];
 
-            if (!is_complete(&all[i]->products[k]) || (timed && !all[i]->timing))
+            if (!whole && !is_choice(all[i], &all[i]->products[k], of))
                 continue;
             short_name(&all[i]->products[k], name, sizeof name);
             used += (size_t)snprintf(used < room ? out + used : NULL, used < room ? room - used : 0,
-                                     "%s%s:%s", used ? ", " : "", all[i]->name, name);
+                                     "%s%s%s%s", used ? ", " : "", all[i]->name, whole ? "" : ":",
+                                     whole ? "" : name);
         }
     }
     return (int)used;
-}
-
-int rp_arch_choices(char *out, size_t room)
-{
-    return list_choices(false, out, room);
-}
-
-int rp_arch_timed_choices(char *out, size_t room)
-{
-    return list_choices(true, out, room);
 }

@@ -1,7 +1,6 @@
 /**
  * @file arch.h
- * @brief Declares the data object of each GPU in roofline_archs.def; for the data files and the
- * lookup.
+ * @brief What is known of each GPU: one data file per GPU, one row in archs.def.
  */
 #ifndef RP_ARCH_ARCH_H
 #define RP_ARCH_ARCH_H
@@ -10,12 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of each GPU architecture: one data file per GPU, each number with its
- * source.
- *
- * All numbers are data; rules that use them (occupancy, roofline) live in analysis, the modelled
- * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
- * where zero is meaningful say so.
+/* All numbers are data, each with its source beside it; rules that use them (occupancy, roofline)
+ * are in analyze, and the software device reads the same table. 0 or an empty string means
+ * "unknown", never a real zero; fields where zero is meaningful say so.
  */
 
 /** How the register counts of a code object relate to the allocated vector registers. */
@@ -67,6 +63,39 @@ struct rp_arch_timing {
     uint32_t mfma_result_slots;   /**< of 4 clocks, after the passes, until others may use it */
     uint32_t launch_clocks;       /**< of a dispatch that does nothing */
 };
+
+/** Which counters tell the traffic between L2 and memory. */
+enum rp_traffic_counters {
+    RP_TRAFFIC_UNKNOWN,
+    RP_TRAFFIC_EA,         /**< TCC_EA_: reads of 32 and 64 bytes */
+    RP_TRAFFIC_EA0_BUBBLE, /**< TCC_EA0_; TCC_BUBBLE counts reads of 128 bytes */
+    RP_TRAFFIC_EA0_128B    /**< TCC_BUBBLE is always 0; TCC_EA0_RDREQ_128B */
+};
+
+/**
+ * What a roofline needs; 0 = not there, or unknown. Bytes and FLOPs are those of a clock.
+ *
+ * FLOPs are of a CU, as the counters count them: a packed FP32 instruction counts once although it
+ * does twice the work, so 128 and not the data sheets' 256.
+ *
+ * Sources, where a GPU's file names no other: rocprof-compute's roofline and its tables of peaks
+ * (MIT), compared with the data sheets of MI250X (F16 383.0, F64 matrix 95.7 TFLOP/s), MI300X (F16
+ * 1307.4, F8 2614.9, F32 matrix 163.4, F64 vector 81.7) and MI350X (F16 2306.9, F8 4614, F6 and F4
+ * 9227, F64 matrix 72.1); its 16834 of gfx950's F6F4 is a slip of 16384. Sizes of requests: vector
+ * copies on real GPUs.
+ */
+struct rp_arch_roofline {
+    enum rp_traffic_counters traffic; /**< unknown: the GPU has no roofline */
+    bool counts_by_precision;         /**< its counters tell F16, F32 and F64 instructions apart */
+    uint32_t l2_read_bytes;           /**< of a read request of a vector L1 */
+    uint32_t l1_bytes, lds_bytes;     /**< of a CU */
+    uint32_t l2_bytes;                /**< of a channel */
+    double mall_gbps;                 /**< of the Infinity Cache */
+    uint32_t valu, valu_f64, mfma_f16, mfma_bf16, mfma_f32, mfma_f64, mfma_f8, mfma_f6f4;
+};
+
+/** Whose instructions the software device executes: what it has is in device/isa. */
+enum rp_isa_target { RP_ISA_GFX942, RP_ISA_GFX950, RP_ISA_GFX90A };
 
 struct rp_arch {
     const char *name;            /**< "gfx942" */
@@ -137,10 +166,17 @@ struct rp_arch {
 
     const struct rp_arch_timing *timing; /**< NULL: the detailed model does not know it */
 
-    const struct rp_counter_block *counter_blocks; /**< ends with a NULL name */
+    const struct rp_counter_block *counter_blocks; /**< ends with a NULL name; NULL: unknown */
+    const char *derived_counters; /**< word of its rows in counter_inputs.def; NULL: none known */
+    struct rp_arch_roofline roofline;
+    /** rocprofv3 of ROCm 7.0 and 7.1 reports half of its VGPRs, and no accumulation VGPRs. */
+    bool vgprs_halved_by_rocm_7;
 
     const char *kfd_name;         /**< the driver's word for the chip */
     const char *software_refusal; /**< why the software device cannot be one; NULL: it can */
+    enum rp_isa_target isa;       /**< of no meaning where there is a refusal */
+    bool is_default; /**< of one: what the software device is, and what is compiled for, unless
+                          somebody says otherwise */
 
     const struct rp_arch_product *products; /**< first = the default product */
     uint32_t product_count;
@@ -159,7 +195,7 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
 
 /**
  * The architecture with the shape, clocks and memory of one of its products.
- * @param spec  "gfx942", "gfx942:mi325x" or "mi325x", in any case
+ * @param spec  "gfx942", "gfx942:mi325x" or "mi325x", in any case; NULL: the default
  * @return 0; -ENOENT nothing is called that; -ENODATA a product known by name only; -ENOTSUP the
  *         software device cannot be one (ret->software_refusal says why). With the last two *ret
  *         is set as far as known.
@@ -173,14 +209,17 @@ int rp_arch_select(const char *spec, struct rp_arch *ret);
  */
 int rp_arch_spec(const char *isa, const char *product, char *out, size_t room);
 
+enum rp_arch_choice {
+    RP_ARCH_SOFTWARE, /**< what the software device can be */
+    RP_ARCH_TIMED,    /**< of these, what has detailed timing */
+    RP_ARCH_ANY,      /**< what analyze can be told: these, and the names of all others */
+};
+
 /**
- * What rp_arch_select takes, for messages: "gfx942:mi300x, gfx942:mi300a, ...", only what the
- * software device can be.
+ * What rp_arch_select takes, for messages: "gfx942:mi300x, gfx942:mi300a, ...".
  * @return length, as snprintf
  */
-int rp_arch_choices(char *out, size_t room);
-/** The same of those with detailed timing. */
-int rp_arch_timed_choices(char *out, size_t room);
+int rp_arch_choices(enum rp_arch_choice of, char *out, size_t room);
 
 /**
  * Where a counter is read: "TCC_HIT_sum" in block TCC.
@@ -188,6 +227,9 @@ int rp_arch_timed_choices(char *out, size_t room);
  */
 const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
                                                      const char *counter);
+
+/** The one that is_default. */
+const struct rp_arch *rp_arch_default(void);
 
 /** All known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);

@@ -118,6 +118,7 @@ const struct rp_arch rp_arch_gfx1030 = {
     .software_refusal = "RDNA2 has another instruction set",
 
     .counter_blocks = rp_counter_blocks_gfx10,
+    .derived_counters = "gfx10",
 
     .products = products,
     .product_count = RP_COUNT(products),

@@ -104,8 +104,25 @@ const struct rp_arch rp_arch_gfx90a = {
     .lds_banks = 32,           /* CDNA2 ISA manual */
 
     .kfd_name = "aldebaran", /* amdgpu's name of the MI200 family */
+    .isa = RP_ISA_GFX90A,
 
     .counter_blocks = rp_counter_blocks_gfx9,
+    .derived_counters = "MI200",
+    .roofline =
+        {
+            .traffic = RP_TRAFFIC_EA,
+            .counts_by_precision = true,
+            .l2_read_bytes = 64,
+            .l1_bytes = 64,
+            .lds_bytes = 128,
+            .l2_bytes = 64,
+            .valu = 128,
+            .valu_f64 = 128,
+            .mfma_f16 = 1024,
+            .mfma_bf16 = 1024,
+            .mfma_f32 = 256,
+            .mfma_f64 = 256,
+        },
 
     .products = products,
     .product_count = RP_COUNT(products),

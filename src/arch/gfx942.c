@@ -158,10 +158,30 @@ const struct rp_arch rp_arch_gfx942 = {
     .lds_banks = 32,               /* CDNA3 ISA manual: 32 banks of 4 bytes */
 
     .kfd_name = "aqua_vanjaram", /* amdgpu's name of the MI300 family */
+    .isa = RP_ISA_GFX942,
+    .is_default = true,
 
     .timing = &timing,
 
     .counter_blocks = rp_counter_blocks_gfx9,
+    .derived_counters = "MI300",
+    .roofline =
+        {
+            .traffic = RP_TRAFFIC_EA0_BUBBLE,
+            .counts_by_precision = true,
+            .l2_read_bytes = 128,
+            .l1_bytes = 128,
+            .lds_bytes = 128,
+            .l2_bytes = 128,
+            .mall_gbps = 17200, /* [WP] 17.2 TB/s: 128 slices of 64 bytes at 2.1 GHz */
+            .valu = 128,
+            .valu_f64 = 128,
+            .mfma_f16 = 2048,
+            .mfma_bf16 = 2048,
+            .mfma_f32 = 256,
+            .mfma_f64 = 256,
+            .mfma_f8 = 4096,
+        },
 
     .products = products,
     .product_count = RP_COUNT(products),

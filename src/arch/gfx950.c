@@ -97,8 +97,29 @@ const struct rp_arch rp_arch_gfx950 = {
     .lds_banks = 0,                /* sources disagree (32 or 64) */
 
     .kfd_name = "ip discovery", /* amdgpu's word for chips that it has no name of its own for */
+    .isa = RP_ISA_GFX950,
 
     .counter_blocks = rp_counter_blocks_gfx9,
+    .derived_counters = "MI300",
+    .roofline =
+        {
+            .traffic = RP_TRAFFIC_EA0_128B,
+            .counts_by_precision = true,
+            .l2_read_bytes = 128,
+            .l1_bytes = 128,
+            .lds_bytes = 128,
+            .l2_bytes = 128,
+            .mall_gbps = 0, /* no number is published */
+            .valu = 128,
+            .valu_f64 = 128,
+            .mfma_f16 = 4096,
+            .mfma_bf16 = 4096,
+            .mfma_f32 = 256,
+            .mfma_f64 = 128,
+            .mfma_f8 = 8192,
+            .mfma_f6f4 = 16384,
+        },
+    .vgprs_halved_by_rocm_7 = true, /* seen in traces of both */
 
     .products = products,
     .product_count = RP_COUNT(products),

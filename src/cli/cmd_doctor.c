@@ -113,7 +113,7 @@ static void doctor_text(const struct rp_environment *env, const char *device,
          env->rocprofv3 ? env->rocprofv3 : "not found (the built-in collector does not need it)");
     line(&page, "software device", env->device_library != NULL,
          env->device_library ? env->device_library : "librocm-perf-device.so not found");
-    rp_arch_choices(targets, sizeof targets);
+    rp_arch_choices(RP_ARCH_SOFTWARE, targets, sizeof targets);
     rp_page_words(&page, RP_INK_PLAIN, 2, 25, "%-15s %-8s %s", "", "as", targets);
     line(&page, "collector", env->tool_library != NULL,
          env->tool_library ? env->tool_library : "librocm-perf-tool.so not found");

@@ -210,7 +210,7 @@ static const char *arch_of(const struct choice *choice, const struct rp_facts *f
     for (size_t i = 0; i < facts->count; i++)
         if (facts->kernels[i].arch)
             return facts->kernels[i].arch;
-    return "gfx942"; /* what rocm-perf hipcc compiles for where there is no GPU */
+    return rp_arch_default()->name; /* what rocm-perf hipcc compiles for where there is no GPU */
 }
 
 /* The messages are those of a request's body; which model gets them, settings say that are not

@@ -27,9 +27,9 @@ struct load {
 /* --- inputs of a counter ------------------------------------------------------------------- */
 
 static const struct {
-    const char *name, *archs, *inputs;
+    const char *name, *families, *inputs;
 } derived[] = {
-#define DERIVED(name, archs, inputs) {name, archs, inputs},
+#define DERIVED(name, families, inputs) {name, families, inputs},
 #include "run/counter_inputs.def"
 #undef DERIVED
 };
@@ -46,8 +46,9 @@ static bool is_word_of(const char *words, const char *word)
 
 static const char *inputs_of(const struct rp_arch *arch, const char *name)
 {
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-        if (strcmp(derived[i].name, name) == 0 && is_word_of(derived[i].archs, arch->name))
+    for (size_t i = 0; arch->derived_counters && i < sizeof derived / sizeof *derived; i++)
+        if (strcmp(derived[i].name, name) == 0 &&
+            is_word_of(derived[i].families, arch->derived_counters))
             return derived[i].inputs;
     return NULL;
 }

@@ -42,7 +42,7 @@ static int identify_software(struct rp_device_identity *ret, struct rp_err *err)
     const char *spec = getenv("ROCM_PERF_DEVICE"), *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     struct rp_arch arch;
 
-    if (rp_arch_select(spec && *spec ? spec : "gfx942", &arch) < 0)
+    if (rp_arch_select(spec && *spec ? spec : NULL, &arch) < 0)
         return rp_fail(err, RP_ENVIRONMENT,
                        "ROCM_PERF_DEVICE=%s: no such target; `rocm-perf doctor` lists them", spec);
     timing = timing && *timing ? timing : "fast";
@@ -112,7 +112,7 @@ static int check_software(const char *option, const char *spec, struct rp_err *e
     struct rp_arch arch;
     int rc = rp_arch_select(spec, &arch);
 
-    rp_arch_choices(choices, sizeof choices);
+    rp_arch_choices(RP_ARCH_SOFTWARE, choices, sizeof choices);
     if (rc == -ENOTSUP)
         return rp_fail(err, RP_USAGE, "%s%s: the software device cannot be a %s: %s; use %s",
                        option, spec, arch.name, arch.software_refusal, choices);
@@ -140,8 +140,8 @@ void rp_device_software(const char **ret_gfx, const char **ret_product)
     const char *spec = getenv("ROCM_PERF_DEVICE");
     struct rp_arch arch;
 
-    if (!spec || rp_arch_select(spec, &arch) < 0)
-        rp_arch_select("gfx942", &arch);
+    if (rp_arch_select(spec, &arch) < 0)
+        rp_arch_select(NULL, &arch);
     *ret_gfx = arch.name;
     *ret_product = arch.product;
 }
@@ -199,7 +199,7 @@ bool rp_device_has_thread_traces(void)
     const char *spec = getenv("ROCM_PERF_DEVICE");
     struct rp_arch arch;
 
-    return rp_arch_select(spec ? spec : "gfx942", &arch) == 0 && arch.timing;
+    return rp_arch_select(spec, &arch) == 0 && arch.timing;
 }
 
 static int check_timing(const char *target, struct rp_err *err)
@@ -216,9 +216,9 @@ static int check_timing(const char *target, struct rp_err *err)
                        timing);
     if (strcmp(timing, "detailed") != 0)
         return 0;
-    if (rp_arch_select(target ? target : "gfx942", &arch) < 0 || arch.timing)
+    if (rp_arch_select(target, &arch) < 0 || arch.timing)
         return 0;
-    rp_arch_timed_choices(others, sizeof others);
+    rp_arch_choices(RP_ARCH_TIMED, others, sizeof others);
     return rp_fail(err, RP_USAGE,
                    "there is no detailed timing of %s:%s; use fast timing, or one of %s", arch.name,
                    arch.product, others);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "arch/arch.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -187,7 +188,7 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     add(args, strdup("--end-no-unused-arguments"));
     /* Relocatable device code is only compiled when it is linked. */
     if ((wish.sources || wish.rdc) && !wish.arch)
-        add(args, strdup("--offload-arch=gfx942"));
+        add(args, rp_format("--offload-arch=%s", rp_arch_default()->name));
     if (wish.sources && !wish.optimise)
         add(args, strdup("-O3")); /* hipcc's default */
     add_user(args, user, !wish.language);
@@ -224,7 +225,8 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
     } else {
         struct asked wish = read_asked(user);
         if (env->gpu_reason && (wish.sources || wish.rdc) && !wish.arch)
-            add(&args, strdup("--offload-arch=gfx942")); /* hipcc would ask the missing GPU */
+            /* hipcc would ask the missing GPU. */
+            add(&args, rp_format("--offload-arch=%s", rp_arch_default()->name));
         add_user(&args, user, false);
     }
     if (args.failed) {

@@ -38,7 +38,7 @@ static struct rp_device *the_device;
 static int chosen(struct rp_arch *ret)
 {
     const char *value = getenv("ROCM_PERF_DEVICE");
-    return rp_arch_select(value && *value ? value : "gfx942", ret);
+    return rp_arch_select(value && *value ? value : NULL, ret);
 }
 
 bool rp_device_wanted(void)
@@ -52,7 +52,7 @@ struct rp_arch rp_device_arch(void)
 {
     struct rp_arch arch;
     /* Of a choice that cannot be there is no device, and nobody asks this. */
-    return chosen(&arch) == 0 ? arch : *rp_arch_find("gfx942");
+    return chosen(&arch) == 0 ? arch : *rp_arch_default();
 }
 
 /** The command line refuses a wrong choice; this is for those who set the variable themselves. */
@@ -62,7 +62,7 @@ __attribute__((constructor)) static void tell_wrong_choice(void)
     char choices[512];
     if (!value || strcmp(value, "off") == 0 || rp_device_wanted())
         return;
-    rp_arch_choices(choices, sizeof choices);
+    rp_arch_choices(RP_ARCH_SOFTWARE, choices, sizeof choices);
     dprintf(STDERR_FILENO, "rocm-perf-device: ROCM_PERF_DEVICE=%s: no device; choose off, %s\n",
             value, choices);
 }

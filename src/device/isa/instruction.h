@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "device/isa/lane.h"
 
 struct rp_insn;
@@ -179,11 +180,8 @@ enum rp_step {
     RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */
 };
 
-/** What the process's GPUs execute. */
-enum rp_isa_target { RP_ISA_GFX942 = 0, RP_ISA_GFX950, RP_ISA_GFX90A };
-
-/** Chooses it by name ("gfx90a", "gfx950"; anything else is gfx942). Code decoded before stays as
- * it is. */
+/** Chooses what the process's GPUs execute by name ("gfx90a"; an unknown one is gfx942). Code
+ * decoded before stays as it is. */
 void rp_isa_target_set(const char *gfx);
 
 enum rp_isa_target rp_isa_target_get(void);

@@ -131,23 +131,21 @@ const char *rp_isa_mnemonic(unsigned op)
  */
 
 /* One target per process: its GPUs are of one kind, and decoded code is shared by them all. */
-static int target = RP_ISA_GFX942;
+static enum rp_isa_target target = RP_ISA_GFX942;
 
 static const char *const names[] = {
     [RP_ISA_GFX942] = "gfx942", [RP_ISA_GFX950] = "gfx950", [RP_ISA_GFX90A] = "gfx90a"};
 
 enum rp_isa_target rp_isa_target_get(void)
 {
-    return (enum rp_isa_target)__atomic_load_n(&target, __ATOMIC_RELAXED);
+    return __atomic_load_n(&target, __ATOMIC_RELAXED);
 }
 
 void rp_isa_target_set(const char *gfx)
 {
-    int wanted = RP_ISA_GFX942;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(gfx, names[i]) == 0)
-            wanted = (int)i;
-    if (rp_isa_target_get() != (enum rp_isa_target)wanted)
+    const struct rp_arch *arch = rp_arch_find(gfx);
+    const enum rp_isa_target wanted = arch ? arch->isa : RP_ISA_GFX942;
+    if (rp_isa_target_get() != wanted)
         __atomic_store_n(&target, wanted, __ATOMIC_RELAXED);
 }
 

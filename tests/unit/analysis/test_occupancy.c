@@ -116,6 +116,11 @@ static const struct row rows[] = {
     {"gfx1030", 36,   0, 128,     0,  256, 64,  12, 48, 12, 0.75,   VGPR}, /* 40: 12.8 */
     {"gfx1030", 64,   0, 128,     0,  256, 64,   8, 32, 8, 0.5,     VGPR},
     {"gfx1030", 32,   0, 128,     0,  256, 16,   UNKNOWN},
+    /* gfx908: 10 waves a SIMD; 256 VGPRs in granules of 4, and as many for accumulation. */
+    {"gfx908",  24,   0,  16,     0,  256,  0,  10, 40, 10, 1.0,    NONE},
+    {"gfx908",  25,   0,  16,     0,  256,  0,   9, 36, 9, 0.9,     VGPR}, /* 28: 9.1 */
+    {"gfx908",  24,  64,  16,     0,  256,  0,   4, 16, 4, 0.4,     VGPR}, /* the larger file */
+    {"gfx908",  24,   0,  81,     0,  256,  0,   9, 36, 9, 0.9,     SGPR}, /* 800/81 = 9.9 */
 };
 /* clang-format on */
 

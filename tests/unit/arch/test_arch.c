@@ -25,6 +25,7 @@ static void finds_every_spelling_of_a_name(void **state)
         {"gfx90a", "gfx90a"},
         {"gfx950:xnack-", "gfx950"},
         {"gfx1030", "gfx1030"},
+        {"gfx908:sramecc+:xnack-", "gfx908"},
         {"gfx103", NULL},
         {"gfx1030x", NULL},
         {"gfx94", NULL},
@@ -48,11 +49,11 @@ static void finds_every_spelling_of_a_name(void **state)
 
 static void every_row_is_listed_and_consistent(void **state)
 {
-    unsigned count = 0;
+    unsigned count = 0, defaults = 0;
     const struct rp_arch *const *all = rp_arch_all(&count);
 
     (void)state;
-    assert_int_equal(count, 4);
+    assert_int_equal(count, 5);
     for (unsigned i = 0; i < count; i++) {
         const struct rp_arch *a = all[i];
         double peak = a->memory_width_bits / 8.0 * a->memory_clock_mhz *
@@ -67,6 +68,9 @@ static void every_row_is_listed_and_consistent(void **state)
         assert_true(a->lds_bytes_per_workgroup <= a->lds_bytes_per_cu);
         assert_int_equal(a->compute_units % a->xcc_count, 0);
         assert_true(a->cus_per_block == 1 || a->cus_per_block == 2);
+        defaults += a->is_default;
+        assert_true(!a->is_default || !a->software_refusal);
+        assert_true(a->roofline.traffic != RP_TRAFFIC_UNKNOWN || !a->roofline.valu);
         assert_true(a->product_count >= 1);
         assert_string_equal(a->products[0].name, a->product);
         assert_int_equal(a->products[0].pci_device_id, a->pci_device_id);
@@ -79,6 +83,7 @@ static void every_row_is_listed_and_consistent(void **state)
         assert_true(a->products[0].memory_bytes == a->memory_bytes);
     }
     assert_ptr_equal(rp_arch_all(NULL), all);
+    assert_int_equal(defaults, 1);
 }
 
 static void the_mi300x_is_the_one_the_driver_describes(void **state)
@@ -117,6 +122,7 @@ static void tells_products_apart(void **state)
         {"gfx1030", 0x73bf, 72, 1000, "AMD Radeon RX 6800 XT"},
         {"gfx1030", 0x73bf, 60, 1000, "AMD Radeon RX 6800"},
         {"gfx1030", 0x73a3, 60, 1000, "AMD Radeon Pro W6800"},
+        {"gfx908", 0, 120, 1200, "AMD Instinct MI100"},
     };
 
     (void)state;
@@ -148,6 +154,8 @@ static void products_are_selected(void **state)
         {"gfx950:mi355x", "gfx950", "AMD Instinct MI355X", -ENODATA, 256, 0},
         {"MI250X", "gfx90a", "AMD Instinct MI250X", 0, 110, 1600},
         {"gfx90a:mi210", "gfx90a", "AMD Instinct MI210", 0, 104, 1600},
+        {"mi100", "gfx908", "AMD Instinct MI100", -ENOTSUP, 120, 1230},
+        {NULL, "gfx942", "AMD Instinct MI300X", 0, 304, 5300},
         {"rx-6900", NULL, NULL, -ENOENT, 0, 0},
         {"gfx1030", "gfx1030", "AMD Radeon RX 6900 XT", -ENOTSUP, 80, 512},
         {"gfx942:mi210", NULL, NULL, -ENOENT, 0, 0},
@@ -171,11 +179,17 @@ static void products_are_selected(void **state)
             assert_true(a.hbm_peak_gbps > rows[i].peak_gbps * 0.98 &&
                         a.hbm_peak_gbps < rows[i].peak_gbps * 1.03);
     }
-    assert_true(rp_arch_choices(choices, sizeof choices) < (int)sizeof choices);
+    assert_true(rp_arch_choices(RP_ARCH_SOFTWARE, choices, sizeof choices) < (int)sizeof choices);
     assert_non_null(strstr(choices, "gfx942:mi300x, gfx942:mi300a, gfx942:mi325x"));
     assert_null(strstr(choices, "vf"));
-    assert_int_equal(rp_arch_choices(choices, 5), (int)rp_arch_choices(NULL, 0));
+    assert_null(strstr(choices, "gfx1030"));
+    assert_int_equal(rp_arch_choices(RP_ARCH_SOFTWARE, choices, 5),
+                     (int)rp_arch_choices(RP_ARCH_SOFTWARE, NULL, 0));
     assert_string_equal(choices, "gfx9");
+    rp_arch_choices(RP_ARCH_TIMED, choices, sizeof choices);
+    assert_string_equal(choices, "gfx942:mi300x, gfx942:mi300a, gfx942:mi325x");
+    rp_arch_choices(RP_ARCH_ANY, choices, sizeof choices);
+    assert_non_null(strstr(choices, ", gfx950:mi350x, gfx1030, gfx908"));
 }
 
 /* Of every product the software device can be: the word that makes it so. */
