@@ -55,9 +55,8 @@ static struct supply supply_of(const struct rp_arch *arch, uint32_t wave_size)
     };
 }
 
-/** Vector registers a wave allocates per lane. A kernel without any still holds one granule. */
-static uint64_t allocated_vgprs(const struct rp_arch *arch, const struct rp_kernel_resources *res,
-                                uint32_t granule)
+/** Vector registers of a wave per lane. A kernel without any still holds one granule. */
+static uint64_t vgprs_of(const struct rp_arch *arch, const struct rp_kernel_resources *res)
 {
     uint64_t n;
 
@@ -68,23 +67,21 @@ static uint64_t allocated_vgprs(const struct rp_arch *arch, const struct rp_kern
     } else {
         n = res->arch_vgpr > res->accum_vgpr ? res->arch_vgpr : res->accum_vgpr;
     }
-    if (n == 0)
-        n = 1;
-    return (n + granule - 1) / granule * granule;
+    return n ? n : 1;
 }
 
 /** Refuses what no launch can be; otherwise fills the demand of one workgroup. */
 static bool demand_of(const struct rp_arch *arch, const struct rp_kernel_resources *res,
                       const struct supply *have, struct demand *ret, struct rp_occupancy *occ)
 {
-    uint64_t vgprs = allocated_vgprs(arch, res, have->vgpr_granule);
+    const uint64_t vgprs = vgprs_of(arch, res), granule = have->vgpr_granule;
 
     if (res->workgroup_size == 0)
         unknown(occ, "the workgroup size is not known");
     else if (res->workgroup_size > arch->max_workgroup_size)
         unknown(occ, "workgroups of %u work-items do not exist on %s (at most %u)",
                 res->workgroup_size, arch->name, arch->max_workgroup_size);
-    else if (vgprs > arch->max_vgprs_per_lane)
+    else if (vgprs > arch->max_vgprs_per_lane) /* less than is allocated where it is no multiple */
         unknown(occ, "%llu VGPRs per lane do not exist on %s (at most %u)",
                 (unsigned long long)vgprs, arch->name, arch->max_vgprs_per_lane);
     else if (res->lds_bytes > arch->lds_bytes_per_workgroup)
@@ -92,7 +89,7 @@ static bool demand_of(const struct rp_arch *arch, const struct rp_kernel_resourc
                 arch->name, arch->lds_bytes_per_workgroup);
     else {
         *ret = (struct demand){
-            .vgprs = (uint32_t)vgprs,
+            .vgprs = (uint32_t)((vgprs + granule - 1) / granule * granule),
             /* Some tracers report 128 everywhere; no wave can hold more than the maximum. */
             .sgprs = min_u32(res->sgpr, arch->max_sgprs_per_wave),
             .lds_bytes = round_up(res->lds_bytes, arch->lds_granule_bytes),
