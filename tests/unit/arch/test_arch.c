@@ -26,6 +26,7 @@ static void finds_every_spelling_of_a_name(void **state)
         {"gfx950:xnack-", "gfx950"},
         {"gfx1030", "gfx1030"},
         {"gfx908:sramecc+:xnack-", "gfx908"},
+        {"gfx1100", "gfx1100"},
         {"gfx103", NULL},
         {"gfx1030x", NULL},
         {"gfx94", NULL},
@@ -53,7 +54,7 @@ static void every_row_is_listed_and_consistent(void **state)
     const struct rp_arch *const *all = rp_arch_all(&count);
 
     (void)state;
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
     for (unsigned i = 0; i < count; i++) {
         const struct rp_arch *a = all[i];
         double peak = a->memory_width_bits / 8.0 * a->memory_clock_mhz *
@@ -123,6 +124,7 @@ static void tells_products_apart(void **state)
         {"gfx1030", 0x73bf, 60, 1000, "AMD Radeon RX 6800"},
         {"gfx1030", 0x73a3, 60, 1000, "AMD Radeon Pro W6800"},
         {"gfx908", 0, 120, 1200, "AMD Instinct MI100"},
+        {"gfx1100", 0x744c, 84, 0, "AMD Radeon RX 7900 XT"},
     };
 
     (void)state;
@@ -155,6 +157,7 @@ static void products_are_selected(void **state)
         {"MI250X", "gfx90a", "AMD Instinct MI250X", 0, 110, 1600},
         {"gfx90a:mi210", "gfx90a", "AMD Instinct MI210", 0, 104, 1600},
         {"mi100", "gfx908", "AMD Instinct MI100", -ENOTSUP, 120, 1230},
+        {"rx-7900-xtx", "gfx1100", "AMD Radeon RX 7900 XTX", -ENOTSUP, 96, 960},
         {NULL, "gfx942", "AMD Instinct MI300X", 0, 304, 5300},
         {"rx-6900", NULL, NULL, -ENOENT, 0, 0},
         {"gfx1030", "gfx1030", "AMD Radeon RX 6900 XT", -ENOTSUP, 80, 512},
@@ -189,7 +192,7 @@ static void products_are_selected(void **state)
     rp_arch_choices(RP_ARCH_TIMED, choices, sizeof choices);
     assert_string_equal(choices, "gfx942:mi300x, gfx942:mi300a, gfx942:mi325x");
     rp_arch_choices(RP_ARCH_ANY, choices, sizeof choices);
-    assert_non_null(strstr(choices, ", gfx950:mi350x, gfx1030, gfx908"));
+    assert_non_null(strstr(choices, ", gfx950:mi350x, gfx1030, gfx908, gfx1100"));
 }
 
 /* Of every product the software device can be: the word that makes it so. */
