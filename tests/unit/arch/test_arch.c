@@ -157,7 +157,7 @@ static void products_are_selected(void **state)
         {"MI250X", "gfx90a", "AMD Instinct MI250X", 0, 110, 1600},
         {"gfx90a:mi210", "gfx90a", "AMD Instinct MI210", 0, 104, 1600},
         {"mi100", "gfx908", "AMD Instinct MI100", -ENOTSUP, 120, 1230},
-        {"rx-7900-xtx", "gfx1100", "AMD Radeon RX 7900 XTX", -ENOTSUP, 96, 960},
+        {"radeon-rx-7900-xtx", "gfx1100", "AMD Radeon RX 7900 XTX", -ENOTSUP, 96, 960},
         {NULL, "gfx942", "AMD Instinct MI300X", 0, 304, 5300},
         {"rx-6900", NULL, NULL, -ENOENT, 0, 0},
         {"gfx1030", "gfx1030", "AMD Radeon RX 6900 XT", -ENOTSUP, 80, 512},
