@@ -8,7 +8,309 @@
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
+#include "trace/code_object.h"
 #include "trace/device_table.h"
+
+/* --- arguments ----------------------------------------------------------------------------- */
+
+/* Other values of arguments that are passed by value: sizes become smaller, numbers other ones,
+ * equal ones unequal. A kernel that has the captured values built in, or is right for multiples of
+ * something only, is found out by them. */
+
+/** What becomes other; in the order of variations.def. */
+enum rp_scalars_way {
+    RP_SCALARS_OTHER,   /**< all but fields */
+    RP_SCALARS_UNEQUAL, /**< of those that are equal all but the last */
+    RP_SCALARS_FIELDS,
+    RP_SCALARS_SIGNS, /**< of floating point numbers, and negative whole ones */
+};
+
+/* Greater whole numbers are as often floating point numbers, addresses or masks. */
+enum { MOST_SIZE = 1 << 24 };
+
+static void add(struct rp_scalars *s, uint64_t offset, uint32_t bytes, bool field, bool may_point)
+{
+    if (s->count == RP_SCALARS)
+        return;
+    s->at[s->count].offset = (uint32_t)offset;
+    s->at[s->count].bytes = bytes;
+    s->at[s->count].field = field;
+    s->at[s->count++].may_point = may_point;
+}
+
+/* A structure is looked at word by word: the metadata do not say what is in it. */
+static void add_fields(struct rp_scalars *s, const struct rp_code_arg *arg, size_t kernarg_bytes)
+{
+    if (arg->bytes <= 2) {
+        add(s, arg->offset, (uint32_t)arg->bytes, true, false);
+        return;
+    }
+    for (uint64_t at = (arg->offset + 3) & ~(uint64_t)3; at + 4 <= arg->offset + arg->bytes;
+         at += 4)
+        add(s, at, 4, true, (at & ~(uint64_t)7) + 8 <= kernarg_bytes);
+}
+
+/** By the metadata: no pointers, nothing that the runtime adds. */
+static void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                            struct rp_scalars *ret)
+{
+    *ret = (struct rp_scalars){0};
+    for (unsigned fields = 0; fields < 2; fields++)
+        for (size_t i = 0; i < kernel->arg_count; i++) {
+            const struct rp_code_arg *arg = &kernel->args[i];
+            const bool plain = arg->bytes == 4 || arg->bytes == 8;
+
+            if (!rp_code_text_is(arg->kind, "by_value") || arg->offset > kernarg_bytes ||
+                kernarg_bytes - arg->offset < arg->bytes || plain == fields)
+                continue;
+            if (plain)
+                add(ret, arg->offset, (uint32_t)arg->bytes, false, false);
+            else
+                add_fields(ret, arg, kernarg_bytes);
+        }
+}
+
+/* Between 2^-64 and 2^64, without zero. */
+static bool is_floating(uint64_t bits, unsigned bytes)
+{
+    const int exponent =
+        bytes == 4 ? (int)(bits >> 23 & 0xff) - 127 : (int)(bits >> 52 & 0x7ff) - 1023;
+
+    return exponent >= -64 && exponent <= 64;
+}
+
+static bool is_number(uint64_t bits, unsigned bytes)
+{
+    return bytes >= 4 && bits > MOST_SIZE && is_floating(bits, bytes);
+}
+
+static uint64_t other(uint64_t bits, unsigned bytes)
+{
+    if (bits >= 2 && bits <= MOST_SIZE)
+        return (bits - bits / 8 - 2) | 1;
+    if (is_number(bits, bytes))
+        return bits ^ (bytes == 4 ? (uint64_t)1 << 21 : (uint64_t)1 << 50);
+    return bits;
+}
+
+/* What is not a small whole number in 2 bytes may be a half. */
+static uint64_t other_field(uint64_t bits, unsigned bytes)
+{
+    enum { LEAST_HALF = 0x400, QUARTER = 0x100 };
+
+    if (bytes == 1 && bits <= 1)
+        return bits ^ 1;
+    return bytes == 2 && bits >= LEAST_HALF ? bits ^ QUARTER : other(bits, bytes);
+}
+
+static uint64_t other_sign(uint64_t bits, unsigned bytes)
+{
+    const int64_t value = bytes == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+
+    if (bytes < 4)
+        return bits;
+    if (value < 0 && value >= -MOST_SIZE)
+        return (uint64_t)-value;
+    return is_number(bits, bytes) ? bits ^ (uint64_t)1 << (8 * bytes - 1) : bits;
+}
+
+static uint64_t value_of(const struct rp_scalars *scalars, size_t i, const uint8_t *kernarg)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, kernarg + scalars->at[i].offset, scalars->at[i].bytes);
+    return bits;
+}
+
+/* By how many equal ones there are, and how many of them come behind it. */
+static uint64_t unequal(const struct rp_scalars *scalars, size_t which, const uint8_t *was)
+{
+    const uint64_t bits = value_of(scalars, which, was);
+    const unsigned bytes = scalars->at[which].bytes;
+    uint64_t equal = 0, behind = 0, step;
+
+    for (size_t i = 0; i < scalars->count; i++)
+        if (value_of(scalars, i, was) == bits) {
+            equal++;
+            behind += scalars->at[i].offset > scalars->at[which].offset;
+        }
+    if (is_number(bits, bytes))
+        return bits ^ (behind & 7) << (bytes == 4 ? 20 : 49);
+    if (bits < equal || bits > MOST_SIZE)
+        return bits;
+    step = (bits / 16) | 1;
+    return bits - behind * (step * equal < bits ? step : 1);
+}
+
+static bool is_address(const struct rp_scalars *scalars, size_t i,
+                       const struct rp_addresses *addresses, const uint8_t *kernarg)
+{
+    uint64_t whole = value_of(scalars, i, kernarg);
+
+    if (scalars->at[i].may_point)
+        memcpy(&whole, kernarg + (scalars->at[i].offset & ~7u), sizeof whole);
+    return rp_addresses_have(addresses, whole);
+}
+
+static uint64_t changed_scalar(const struct rp_scalars *scalars, size_t i, enum rp_scalars_way way,
+                               const uint8_t *was)
+{
+    const uint64_t bits = value_of(scalars, i, was);
+    const unsigned bytes = scalars->at[i].bytes;
+
+    if (way == RP_SCALARS_UNEQUAL)
+        return unequal(scalars, i, was);
+    if (way == RP_SCALARS_SIGNS)
+        return other_sign(bits, bytes);
+    if (scalars->at[i].field != (way == RP_SCALARS_FIELDS))
+        return bits;
+    return scalars->at[i].field ? other_field(bits, bytes) : other(bits, bytes);
+}
+
+/**
+ * Changes them: a whole number from 2 up to 2^24 becomes an odd one about an eighth smaller, the
+ * greater of two not the smaller one; what else may be a floating point number gets a quarter of
+ * its power of two more or less. All others stay, addresses of captured memory among
+ * them. Equal ones become unequal so that none is greater than it was, and a later one greater than
+ * one before: lengths of rows mostly come behind widths. A field of 1 byte that is 0 or 1 becomes
+ * the other of both.
+ * @return how many were changed
+ */
+static uint64_t rp_scalars_change(const struct rp_scalars *scalars,
+                                  const struct rp_addresses *addresses, enum rp_scalars_way way,
+                                  uint8_t *kernarg)
+{
+    uint64_t is[RP_SCALARS], count = 0;
+
+    /* All of them first: what they become depends on what the others were. */
+    for (size_t i = 0; i < scalars->count; i++)
+        is[i] = is_address(scalars, i, addresses, kernarg)
+                    ? value_of(scalars, i, kernarg)
+                    : changed_scalar(scalars, i, way, kernarg);
+    for (size_t i = 0; i < scalars->count; i++) {
+        count += is[i] != value_of(scalars, i, kernarg);
+        memcpy(kernarg + scalars->at[i].offset, &is[i], scalars->at[i].bytes);
+    }
+    return count;
+}
+
+/* --- the grid ------------------------------------------------------------------------------ */
+
+/* Fewer workgroups than in the captured launch: a kernel that is made for the captured grid is
+ * found out. More of them would touch memory that is not there. */
+
+enum rp_grid_way {
+    RP_GRID_HALF, /**< of the workgroups in each dimension that has several */
+    RP_GRID_ODD,  /**< about three quarters, an odd number */
+    RP_GRID_ONE,  /**< one workgroup in all */
+    RP_GRID_WAYS,
+};
+
+static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
+{
+    const uint32_t size = workgroup ? workgroup : 1, items = grid ? grid : 1;
+
+    return items / size + (items % size != 0);
+}
+
+/** Workgroups, partial ones included. */
+static uint64_t rp_grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
+{
+    uint64_t groups = 1;
+
+    for (unsigned i = 0; i < 3; i++)
+        groups *= groups_of(grid[i], workgroup[i]);
+    return groups;
+}
+
+static uint32_t fewer(uint32_t groups, enum rp_grid_way way)
+{
+    const uint32_t most = groups - groups / 4; /* of three quarters */
+
+    return groups < 2            ? groups
+           : way == RP_GRID_HALF ? (groups + 1) / 2
+           : way == RP_GRID_ODD  ? (most == groups ? 1 : most - (most % 2 == 0))
+                                 : 1;
+}
+
+static void make_grid(const uint32_t grid[3], const uint16_t workgroup[3], enum rp_grid_way way,
+                      uint32_t ret_grid[3])
+{
+    for (unsigned i = 0; i < 3; i++)
+        ret_grid[i] =
+            fewer(groups_of(grid[i], workgroup[i]), way) * (workgroup[i] ? workgroup[i] : 1u);
+}
+
+/**
+ * All workgroups of it are whole ones.
+ * @param grid, ret_grid  work-items
+ * @return NULL; or why there is no such grid: there is one workgroup, or it is that of a way before
+ */
+static const char *rp_grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3],
+                                 enum rp_grid_way way, uint32_t ret_grid[3])
+{
+    uint32_t before[3];
+
+    if (rp_grid_groups(grid, workgroup) < 2)
+        return "the captured dispatch has one workgroup only";
+    make_grid(grid, workgroup, way, ret_grid);
+    for (unsigned i = 0; i < (unsigned)way; i++) {
+        make_grid(grid, workgroup, (enum rp_grid_way)i, before);
+        if (memcmp(before, ret_grid, sizeof before) == 0)
+            return "it is a grid that was tried already";
+    }
+    return NULL;
+}
+
+/* LLVM's AMDGPU user guide, code object V5: the count is of whole workgroups, the remainder is the
+ * size of a partial one behind them. */
+static void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                              struct rp_grid_args *ret)
+{
+    static const char *const counts[] = {"hidden_block_count_x", "hidden_block_count_y",
+                                         "hidden_block_count_z"};
+    static const char *const remainders[] = {"hidden_remainder_x", "hidden_remainder_y",
+                                             "hidden_remainder_z"};
+
+    *ret = (struct rp_grid_args){0};
+    for (size_t i = 0; i < kernel->arg_count; i++) {
+        const struct rp_code_arg *arg = &kernel->args[i];
+
+        if (arg->offset > kernarg_bytes || arg->bytes > kernarg_bytes - arg->offset ||
+            arg->bytes > sizeof(uint32_t))
+            continue;
+        for (unsigned axis = 0; axis < 3; axis++) {
+            if (rp_code_text_is(arg->kind, counts[axis])) {
+                ret->count[axis].offset = (uint32_t)arg->offset;
+                ret->count[axis].bytes = (uint32_t)arg->bytes;
+            } else if (rp_code_text_is(arg->kind, remainders[axis])) {
+                ret->remainder[axis].offset = (uint32_t)arg->offset;
+                ret->remainder[axis].bytes = (uint32_t)arg->bytes;
+            }
+        }
+    }
+}
+
+/** Tells it another one, of whole workgroups. */
+static void rp_grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
+                             const uint16_t workgroup[3], uint8_t *kernarg)
+{
+    for (unsigned axis = 0; axis < 3; axis++) {
+        const uint32_t count = groups_of(grid[axis], workgroup[axis]);
+
+        memcpy(kernarg + args->count[axis].offset, &count, args->count[axis].bytes);
+        memset(kernarg + args->remainder[axis].offset, 0, args->remainder[axis].bytes);
+    }
+}
+
+void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                            struct rp_replay *r)
+{
+    rp_scalars_find(kernel, kernarg_bytes, &r->scalars);
+    rp_grid_find_args(kernel, kernarg_bytes, &r->grid_args);
+}
+
+/* --- why a kind tells nothing -------------------------------------------------------------- */
 
 /* It computes with others than those that were changed, or by less than the rule sees. */
 static const char *same_numbers(const struct rp_variation_runs *v)

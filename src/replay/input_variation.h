@@ -14,6 +14,7 @@
 #include "replay/replay.h"
 #include "replay/replay_trial.h"
 
+struct rp_code_kernel;
 struct rp_variation_runs;
 
 /** A page that the captured kernel has changed. */
@@ -75,6 +76,10 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
                       struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
                       struct rp_err *err);
 
+/** Where a kernel has arguments that can be other ones, for r->scalars and r->grid_args. */
+void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                            struct rp_replay *r);
+
 /** Whether any was tried. */
 bool rp_variation_tried(const struct rp_variation_runs *v);
 /** Any with other values in memory; or other arguments, if the kernel gives the same whatever
@@ -82,7 +87,5 @@ bool rp_variation_tried(const struct rp_variation_runs *v);
 bool rp_variation_tried_values(const struct rp_variation_runs *v);
 /** Why not. */
 const char *rp_variation_reason(const struct rp_variation_runs *v);
-
-/* Why a kind of other inputs tells nothing, in words. */
 
 #endif

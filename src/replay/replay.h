@@ -3,9 +3,9 @@
  * @brief rocm-perf-replay: a process that has the memory of a capture at its addresses, and runs
  * the captured dispatch.
  *
- * Order: the ranges are taken (replay_ranges.c) before the runtime is loaded; the runtime comes
- * (replay_device.c); memory is rebuilt (replay_memory.c) before the code object is loaded
- * (replay_launch.c).
+ * Order: the ranges are taken (replay_device.c) before the runtime is loaded; the runtime comes;
+ * memory is rebuilt (replay_memory.c) before the code object is loaded
+ * (replay_code.c).
  */
 #ifndef RP_REPLAY_REPLAY_H
 #define RP_REPLAY_REPLAY_H
@@ -15,11 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/replay_code.h"
+#include "base/err.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
 
-struct rp_err;
+static inline int rp_replay_refused(const char *what, uint32_t status, struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "the runtime refused to %s (status 0x%x)", what, status);
+}
+
 struct rp_redzone;
 struct rp_replay;
 struct rp_snapshot_region;
@@ -87,6 +91,25 @@ enum {
     RP_REPLAY_POOL_FINE = 2,
     RP_REPLAY_POOL_COARSE = 4,
     RP_REPLAY_POOL_EXTENDED_FINE = 8,
+};
+
+/** Arguments that are passed by value. */
+enum { RP_SCALARS = 64 };
+
+struct rp_scalars {
+    size_t count;
+    struct {
+        uint32_t offset, bytes; /**< 4 or 8; of fields 1, 2 or 4 */
+        bool field;             /**< a word of a structure, or an argument of 1 or 2 bytes */
+        bool may_point;         /**< it may be half of an address */
+    } at[RP_SCALARS];           /**< further ones are left as they are, fields first */
+};
+
+/** Where the runtime tells a kernel its grid. */
+struct rp_grid_args {
+    struct {
+        uint32_t offset, bytes; /**< no bytes: it is not told */
+    } count[3], remainder[3];
 };
 
 /** Variables and constants, of a code object that is loaded somewhere. */
@@ -169,7 +192,7 @@ enum {
     RP_REPLAY_CONDITION_LT = 2, /**< hsa_signal_condition_t */
 };
 
-/* replay_ranges.c */
+/* replay_device.c */
 int rp_replay_plan(struct rp_replay *r, struct rp_err *err);
 /** Takes all ranges. @return RP_VERDICT naming the range and what is there */
 int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err);
@@ -202,7 +225,7 @@ bool rp_replay_hit_work_limit(uint64_t *ret_work);
 /** For how long what runs has done nothing but wait, in host time; 0: it works, or nobody knows. */
 int64_t rp_replay_only_waits_ns(void);
 
-/* replay_ranges.c */
+/* replay_device.c */
 /** Memory where it was, of its own kind and on its own GPU each. */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
 
@@ -259,20 +282,9 @@ struct rp_replay_verdict {
 void rp_replay_note_difference(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
                                const uint8_t *expected, uint64_t bytes);
 
-/* replay_code.c */
-/** Finds what can be variables. @param end  of the loaded code object */
-int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
-                            uint64_t end, struct rp_err *err);
-
 /* replay_memory.c */
 /** The captured code object of the kernel; NULL: it is not in the capture. */
 const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
-/** Pairs variables of two code objects by their names. */
-int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
-                             const struct rp_replay_kernel *original, const uint8_t *captured,
-                             size_t captured_size, struct rp_err *err);
-int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
-                          struct rp_err *err);
 int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
 
 struct rp_variables_written {
@@ -302,15 +314,20 @@ int rp_replay_prepare_cache(struct rp_replay *r, struct rp_err *err);
 /** For RP_CACHE_COLD, before a run. */
 int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
 
-/* replay_launch.c */
-/** A number for a page of a region in @p r->memory, in bytes, the same in each session. */
-uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
-                         uint64_t page);
+/* replay_code.c */
 /** @param candidates  paths of code objects that are to run in place of the captured one; or NULL
  */
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
                            struct rp_err *err);
+
+/* replay_launch.c */
+/** What launches need: numbers of places, the arguments in memory of their own, a queue. */
+int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes,
+                             struct rp_err *err);
+/** A number for a page of a region in @p r->memory, in bytes, the same in each session. */
+uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
+                         uint64_t page);
 /** Says what is done from here on (replay_protocol.h). */
 void rp_replay_step(const struct rp_replay *r, char step);
 /** How far it is, for who waits. */
@@ -319,36 +336,6 @@ void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
  * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
-
-/* Addresses of functions (and of tables of such) of the captured code object in memory.
- *
- * The loader has no way to be told where to put a code object, so that its functions are elsewhere
- * than in the program. Memory keeps the addresses that they had, where a copy of the code lies: a
- * kernel that calls through them runs the captured functions, whichever it was built with, and on a
- * GPU does not run them at all, as that memory is not for code.
- */
-
-struct rp_code_pointer {
-    const char *where; /**< "memory at" or "its arguments at offset"; NULL: there is none */
-    uint64_t at;
-    uint64_t offset; /**< in the captured code object */
-};
-
-/**
- * Looks for the first word in memory before the dispatch, or in the arguments, that leads into
- * what the loader has made of the captured code object, its variables aside.
- */
-int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
-                         struct rp_code_pointer *ret, struct rp_err *err);
-
-/**
- * @param ranges  whole pages, by address
- * @param memory  in any order; may overlap
- * @param ret     by address; free() it
- */
-int rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
-                     const struct rp_capture_memory *memory, size_t memory_count,
-                     struct rp_redzone **ret, size_t *ret_count, struct rp_err *err);
 
 /* What another kernel can write beside the captured memory: the margins of its pages,
  * and the packets that start it.
@@ -376,22 +363,5 @@ int rp_redzone_check(struct rp_replay *r, struct rp_err *err);
 
 /** What kernels other than the captured one have changed since the last call. */
 struct rp_redzone_writes rp_redzone_take(struct rp_replay *r);
-
-/* What one run of a captured dispatch submits. */
-
-/* Numbers for captured pages that are the same whenever the program is captured again.
- *
- * Its addresses are not: the system lays memory out by chance. What follows from them would make
- * other inputs, and so other times, of each session.
- */
-
-/**
- * One of each region, by the argument that points into it, or else by what it is and the number of
- * regions like it below it that are no argument's either. Pages of it are counted from there, in
- * bytes.
- * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
- */
-void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
-                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret);
 
 #endif

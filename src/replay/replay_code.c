@@ -1,15 +1,32 @@
-#include "replay/replay_code.h"
+/**
+ * @file replay_code.c
+ * @brief The kernel of a capture and what is to take its place: whether it can, as it reads the
+ * arguments as they were written and what it needs is there; and loaded.
+ */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/cleanup.h"
 #include "base/err.h"
-#include "replay/page_changes.h"
+#include "replay/input_variation.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
+
+/** The captured launch. */
+struct rp_abi_dispatch {
+    const char *gpu; /**< "gfx942" */
+    uint32_t workgroup[3], grid[3];
+    uint32_t group_bytes; /**< of LDS, what the launch has added to the kernel's own included */
+    uint32_t kernarg_bytes;
+};
 
 /* A wave's scratch is at most a field of 13 bits in units of 256 dwords: LLVM,
  * GCNSubtarget::getMaxWaveScratchSize. */
@@ -143,8 +160,9 @@ static int check_args(const struct rp_code_kernel *original, const struct rp_cod
 
 /* --- resources ----------------------------------------------------------------------------- */
 
-uint32_t rp_abi_dynamic_group_bytes(const struct rp_code_kernel *original,
-                                    const struct rp_abi_dispatch *dispatch)
+/** LDS that the launch has added to what the kernel declares. */
+static uint32_t rp_abi_dynamic_group_bytes(const struct rp_code_kernel *original,
+                                           const struct rp_abi_dispatch *dispatch)
 {
     return dispatch->group_bytes > original->group_bytes
                ? dispatch->group_bytes - (uint32_t)original->group_bytes
@@ -232,8 +250,10 @@ static int check_workgroup(const struct rp_code_kernel *c, const struct rp_abi_d
     return 0;
 }
 
-int rp_abi_check(const struct rp_code_kernel *original, const struct rp_code_kernel *candidate,
-                 const struct rp_abi_dispatch *dispatch, struct rp_err *err)
+/** @return 0; RP_VERDICT naming the first difference */
+static int rp_abi_check(const struct rp_code_kernel *original,
+                        const struct rp_code_kernel *candidate,
+                        const struct rp_abi_dispatch *dispatch, struct rp_err *err)
 {
     int rc = check_target(original, candidate, err);
 
@@ -246,6 +266,9 @@ int rp_abi_check(const struct rp_code_kernel *original, const struct rp_code_ker
 
 /* Clang documentation, "Offload bundler", binary layout: the magic, the number of entries, and for
  * each offset, size, and length of its name, which follows. Little endian. */
+/* Code objects of several GPUs in one file, as hipcc --genco writes them (clang's offload bundle).
+ */
+
 static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
 static const char packed_magic[] = "CCOB";
 enum { MAGIC_BYTES = sizeof magic - 1, ENTRY_BYTES = 24 };
@@ -262,8 +285,13 @@ static bool is_for(const char *name, uint64_t bytes, const char *gpu)
     return false;
 }
 
-int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
-                   size_t *ret_bytes, struct rp_err *err)
+/**
+ * The code object for a GPU; that is the whole file where it is not a bundle.
+ * @param gpu  "gfx942"
+ * @return 0; RP_VERDICT: there is none for that GPU; RP_BAD_INPUT: it is damaged, or packed
+ */
+static int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
+                          size_t *ret_bytes, struct rp_err *err)
 {
     uint64_t count, at = MAGIC_BYTES + sizeof count;
 
@@ -337,8 +365,8 @@ static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most
 
 /* Segments with variables and constants (which the program can set): all but code, and what the
  * loader fills with addresses. */
-int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
-                            uint64_t limit, struct rp_err *err)
+static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
+                                   uint64_t limit, struct rp_err *err)
 {
     struct rp_code_elf elf;
     uint64_t relro = 0, relro_end = 0, least = UINT64_MAX, most = 0;
@@ -377,6 +405,16 @@ int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, si
     find_fixed(k, least, most);
     return 0;
 }
+
+/* Arguments that the runtime of the captured process has added, and that mean nothing here. */
+
+struct rp_kernarg {
+    const uint8_t *bytes;
+    size_t size;
+    /** Whether memory at an address is in the capture. */
+    bool (*is_captured)(const void *data, uint64_t address);
+    const void *data;
+};
 
 enum what { NUMBER, MEMORY, HOST };
 
@@ -445,8 +483,13 @@ static int check_set(const struct rp_code_kernel *kernel, const struct rp_code_a
                    (int)arg->kind.bytes, arg->kind.at);
 }
 
-int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
-                                const struct rp_kernarg *kernarg, struct rp_err *err)
+/**
+ * Looks among the arguments of a kernel for what it wants of the process that was captured.
+ * @return 0; RP_VERDICT: such an argument is set, so that the kernel would wait for the host for
+ *         ever, or reach for memory that is not here; RP_BAD_INPUT: the metadata is damaged
+ */
+static int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
+                                       const struct rp_kernarg *kernarg, struct rp_err *err)
 {
     for (size_t i = 0; i < kernel->arg_count; i++) {
         const struct rp_code_arg *arg = &kernel->args[i];
@@ -468,6 +511,20 @@ int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
     }
     return 0;
 }
+
+/* Addresses of functions (and of tables of such) of the captured code object in memory.
+ *
+ * The loader has no way to be told where to put a code object, so that its functions are elsewhere
+ * than in the program. Memory keeps the addresses that they had, where a copy of the code lies: a
+ * kernel that calls through them runs the captured functions, whichever it was built with, and on a
+ * GPU does not run them at all, as that memory is not for code.
+ */
+
+struct rp_code_pointer {
+    const char *where; /**< "memory at" or "its arguments at offset"; NULL: there is none */
+    uint64_t at;
+    uint64_t offset; /**< in the captured code object */
+};
 
 static bool leads_into_code(const struct rp_replay *r, uint64_t value, uint64_t *ret_offset)
 {
@@ -527,8 +584,12 @@ static int find_in_region(const struct rp_replay *r, const struct rp_capture_mem
     return rc;
 }
 
-int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
-                         struct rp_code_pointer *ret, struct rp_err *err)
+/**
+ * Looks for the first word in memory before the dispatch, or in the arguments, that leads into
+ * what the loader has made of the captured code object, its variables aside.
+ */
+static int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
+                                struct rp_code_pointer *ret, struct rp_err *err)
 {
     struct rp_code_pointer found = {0};
     size_t from;
@@ -546,249 +607,343 @@ int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t 
     return rc;
 }
 
-/* Greater whole numbers are as often floating point numbers, addresses or masks. */
-enum { MOST_SIZE = 1 << 24 };
+/* --- loading ------------------------------------------------------------------------------- */
 
-static void add(struct rp_scalars *s, uint64_t offset, uint32_t bytes, bool field, bool may_point)
+enum {
+    PROFILE_FULL = 1,
+    INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
+    SYMBOL_GROUP_BYTES = 13,
+    SYMBOL_PRIVATE_BYTES = 14,
+    SYMBOL_KERNEL_OBJECT = 22,
+};
+
+/* --- symbols ------------------------------------------------------------------------------- */
+
+static bool find_symbols(const uint8_t *bytes, size_t size, struct rp_code_symbols *ret)
 {
-    if (s->count == RP_SCALARS)
-        return;
-    s->at[s->count].offset = (uint32_t)offset;
-    s->at[s->count].bytes = bytes;
-    s->at[s->count].field = field;
-    s->at[s->count++].may_point = may_point;
+    struct rp_code_elf elf;
+
+    return rp_code_elf_open(bytes, size, &elf) && rp_code_elf_symbols(&elf, ret);
 }
 
-/* A structure is looked at word by word: the metadata do not say what is in it. */
-static void add_fields(struct rp_scalars *s, const struct rp_code_arg *arg, size_t kernarg_bytes)
+/* A variable, and not a kernel's descriptor. */
+static const char *variable_at(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret)
 {
-    if (arg->bytes <= 2) {
-        add(s, arg->offset, (uint32_t)arg->bytes, true, false);
-        return;
-    }
-    for (uint64_t at = (arg->offset + 3) & ~(uint64_t)3; at + 4 <= arg->offset + arg->bytes;
-         at += 4)
-        add(s, at, 4, true, (at & ~(uint64_t)7) + 8 <= kernarg_bytes);
+    const char *name = rp_code_symbol(symbols, i, ret);
+
+    return name && ELF64_ST_TYPE(ret->st_info) == STT_OBJECT && ret->st_size &&
+                   !rp_code_symbol_is_kernel(name)
+               ? name
+               : NULL;
 }
 
-void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                     struct rp_scalars *ret)
+static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64_Sym *s)
 {
-    *ret = (struct rp_scalars){0};
-    for (unsigned fields = 0; fields < 2; fields++)
-        for (size_t i = 0; i < kernel->arg_count; i++) {
-            const struct rp_code_arg *arg = &kernel->args[i];
-            const bool plain = arg->bytes == 4 || arg->bytes == 8;
-
-            if (!rp_code_text_is(arg->kind, "by_value") || arg->offset > kernarg_bytes ||
-                kernarg_bytes - arg->offset < arg->bytes || plain == fields)
-                continue;
-            if (plain)
-                add(ret, arg->offset, (uint32_t)arg->bytes, false, false);
-            else
-                add_fields(ret, arg, kernarg_bytes);
-        }
+    for (size_t i = 0; i < count; i++)
+        if (s->st_value >= spans[i].from && s->st_size <= spans[i].bytes &&
+            s->st_value - spans[i].from <= spans[i].bytes - s->st_size)
+            return true;
+    return false;
 }
 
-/* Between 2^-64 and 2^64, without zero. */
-static bool is_floating(uint64_t bits, unsigned bytes)
+static int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
+                                 struct rp_err *err)
 {
-    const int exponent =
-        bytes == 4 ? (int)(bits >> 23 & 0xff) - 127 : (int)(bits >> 52 & 0x7ff) - 1023;
+    struct rp_code_symbols symbols;
+    struct rp_code_elf object;
+    Elf64_Sym symbol;
 
-    return exponent >= -64 && exponent <= 64;
+    if (!rp_code_elf_open(elf, size, &object) || !rp_code_elf_symbols(&object, &symbols))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
+    if (!rp_code_elf_find(&object, name, &symbol))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
+    *ret = symbol.st_value;
+    return 0;
 }
 
-static bool is_number(uint64_t bits, unsigned bytes)
+/* Pairs variables of two code objects by their names. */
+static int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                                    const struct rp_replay_kernel *original,
+                                    const uint8_t *captured, size_t captured_size,
+                                    struct rp_err *err)
 {
-    return bytes >= 4 && bits > MOST_SIZE && is_floating(bits, bytes);
-}
+    struct rp_code_symbols own, theirs;
 
-static uint64_t other(uint64_t bits, unsigned bytes)
-{
-    if (bits >= 2 && bits <= MOST_SIZE)
-        return (bits - bits / 8 - 2) | 1;
-    if (is_number(bits, bytes))
-        return bits ^ (bytes == 4 ? (uint64_t)1 << 21 : (uint64_t)1 << 50);
-    return bits;
-}
+    if (!find_symbols(elf, size, &own) || !find_symbols(captured, captured_size, &theirs))
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
+    k->variables = calloc(own.count + 1, sizeof *k->variables);
+    if (!k->variables)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < own.count; i++) {
+        Elf64_Sym s, other;
+        const char *name = variable_at(&own, i, &s);
 
-/* What is not a small whole number in 2 bytes may be a half. */
-static uint64_t other_field(uint64_t bits, unsigned bytes)
-{
-    enum { LEAST_HALF = 0x400, QUARTER = 0x100 };
-
-    if (bytes == 1 && bits <= 1)
-        return bits ^ 1;
-    return bytes == 2 && bits >= LEAST_HALF ? bits ^ QUARTER : other(bits, bytes);
-}
-
-static uint64_t other_sign(uint64_t bits, unsigned bytes)
-{
-    const int64_t value = bytes == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
-
-    if (bytes < 4)
-        return bits;
-    if (value < 0 && value >= -MOST_SIZE)
-        return (uint64_t)-value;
-    return is_number(bits, bytes) ? bits ^ (uint64_t)1 << (8 * bytes - 1) : bits;
-}
-
-static uint64_t value_of(const struct rp_scalars *scalars, size_t i, const uint8_t *kernarg)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, kernarg + scalars->at[i].offset, scalars->at[i].bytes);
-    return bits;
-}
-
-/* By how many equal ones there are, and how many of them come behind it. */
-static uint64_t unequal(const struct rp_scalars *scalars, size_t which, const uint8_t *was)
-{
-    const uint64_t bits = value_of(scalars, which, was);
-    const unsigned bytes = scalars->at[which].bytes;
-    uint64_t equal = 0, behind = 0, step;
-
-    for (size_t i = 0; i < scalars->count; i++)
-        if (value_of(scalars, i, was) == bits) {
-            equal++;
-            behind += scalars->at[i].offset > scalars->at[which].offset;
-        }
-    if (is_number(bits, bytes))
-        return bits ^ (behind & 7) << (bytes == 4 ? 20 : 49);
-    if (bits < equal || bits > MOST_SIZE)
-        return bits;
-    step = (bits / 16) | 1;
-    return bits - behind * (step * equal < bits ? step : 1);
-}
-
-static bool is_address(const struct rp_scalars *scalars, size_t i,
-                       const struct rp_addresses *addresses, const uint8_t *kernarg)
-{
-    uint64_t whole = value_of(scalars, i, kernarg);
-
-    if (scalars->at[i].may_point)
-        memcpy(&whole, kernarg + (scalars->at[i].offset & ~7u), sizeof whole);
-    return rp_addresses_have(addresses, whole);
-}
-
-static uint64_t changed(const struct rp_scalars *scalars, size_t i, enum rp_scalars_way way,
-                        const uint8_t *was)
-{
-    const uint64_t bits = value_of(scalars, i, was);
-    const unsigned bytes = scalars->at[i].bytes;
-
-    if (way == RP_SCALARS_UNEQUAL)
-        return unequal(scalars, i, was);
-    if (way == RP_SCALARS_SIGNS)
-        return other_sign(bits, bytes);
-    if (scalars->at[i].field != (way == RP_SCALARS_FIELDS))
-        return bits;
-    return scalars->at[i].field ? other_field(bits, bytes) : other(bits, bytes);
-}
-
-uint64_t rp_scalars_change(const struct rp_scalars *scalars, const struct rp_addresses *addresses,
-                           enum rp_scalars_way way, uint8_t *kernarg)
-{
-    uint64_t is[RP_SCALARS], count = 0;
-
-    /* All of them first: what they become depends on what the others were. */
-    for (size_t i = 0; i < scalars->count; i++)
-        is[i] = is_address(scalars, i, addresses, kernarg) ? value_of(scalars, i, kernarg)
-                                                           : changed(scalars, i, way, kernarg);
-    for (size_t i = 0; i < scalars->count; i++) {
-        count += is[i] != value_of(scalars, i, kernarg);
-        memcpy(kernarg + scalars->at[i].offset, &is[i], scalars->at[i].bytes);
-    }
-    return count;
-}
-
-static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
-{
-    const uint32_t size = workgroup ? workgroup : 1, items = grid ? grid : 1;
-
-    return items / size + (items % size != 0);
-}
-
-uint64_t rp_grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
-{
-    uint64_t groups = 1;
-
-    for (unsigned i = 0; i < 3; i++)
-        groups *= groups_of(grid[i], workgroup[i]);
-    return groups;
-}
-
-static uint32_t fewer(uint32_t groups, enum rp_grid_way way)
-{
-    const uint32_t most = groups - groups / 4; /* of three quarters */
-
-    return groups < 2            ? groups
-           : way == RP_GRID_HALF ? (groups + 1) / 2
-           : way == RP_GRID_ODD  ? (most == groups ? 1 : most - (most % 2 == 0))
-                                 : 1;
-}
-
-static void make(const uint32_t grid[3], const uint16_t workgroup[3], enum rp_grid_way way,
-                 uint32_t ret_grid[3])
-{
-    for (unsigned i = 0; i < 3; i++)
-        ret_grid[i] =
-            fewer(groups_of(grid[i], workgroup[i]), way) * (workgroup[i] ? workgroup[i] : 1u);
-}
-
-const char *rp_grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3], enum rp_grid_way way,
-                          uint32_t ret_grid[3])
-{
-    uint32_t before[3];
-
-    if (rp_grid_groups(grid, workgroup) < 2)
-        return "the captured dispatch has one workgroup only";
-    make(grid, workgroup, way, ret_grid);
-    for (unsigned i = 0; i < (unsigned)way; i++) {
-        make(grid, workgroup, (enum rp_grid_way)i, before);
-        if (memcmp(before, ret_grid, sizeof before) == 0)
-            return "it is a grid that was tried already";
-    }
-    return NULL;
-}
-
-/* LLVM's AMDGPU user guide, code object V5: the count is of whole workgroups, the remainder is the
- * size of a partial one behind them. */
-void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                       struct rp_grid_args *ret)
-{
-    static const char *const counts[] = {"hidden_block_count_x", "hidden_block_count_y",
-                                         "hidden_block_count_z"};
-    static const char *const remainders[] = {"hidden_remainder_x", "hidden_remainder_y",
-                                             "hidden_remainder_z"};
-
-    *ret = (struct rp_grid_args){0};
-    for (size_t i = 0; i < kernel->arg_count; i++) {
-        const struct rp_code_arg *arg = &kernel->args[i];
-
-        if (arg->offset > kernarg_bytes || arg->bytes > kernarg_bytes - arg->offset ||
-            arg->bytes > sizeof(uint32_t))
+        if (!name || !inside(k->segments, k->segment_count, &s))
             continue;
-        for (unsigned axis = 0; axis < 3; axis++) {
-            if (rp_code_text_is(arg->kind, counts[axis])) {
-                ret->count[axis].offset = (uint32_t)arg->offset;
-                ret->count[axis].bytes = (uint32_t)arg->bytes;
-            } else if (rp_code_text_is(arg->kind, remainders[axis])) {
-                ret->remainder[axis].offset = (uint32_t)arg->offset;
-                ret->remainder[axis].bytes = (uint32_t)arg->bytes;
+        for (size_t j = 0; j < theirs.count; j++) {
+            const char *other_name = variable_at(&theirs, j, &other);
+
+            if (other_name && strcmp(name, other_name) == 0 && other.st_size == s.st_size &&
+                inside(original->segments, original->segment_count, &other)) {
+                k->variables[k->variable_count++] = (struct rp_replay_span){
+                    .captured = other.st_value, .from = s.st_value, .bytes = s.st_size};
+                break;
             }
         }
     }
+    return 0;
 }
 
-void rp_grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
-                      const uint16_t workgroup[3], uint8_t *kernarg)
-{
-    for (unsigned axis = 0; axis < 3; axis++) {
-        const uint32_t count = groups_of(grid[axis], workgroup[axis]);
+/* --- files --------------------------------------------------------------------------------- */
 
-        memcpy(kernarg + args->count[axis].offset, &count, args->count[axis].bytes);
-        memset(kernarg + args->remainder[axis].offset, 0, args->remainder[axis].bytes);
+struct file {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static void free_file(struct file *file)
+{
+    free(file->bytes);
+}
+
+static int read_file(const char *path, struct file *ret, struct rp_err *err)
+{
+    /* Never waits for who writes into a pipe that stands there. */
+    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    rp_autofree uint8_t *bytes = NULL;
+    struct stat st;
+    size_t have = 0;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
+    if (!S_ISREG(st.st_mode))
+        return rp_fail(err, RP_BAD_INPUT, "cannot read %s: it is no regular file", path);
+    bytes = malloc((size_t)st.st_size + 1);
+    while (bytes && have < (size_t)st.st_size) {
+        ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return rp_fail(err, RP_BAD_INPUT, "cannot read %s to its end", path);
+        have += (size_t)got;
     }
+    if (!bytes)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->bytes = rp_steal(bytes);
+    ret->size = have;
+    return 0;
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static int find_symbol(struct rp_replay *r, struct rp_replay_kernel *k, uint64_t executable,
+                       struct rp_err *err)
+{
+    uint64_t symbol;
+    uint32_t status =
+        r->hsa.hsa_executable_get_symbol_by_name(executable, r->facts->symbol, &r->gpu, &symbol);
+
+    if (status)
+        return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", r->facts->symbol);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNEL_OBJECT, &k->object);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_PRIVATE_BYTES, &k->private_bytes);
+    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_GROUP_BYTES, &k->group_bytes);
+    return 0;
+}
+
+static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const struct file *code,
+                     struct rp_err *err)
+{
+    uint64_t reader, executable, descriptor = 0;
+    uint32_t status;
+    int rc = rp_replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
+
+    if (rc < 0)
+        return rc;
+    status = r->hsa.hsa_code_object_reader_create_from_memory(code->bytes, code->size, &reader);
+    if (status)
+        return rp_replay_refused("read the code object", status, err);
+    status = r->hsa.hsa_executable_create_alt(PROFILE_FULL, 0, NULL, &executable);
+    if (status)
+        return rp_replay_refused("create an executable", status, err);
+    status = r->hsa.hsa_executable_load_agent_code_object(executable, r->gpu, reader, NULL, NULL);
+    if (status == INCOMPATIBLE && k != &r->original)
+        return rp_fail(err, RP_VERDICT,
+                       "the GPU does not run code for its target: xnack or sramecc are set in "
+                       "another way here");
+    if (status)
+        return rp_replay_refused("load the code object", status, err);
+    status = r->hsa.hsa_executable_freeze(executable, NULL);
+    if (status)
+        return rp_replay_refused("freeze the executable", status, err);
+    rc = find_symbol(r, k, executable, err);
+    if (rc == 0)
+        k->code_base = k->object - descriptor;
+    return rc;
+}
+
+static bool is_captured(const void *data, uint64_t address)
+{
+    const struct rp_replay *r = data;
+
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (address - r->memory[i].region.base < r->memory[i].region.bytes)
+            return true;
+    return false;
+}
+
+static int check_hidden_args(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                             const struct file *kernarg, struct rp_err *err)
+{
+    const struct rp_kernarg args = {
+        .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
+
+    return rp_replay_check_hidden_args(kernel, &args, err);
+}
+
+/* Only a kernel that may call through pointers has its stack's size found at run time, or one that
+ * calls itself (LLVM: .uses_dynamic_stack). */
+static int check_code_pointers(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+                               const struct file *kernarg, bool other, struct rp_err *err)
+{
+    struct rp_code_pointer found = {0};
+    int rc = 0;
+
+    if (kernel->dynamic_stack && (other || !r->software))
+        rc = rp_code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
+    if (rc < 0 || !found.where)
+        return rc;
+    return rp_fail(err, RP_VERDICT,
+                   "the kernel may call through pointers, and %s 0x%" PRIx64
+                   " is an address in the captured code object (its offset 0x%" PRIx64 "): %s",
+                   found.where, found.at, found.offset,
+                   other ? "it would run functions of the captured kernel in place of its own"
+                         : "code is loaded elsewhere here, and a GPU does not run what is there");
+}
+
+/* --- the captured kernel ------------------------------------------------------------------- */
+
+static int load_original(struct rp_replay *r, const struct file *code,
+                         const struct rp_code_kernel *about, const struct file *kernarg,
+                         struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    struct rp_replay_kernel *k = &r->original;
+    int rc;
+
+    if (about->kernarg_bytes != d->kernarg_bytes)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the kernel takes %" PRIu64 " bytes of arguments, the captured one %u",
+                       about->kernarg_bytes, d->kernarg_bytes);
+    rc = check_hidden_args(r, about, kernarg, err);
+    if (rc == 0)
+        rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, about, kernarg, false, err);
+    if (rc == 0)
+        rc = load_code(r, k, code, err);
+    if (rc < 0)
+        return rc;
+    k->variables = k->segments; /* all that is in them, named or not */
+    k->variable_count = k->segment_count;
+    if (k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    if (k->group_bytes < d->group_bytes)
+        k->group_bytes = d->group_bytes;
+    return 0;
+}
+
+/* --- another one --------------------------------------------------------------------------- */
+
+static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
+                           const struct rp_code_kernel *original, const struct file *code,
+                           const struct file *kernarg, struct rp_code_kernel *ret,
+                           struct rp_err *err)
+{
+    bool missing = false;
+    int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
+
+    if (missing)
+        return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
+    if (rc == 0)
+        rc = rp_abi_check(original, ret, dispatch, err);
+    return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
+}
+
+static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
+{
+    const uint8_t *bytes = NULL;
+    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
+
+    if (rc == 0)
+        ret->bytes = (uint8_t *)(uintptr_t)bytes;
+    return rc;
+}
+
+static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
+                          const struct file *captured, const struct rp_code_kernel *original,
+                          const struct file *kernarg, struct rp_err *err)
+{
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    const struct rp_abi_dispatch dispatch = {
+        .gpu = r->facts->isa,
+        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
+        .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .group_bytes = d->group_bytes,
+        .kernarg_bytes = d->kernarg_bytes};
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file file = {0};
+    struct file code = {0};
+    int rc = read_file(path, &file, err);
+
+    if (rc < 0)
+        return rc;
+    rc = find_code(&file, r->facts->isa, &code, err);
+    if (rc == 0)
+        rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
+    if (rc == 0)
+        rc = check_code_pointers(r, &about, kernarg, true, err);
+    if (rc == 0)
+        rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
+    if (rc == 0)
+        rc = load_code(r, k, &code, err);
+    if (rc == 0)
+        rc = rp_replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
+                                      captured->size, err);
+    if (rc < 0)
+        return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
+    k->path = path;
+    k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
+    if (about.dynamic_stack && k->private_bytes < d->private_bytes)
+        k->private_bytes = d->private_bytes;
+    return 0;
+}
+
+int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
+                           const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
+                           struct rp_err *err)
+{
+    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
+    rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
+    rp_cleanup(free_file) struct file args = {0};
+    int rc = read_file(hsaco, &code, err);
+
+    if (rc == 0)
+        rc = read_file(kernarg, &args, err);
+    if (rc == 0 && args.size != r->facts->dispatch.kernarg_bytes)
+        rc = rp_fail(err, RP_BAD_INPUT, "%s has %zu bytes instead of %u", kernarg, args.size,
+                     r->facts->dispatch.kernarg_bytes);
+    if (rc == 0)
+        rc = rp_code_kernel_read(code.bytes, code.size, r->facts->symbol, &about, NULL, err);
+    if (rc == 0)
+        rc = load_original(r, &code, &about, &args, err);
+    for (size_t i = 0; candidates && i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        if (candidates[i])
+            rc = load_candidate(r, &r->candidates[i], candidates[i], &code, &about, &args, err);
+    if (rc < 0)
+        return rc;
+    r->kernel = &r->original;
+    rp_variation_find_args(&about, args.size, r);
+    return rp_replay_prepare_launch(r, args.bytes, args.size, err);
 }

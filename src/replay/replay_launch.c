@@ -4,7 +4,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,17 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
-#include "replay/replay_code.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture_stream.h"
-#include "trace/code_object.h"
 
 /** An AQL packet; header and set-up lie in its first four bytes. */
 struct rp_replay_packet {
@@ -224,111 +220,12 @@ int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
 }
 
 enum {
-    PROFILE_FULL = 1,
-    PERMISSION_RW = 3,     /* hsa_access_permission_t */
-    INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
-    SYMBOL_GROUP_BYTES = 13,
-    SYMBOL_PRIVATE_BYTES = 14,
-    SYMBOL_KERNEL_OBJECT = 22,
+    PERMISSION_RW = 3, /* hsa_access_permission_t */
     QUEUE_PACKETS = 64,
     BEHIND_ARGS = 64, /* bytes, at least, that kernels may load as well */
     ONLY_WAITS_S = 5, /* until a kernel that does nothing but wait is given up */
     SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
 };
-
-/* --- files --------------------------------------------------------------------------------- */
-
-struct file {
-    uint8_t *bytes;
-    size_t size;
-};
-
-static void free_file(struct file *file)
-{
-    free(file->bytes);
-}
-
-static int read_file(const char *path, struct file *ret, struct rp_err *err)
-{
-    /* Never waits for who writes into a pipe that stands there. */
-    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    rp_autofree uint8_t *bytes = NULL;
-    struct stat st;
-    size_t have = 0;
-
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
-    if (!S_ISREG(st.st_mode))
-        return rp_fail(err, RP_BAD_INPUT, "cannot read %s: it is no regular file", path);
-    bytes = malloc((size_t)st.st_size + 1);
-    while (bytes && have < (size_t)st.st_size) {
-        ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return rp_fail(err, RP_BAD_INPUT, "cannot read %s to its end", path);
-        have += (size_t)got;
-    }
-    if (!bytes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    ret->bytes = rp_steal(bytes);
-    ret->size = have;
-    return 0;
-}
-
-/* --- loading ------------------------------------------------------------------------------- */
-
-static int refused(const char *what, uint32_t status, struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "the runtime refused to %s (status 0x%x)", what, status);
-}
-
-static int find_symbol(struct rp_replay *r, struct rp_replay_kernel *k, uint64_t executable,
-                       struct rp_err *err)
-{
-    uint64_t symbol;
-    uint32_t status =
-        r->hsa.hsa_executable_get_symbol_by_name(executable, r->facts->symbol, &r->gpu, &symbol);
-
-    if (status)
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no kernel %s", r->facts->symbol);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_KERNEL_OBJECT, &k->object);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_PRIVATE_BYTES, &k->private_bytes);
-    r->hsa.hsa_executable_symbol_get_info(symbol, SYMBOL_GROUP_BYTES, &k->group_bytes);
-    return 0;
-}
-
-static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const struct file *code,
-                     struct rp_err *err)
-{
-    uint64_t reader, executable, descriptor;
-    uint32_t status;
-    int rc = rp_replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
-
-    if (rc < 0)
-        return rc;
-    status = r->hsa.hsa_code_object_reader_create_from_memory(code->bytes, code->size, &reader);
-    if (status)
-        return refused("read the code object", status, err);
-    status = r->hsa.hsa_executable_create_alt(PROFILE_FULL, 0, NULL, &executable);
-    if (status)
-        return refused("create an executable", status, err);
-    status = r->hsa.hsa_executable_load_agent_code_object(executable, r->gpu, reader, NULL, NULL);
-    if (status == INCOMPATIBLE && k != &r->original)
-        return rp_fail(err, RP_VERDICT,
-                       "the GPU does not run code for its target: xnack or sramecc are set in "
-                       "another way here");
-    if (status)
-        return refused("load the code object", status, err);
-    status = r->hsa.hsa_executable_freeze(executable, NULL);
-    if (status)
-        return refused("freeze the executable", status, err);
-    rc = find_symbol(r, k, executable, err);
-    if (rc == 0)
-        k->code_base = k->object - descriptor;
-    return rc;
-}
 
 static int make_queue(struct rp_replay *r, struct rp_err *err)
 {
@@ -341,149 +238,12 @@ static int make_queue(struct rp_replay *r, struct rp_err *err)
                                      UINT32_MAX, &r->queue);
 
     if (status)
-        return refused("create a queue", status, err);
+        return rp_replay_refused("create a queue", status, err);
     r->hsa.hsa_amd_profiling_set_profiler_enabled(r->queue, 1);
     status = r->hsa.hsa_signal_create(1, 0, NULL, &r->signal);
     if (status == 0)
         status = r->hsa.hsa_signal_create(1, 0, NULL, &r->ended);
-    return status ? refused("create a signal", status, err) : 0;
-}
-
-static bool is_captured(const void *data, uint64_t address)
-{
-    const struct rp_replay *r = data;
-
-    for (size_t i = 0; i < r->memory_count; i++)
-        if (address - r->memory[i].region.base < r->memory[i].region.bytes)
-            return true;
-    return false;
-}
-
-static int check_hidden_args(const struct rp_replay *r, const struct rp_code_kernel *kernel,
-                             const struct file *kernarg, struct rp_err *err)
-{
-    const struct rp_kernarg args = {
-        .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
-
-    return rp_replay_check_hidden_args(kernel, &args, err);
-}
-
-/* Only a kernel that may call through pointers has its stack's size found at run time, or one that
- * calls itself (LLVM: .uses_dynamic_stack). */
-static int check_code_pointers(const struct rp_replay *r, const struct rp_code_kernel *kernel,
-                               const struct file *kernarg, bool other, struct rp_err *err)
-{
-    struct rp_code_pointer found = {0};
-    int rc = 0;
-
-    if (kernel->dynamic_stack && (other || !r->software))
-        rc = rp_code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
-    if (rc < 0 || !found.where)
-        return rc;
-    return rp_fail(err, RP_VERDICT,
-                   "the kernel may call through pointers, and %s 0x%" PRIx64
-                   " is an address in the captured code object (its offset 0x%" PRIx64 "): %s",
-                   found.where, found.at, found.offset,
-                   other ? "it would run functions of the captured kernel in place of its own"
-                         : "code is loaded elsewhere here, and a GPU does not run what is there");
-}
-
-/* --- the captured kernel ------------------------------------------------------------------- */
-
-static int load_original(struct rp_replay *r, const struct file *code,
-                         const struct rp_code_kernel *about, const struct file *kernarg,
-                         struct rp_err *err)
-{
-    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
-    struct rp_replay_kernel *k = &r->original;
-    int rc;
-
-    if (about->kernarg_bytes != d->kernarg_bytes)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "the kernel takes %" PRIu64 " bytes of arguments, the captured one %u",
-                       about->kernarg_bytes, d->kernarg_bytes);
-    rc = check_hidden_args(r, about, kernarg, err);
-    if (rc == 0)
-        rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
-    if (rc == 0)
-        rc = check_code_pointers(r, about, kernarg, false, err);
-    if (rc == 0)
-        rc = load_code(r, k, code, err);
-    if (rc < 0)
-        return rc;
-    k->variables = k->segments; /* all that is in them, named or not */
-    k->variable_count = k->segment_count;
-    if (k->private_bytes < d->private_bytes)
-        k->private_bytes = d->private_bytes;
-    if (k->group_bytes < d->group_bytes)
-        k->group_bytes = d->group_bytes;
-    return 0;
-}
-
-/* --- another one --------------------------------------------------------------------------- */
-
-static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
-                           const struct rp_code_kernel *original, const struct file *code,
-                           const struct file *kernarg, struct rp_code_kernel *ret,
-                           struct rp_err *err)
-{
-    bool missing = false;
-    int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
-
-    if (missing)
-        return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
-    if (rc == 0)
-        rc = rp_abi_check(original, ret, dispatch, err);
-    return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
-}
-
-static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
-{
-    const uint8_t *bytes;
-    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
-
-    if (rc == 0)
-        ret->bytes = (uint8_t *)(uintptr_t)bytes;
-    return rc;
-}
-
-static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
-                          const struct file *captured, const struct rp_code_kernel *original,
-                          const struct file *kernarg, struct rp_err *err)
-{
-    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
-    const struct rp_abi_dispatch dispatch = {
-        .gpu = r->facts->isa,
-        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
-        .grid = {d->grid[0], d->grid[1], d->grid[2]},
-        .group_bytes = d->group_bytes,
-        .kernarg_bytes = d->kernarg_bytes};
-    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
-    rp_cleanup(free_file) struct file file = {0};
-    struct file code = {0};
-    int rc = read_file(path, &file, err);
-
-    if (rc < 0)
-        return rc;
-    rc = find_code(&file, r->facts->isa, &code, err);
-    if (rc == 0)
-        rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
-    if (rc == 0)
-        rc = check_code_pointers(r, &about, kernarg, true, err);
-    if (rc == 0)
-        rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
-    if (rc == 0)
-        rc = load_code(r, k, &code, err);
-    if (rc == 0)
-        rc = rp_replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
-                                      captured->size, err);
-    if (rc < 0)
-        return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
-    k->path = path;
-    k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
-    if (about.dynamic_stack && k->private_bytes < d->private_bytes)
-        k->private_bytes = d->private_bytes;
-    return 0;
+    return status ? rp_replay_refused("create a signal", status, err) : 0;
 }
 
 /* Where the program had them (HIP has them in device memory of an MI300): what a kernel waits for
@@ -523,7 +283,7 @@ static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *er
             status = r->hsa.hsa_amd_vmem_map(r->kernarg, r->kernarg_bytes, 0, handle, 0);
         if (!status)
             status = r->hsa.hsa_amd_vmem_set_access(r->kernarg, r->kernarg_bytes, &access, 1);
-        return status ? refused("map memory for arguments", status, err) : 0;
+        return status ? rp_replay_refused("map memory for arguments", status, err) : 0;
     }
     base = mmap(NULL, 3 * r->kernarg_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                 -1, 0);
@@ -535,11 +295,67 @@ static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *er
     status = r->hsa.hsa_amd_memory_lock_to_pool(r->kernarg, r->kernarg_bytes, &r->gpu, 1,
                                                 r->host_pools.kernarg, 0, &seen);
     if (status || seen != r->kernarg)
-        return refused("give the GPU memory for arguments at its address", status, err);
+        return rp_replay_refused("give the GPU memory for arguments at its address", status, err);
     return 0;
 }
 
-static int find_places(struct rp_replay *r, const struct file *args, struct rp_err *err)
+/* splitmix64 */
+static uint64_t mix(uint64_t x, uint64_t more)
+{
+    x = (x ^ more) + 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* The offset of the first argument that points into it, or SIZE_MAX. */
+static size_t argument_of(const struct rp_snapshot_region *region, const uint8_t *kernarg,
+                          size_t bytes)
+{
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+        uint64_t value;
+
+        memcpy(&value, kernarg + at, sizeof value);
+        if (value - region->base < region->bytes)
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot_region *b)
+{
+    return a->bytes == b->bytes && a->memory_class == b->memory_class && a->flags == b->flags &&
+           a->node == b->node;
+}
+
+/**
+ * One of each region, by the argument that points into it, or else by what it is and the number of
+ * regions like it below it that are no argument's either. Pages of it are counted from there, in
+ * bytes.
+ * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
+ */
+static void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                                  const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
+{
+    static const uint64_t whole_tib = ~(((uint64_t)1 << 40) - 1);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_snapshot_region *r = regions[i];
+        const size_t argument = argument_of(r, kernarg, kernarg_bytes);
+        uint64_t place = mix(1, argument), like = 0;
+
+        for (size_t j = 0; j < count && argument == SIZE_MAX; j++)
+            like += regions[j]->base < r->base && is_like(regions[j], r) &&
+                    argument_of(regions[j], kernarg, kernarg_bytes) == SIZE_MAX;
+        if (argument == SIZE_MAX) {
+            place = mix(mix(place, r->bytes), r->memory_class);
+            place = mix(mix(mix(place, r->flags), r->node), like);
+        }
+        ret[i] = place & whole_tib;
+    }
+}
+
+static int find_places(struct rp_replay *r, const void *args, size_t bytes, struct rp_err *err)
 {
     rp_autofree const struct rp_snapshot_region **regions =
         calloc(r->memory_count + 1, sizeof *regions);
@@ -549,54 +365,32 @@ static int find_places(struct rp_replay *r, const struct file *args, struct rp_e
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < r->memory_count; i++)
         regions[i] = &r->memory[i].region;
-    rp_replay_places_find(regions, r->memory_count, args->bytes, args->size, r->places);
+    rp_replay_places_find(regions, r->memory_count, args, bytes, r->places);
     return 0;
 }
 
 /* By themselves: before and behind their pages there is no memory, in which a kernel could keep
  * something for its next run. */
-static int keep_args(struct rp_replay *r, const struct file *args, struct rp_err *err)
+static int keep_args(struct rp_replay *r, const void *args, size_t bytes, struct rp_err *err)
 {
     const uint64_t device_pool = pool_of_args(r);
 
     r->kernarg_on_device = device_pool != 0;
-    r->kernarg_bytes = rp_pages_of(args->size + BEHIND_ARGS) * RP_PAGE_BYTES;
+    r->kernarg_bytes = rp_pages_of(bytes + BEHIND_ARGS) * RP_PAGE_BYTES;
     r->kernarg_kept = calloc(1, r->kernarg_bytes);
     if (!r->kernarg_kept)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    memcpy(r->kernarg_kept, args->bytes, args->size);
+    memcpy(r->kernarg_kept, args, bytes);
     return map_args(r, device_pool, err);
 }
 
-int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
-                           const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
-                           struct rp_err *err)
+int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes,
+                             struct rp_err *err)
 {
-    rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
-    rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
-    rp_cleanup(free_file) struct file args = {0};
-    int rc = read_file(hsaco, &code, err);
+    int rc = find_places(r, args, bytes, err);
 
     if (rc == 0)
-        rc = read_file(kernarg, &args, err);
-    if (rc == 0 && args.size != r->facts->dispatch.kernarg_bytes)
-        rc = rp_fail(err, RP_BAD_INPUT, "%s has %zu bytes instead of %u", kernarg, args.size,
-                     r->facts->dispatch.kernarg_bytes);
-    if (rc == 0)
-        rc = rp_code_kernel_read(code.bytes, code.size, r->facts->symbol, &about, NULL, err);
-    if (rc == 0)
-        rc = load_original(r, &code, &about, &args, err);
-    for (size_t i = 0; candidates && i < RP_REPLAY_CANDIDATES && rc == 0; i++)
-        if (candidates[i])
-            rc = load_candidate(r, &r->candidates[i], candidates[i], &code, &about, &args, err);
-    if (rc < 0)
-        return rc;
-    r->kernel = &r->original;
-    rp_scalars_find(&about, args.size, &r->scalars);
-    rp_grid_find_args(&about, args.size, &r->grid_args);
-    rc = find_places(r, &args, err);
-    if (rc == 0)
-        rc = keep_args(r, &args, err);
+        rc = keep_args(r, args, bytes, err);
     return rc < 0 ? rc : make_queue(r, err);
 }
 
@@ -817,54 +611,4 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     if (rc == 0 && r->kernel->path)
         rc = check_args(r, err);
     return rc < 0 || !r->kernel->path ? rc : rp_replay_check_code(r, err);
-}
-
-/* splitmix64 */
-static uint64_t mix(uint64_t x, uint64_t more)
-{
-    x = (x ^ more) + 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
-/* The offset of the first argument that points into it, or SIZE_MAX. */
-static size_t argument_of(const struct rp_snapshot_region *region, const uint8_t *kernarg,
-                          size_t bytes)
-{
-    for (size_t at = 0; at + 8 <= bytes; at += 8) {
-        uint64_t value;
-
-        memcpy(&value, kernarg + at, sizeof value);
-        if (value - region->base < region->bytes)
-            return at;
-    }
-    return SIZE_MAX;
-}
-
-static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot_region *b)
-{
-    return a->bytes == b->bytes && a->memory_class == b->memory_class && a->flags == b->flags &&
-           a->node == b->node;
-}
-
-void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
-                           const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
-{
-    static const uint64_t whole_tib = ~(((uint64_t)1 << 40) - 1);
-
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_snapshot_region *r = regions[i];
-        const size_t argument = argument_of(r, kernarg, kernarg_bytes);
-        uint64_t place = mix(1, argument), like = 0;
-
-        for (size_t j = 0; j < count && argument == SIZE_MAX; j++)
-            like += regions[j]->base < r->base && is_like(regions[j], r) &&
-                    argument_of(regions[j], kernarg, kernarg_bytes) == SIZE_MAX;
-        if (argument == SIZE_MAX) {
-            place = mix(mix(place, r->bytes), r->memory_class);
-            place = mix(mix(mix(place, r->flags), r->node), like);
-        }
-        ret[i] = place & whole_tib;
-    }
 }

@@ -3,22 +3,18 @@
  * @brief Memory of a capture at its addresses: filled, compared.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
-#include "replay/replay_code.h"
 #include "replay/replay_protocol.h"
-#include "trace/code_object.h"
 
 enum { CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
 
@@ -425,81 +421,6 @@ const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
     return NULL;
 }
 
-/* --- symbols ------------------------------------------------------------------------------- */
-
-static bool find_symbols(const uint8_t *bytes, size_t size, struct rp_code_symbols *ret)
-{
-    struct rp_code_elf elf;
-
-    return rp_code_elf_open(bytes, size, &elf) && rp_code_elf_symbols(&elf, ret);
-}
-
-/* A variable, and not a kernel's descriptor. */
-static const char *variable_at(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret)
-{
-    const char *name = rp_code_symbol(symbols, i, ret);
-
-    return name && ELF64_ST_TYPE(ret->st_info) == STT_OBJECT && ret->st_size &&
-                   !rp_code_symbol_is_kernel(name)
-               ? name
-               : NULL;
-}
-
-static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64_Sym *s)
-{
-    for (size_t i = 0; i < count; i++)
-        if (s->st_value >= spans[i].from && s->st_size <= spans[i].bytes &&
-            s->st_value - spans[i].from <= spans[i].bytes - s->st_size)
-            return true;
-    return false;
-}
-
-int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
-                          struct rp_err *err)
-{
-    struct rp_code_symbols symbols;
-    struct rp_code_elf object;
-    Elf64_Sym symbol;
-
-    if (!rp_code_elf_open(elf, size, &object) || !rp_code_elf_symbols(&object, &symbols))
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
-    if (!rp_code_elf_find(&object, name, &symbol))
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no symbol %s", name);
-    *ret = symbol.st_value;
-    return 0;
-}
-
-int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
-                             const struct rp_replay_kernel *original, const uint8_t *captured,
-                             size_t captured_size, struct rp_err *err)
-{
-    struct rp_code_symbols own, theirs;
-
-    if (!find_symbols(elf, size, &own) || !find_symbols(captured, captured_size, &theirs))
-        return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
-    k->variables = calloc(own.count + 1, sizeof *k->variables);
-    if (!k->variables)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < own.count; i++) {
-        Elf64_Sym s, other;
-        const char *name = variable_at(&own, i, &s);
-
-        if (!name || !inside(k->segments, k->segment_count, &s))
-            continue;
-        for (size_t j = 0; j < theirs.count; j++) {
-            const char *other_name = variable_at(&theirs, j, &other);
-
-            if (other_name && strcmp(name, other_name) == 0 && other.st_size == s.st_size &&
-                inside(original->segments, original->segment_count, &other)) {
-                k->variables[k->variable_count++] = (struct rp_replay_span){
-                    .captured = other.st_value, .from = s.st_value, .bytes = s.st_size};
-                break;
-            }
-        }
-    }
-    return 0;
-}
-
 /* --- contents ------------------------------------------------------------------------------ */
 
 static int page_of(struct rp_replay *r, const struct rp_capture_memory *m,
@@ -705,6 +626,57 @@ int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v
 }
 
 /* --- as loaded ----------------------------------------------------------------------------- */
+
+struct span {
+    uint64_t from, to;
+};
+
+static int by_address(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/**
+ * @param ranges  whole pages, by address
+ * @param memory  in any order; may overlap
+ * @param ret     by address; free() it
+ */
+static int rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
+                            const struct rp_capture_memory *memory, size_t memory_count,
+                            struct rp_redzone **ret, size_t *ret_count, struct rp_err *err)
+{
+    /* Each margin ends at a region or at a range's end. */
+    struct rp_redzone *margins = calloc(memory_count + range_count + 1, sizeof *margins);
+    rp_autofree struct span *spans = calloc(memory_count + 1, sizeof *spans);
+    size_t count = 0, at = 0;
+
+    if (!margins || !spans) {
+        free(margins);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    }
+    for (size_t i = 0; i < memory_count; i++)
+        spans[i] =
+            (struct span){memory[i].region.base, memory[i].region.base + memory[i].region.bytes};
+    qsort(spans, memory_count, sizeof *spans, by_address);
+    for (size_t i = 0; i < range_count; i++) {
+        const uint64_t end = ranges[i].base + ranges[i].bytes;
+        const bool host = ranges[i].flags & RP_MEMORY_HOST;
+        uint64_t done = ranges[i].base;
+
+        for (; at < memory_count && spans[at].from < end; at++) {
+            if (spans[at].from > done)
+                margins[count++] = (struct rp_redzone){done, spans[at].from - done, host};
+            done = spans[at].to > done ? spans[at].to : done;
+        }
+        if (done < end)
+            margins[count++] = (struct rp_redzone){done, end - done, host};
+    }
+    *ret = margins;
+    *ret_count = count;
+    return 0;
+}
 
 enum {
     PATTERN = 0xa5,     /* neither zeros nor a number that kernels are likely to write */

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "replay/derived_tolerance.h"
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
@@ -19,6 +18,72 @@ enum {
     RP_TRIAL_UNINITIALISED_SEED = 1, /**< the seed */
 };
 
+/* What runs of the captured kernel itself differ by, and the tolerance that follows: for
+ * kernels that add up in an order that varies.
+ */
+
+enum {
+    RP_SPREAD_TYPES = 4, /**< RP_F32 to RP_F64 */
+    RP_SPREAD_TIMES = 4, /**< another kernel may differ by so many times what the captured one does:
+                              a few runs do not show the most that there is */
+};
+
+/** Taken as numbers of each type. */
+struct rp_spread_of_type {
+    double abs, rel;          /**< at most */
+    double smallest, largest; /**< size of a number that differs, but for 0; 0: there is none */
+    uint64_t steps;           /**< between representable numbers, at most */
+    bool no_numbers;          /**< NaN, infinite or denormal here and not there */
+};
+
+/** Zero-initialise. */
+struct rp_spread {
+    uint64_t words; /**< of 4 bytes that differ */
+    struct rp_spread_of_type types[RP_SPREAD_TYPES];
+};
+
+struct rp_derived_region {
+    struct rp_spread spread;
+    struct rp_compare_rule rule; /**< RP_EXACT: runs do not differ, or are not near each other */
+};
+
+struct rp_differing_page {
+    size_t region;
+    uint64_t page;
+    uint64_t words[RP_PAGE_MASKS];
+};
+
+/** In rising order. */
+struct rp_differing_pages {
+    struct rp_differing_page *at;
+    size_t count, capacity;
+};
+
+/** Zero-initialise. */
+struct rp_derived_tolerance {
+    struct rp_derived_region *regions; /**< as those of the capture; NULL: a rule was given */
+    struct rp_differing_pages differing,
+        near;      /**< words that differ; words to which the rule applies */
+    size_t sorted; /**< of the differing ones */
+    unsigned runs;
+};
+
+/**
+ * Runs the captured kernel.
+ * @param ret_rule  of the first region that has one; or RP_EXACT
+ */
+int rp_derived_tolerance_find(struct rp_derived_tolerance *own, struct rp_replay *r,
+                              struct rp_compare_rule *ret_rule, struct rp_err *err);
+
+/** All rules, as rp_compare_rule_print writes them, with " and " between them. */
+void rp_derived_tolerance_print(const struct rp_derived_tolerance *own, const struct rp_replay *r,
+                                char *out, size_t room);
+
+/** As rp_compare_words, of a page. */
+void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t region,
+                                  uint64_t page, const uint8_t *got, const uint8_t *expected,
+                                  uint64_t *ret_bad);
+
 struct rp_replay_trial {
     struct rp_replay *r;
     struct rp_compare_rule rule; /**< of the first region that has one, if it is not given */
@@ -27,7 +92,7 @@ struct rp_replay_trial {
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     unsigned not_varied; /**< kinds of other inputs (page_changes.h), likewise */
-    unsigned left_out;   /**< ways of changing memory that it does not survive (sqlite_file.c) */
+    unsigned left_out;   /**< ways of changing memory that it does not survive (replay_trial.c) */
     bool no_poison;      /**< it does not survive that */
     const char *inputs;  /**< see page_changes.h: one of the ways */
     struct rp_addresses addresses; /**< of captured memory */
@@ -64,8 +129,8 @@ extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
 extern const struct rp_trial_run rp_trial_timed;
 
 /**
- * sqlite_file.c: runs the captured kernel to see that it gives the captured memory, what it writes,
- * and what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
+ * replay_trial.c: runs the captured kernel to see that it gives the captured memory, what it
+ * writes, and what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "replay/replay_code.h"
 #include "trace/code_object.h"
 
 #include "fuzz/must.h"
+#include "replay/replay_code.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool is_captured(const void *data, uint64_t address)
+static bool is_captured_here(const void *data, uint64_t address)
 {
     (void)data;
     return address & 1;
@@ -43,7 +43,7 @@ static void check(const uint8_t *elf, size_t size)
 {
     static const uint8_t bytes[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     const struct rp_kernarg kernarg = {
-        .bytes = bytes, .size = sizeof bytes, .is_captured = is_captured};
+        .bytes = bytes, .size = sizeof bytes, .is_captured = is_captured_here};
     const struct rp_abi_dispatch dispatch = {
         .gpu = "gfx942", .workgroup = {256, 1, 1}, .grid = {1000, 1, 1}, .kernarg_bytes = 512};
     struct rp_code_kernel kernel = {0};

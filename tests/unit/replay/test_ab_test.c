@@ -1,5 +1,5 @@
 /**
- * @file test_decide.c
+ * @file test_ab_test.c
  * @brief Verdicts between two kernels: the exact distribution against all signs, the interval
  * against its definition, and error rates by simulation: clocks that drift, runs that depend on
  * each test_other, times of two kinds, a coarse timer.

@@ -1,5 +1,5 @@
 /**
- * @file test_margins.c
+ * @file test_memory.c
  * @brief What lies between captured memory and the ends of its pages.
  */
 #include <stdlib.h>
@@ -7,6 +7,13 @@
 #include "base/err.h"
 #include "replay/replay.h"
 #include "unit/cmocka_all.h"
+
+#include "replay/replay_memory.c"
+
+/* --- margins --------------------------------------------------------------------------------- */
+
+/* What lies between captured memory and the ends of its pages.
+/ */
 
 enum { PAGE = RP_PAGE_BYTES };
 
@@ -77,10 +84,8 @@ static void test_whose(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_margins),
-        cmocka_unit_test(test_whose),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_margins),
+                                       cmocka_unit_test(test_whose)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /**
- * @file test_kinds.c
- * @brief Which GPU stands for a captured one; what becomes of regions that share a page.
+ * @file test_device.c
+ * @brief Which GPUs stand for the captured ones, and which kinds of memory may share a page.
  */
 #include <string.h>
 
@@ -8,7 +8,12 @@
 #include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
-#include "replay/replay_ranges.c"
+#include "replay/replay_device.c"
+
+/* --- kinds ----------------------------------------------------------------------------------- */
+
+/* Which GPU stands for a captured one; what becomes of regions that share a page.
+/ */
 
 enum { NONE = 99 };
 
@@ -84,10 +89,8 @@ static void test_shared_pages(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_shared_pages),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gpus),
+                                       cmocka_unit_test(test_shared_pages)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
