@@ -363,6 +363,7 @@ static void streams()
         CHECK(hipMalloc(&x, 1 << 16));
         CHECK(hipMemset(x, 0, 1 << 16));
     }
+    CHECK(hipDeviceSynchronize()); // The streams below do not wait for the default one.
     for (int t = 0; t < 3; t++)
         threads.emplace_back([=] {
             std::vector<uint32_t> here(1 << 14);
