@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
+
 struct rp_number_text rp_number_fixed(double value, unsigned decimals)
 {
     static const uint64_t scale[] = {1,      10,      100,      1000,      10000,
@@ -190,19 +192,11 @@ struct rp_unit_text rp_unit_one(enum rp_unit_kind kind, double value, bool utf8)
     return whole;
 }
 
-static unsigned cells_of(const char *text)
-{
-    unsigned cells = 0;
-
-    for (; *text; text++)
-        cells += ((unsigned char)*text & 0xc0) != 0x80;
-    return cells;
-}
-
 struct rp_unit_text rp_unit_heading(const char *label, struct rp_unit unit, unsigned cells)
 {
     const char *space = *label ? " " : "";
-    const unsigned used = cells_of(label) + cells_of(space) + cells_of(unit.name);
+    const unsigned used =
+        (unsigned)(rp_utf8_cells(label) + rp_utf8_cells(space) + rp_utf8_cells(unit.name));
     struct rp_unit_text line;
 
     snprintf(line.text, sizeof line.text, "%*s%s%s%s", used < cells ? (int)(cells - used) : 0, "",

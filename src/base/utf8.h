@@ -1,6 +1,7 @@
 /**
- * @file source_text.h
- * @brief Is it UTF-8?
+ * @file utf8.h
+ * @brief UTF-8: the decoder, widths, and the one function through which text from files reaches
+ * people.
  */
 #ifndef RP_BASE_UTF8_H
 #define RP_BASE_UTF8_H
@@ -11,8 +12,20 @@
 
 struct rp_buf;
 
-/** Bytes of the character that begins here; 0 when this is no UTF-8 (RFC 3629). */
+/** Bytes of the character that begins here; 0 when this is no UTF-8 (RFC 3629), or bytes is 0.
+ *  Never looks behind a byte that is no part of it. @p ret the character; U+FFFD if there is none
+ */
+size_t rp_utf8_decode(const char *text, size_t bytes, uint32_t *ret);
 size_t rp_utf8_length(const char *text, size_t bytes);
+
+/** Columns of a terminal that a character takes: 0, 1 or 2; the same on every machine. */
+unsigned rp_utf8_width(uint32_t point);
+/** Of a text as it is; a byte that is no UTF-8 takes one. */
+size_t rp_utf8_cells(const char *text);
+
+bool rp_utf8_is_valid(const char *text, size_t len);
+/** Appends the text with every byte that is not part of a character replaced by U+FFFD. */
+void rp_utf8_fix(struct rp_buf *ret, const char *text, size_t len);
 
 /* Text of unknown origin written so that nothing in it acts on a terminal, a file of lines
  *        or the log of a CI service.
@@ -56,11 +69,5 @@ void rp_escape_invisible(struct rp_buf *buf, const char *text);
 
 /** Has it no width, or does it act on the terminal or the direction of writing? Beyond ASCII. */
 bool rp_utf8_is_invisible(uint32_t point);
-
-/* Text that is certainly UTF-8. */
-
-bool rp_utf8_is_valid(const char *text, size_t len);
-/** Appends the text with every byte that is not part of a character replaced by U+FFFD. */
-void rp_utf8_fix(struct rp_buf *ret, const char *text, size_t len);
 
 #endif

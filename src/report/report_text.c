@@ -27,34 +27,9 @@ void rp_text_utf8(struct rp_buf *buf, const char *text)
     }
 }
 
-struct range {
-    uint32_t first, last;
-};
-
-static bool in_ranges(uint32_t point, const struct range *ranges, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (point >= ranges[i].first && point <= ranges[i].last)
-            return true;
-    }
-    return false;
-}
-
-/** East Asian wide characters and pictographs, to the block. */
-static bool is_wide(uint32_t point)
-{
-    static const struct range ranges[] = {
-        {0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
-        {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-        {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
-    };
-
-    return in_ranges(point, ranges, sizeof ranges / sizeof ranges[0]);
-}
-
 static unsigned cells_of(const struct rp_escaped *one)
 {
-    return !one->point ? one->bytes : is_wide(one->point) ? 2 : 1;
+    return !one->point ? one->bytes : rp_utf8_width(one->point);
 }
 
 size_t rp_text_cells(const char *text)
