@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "experiment/verdict.h"
+#include "base/stats.h"
 #include "tune/config_features.h"
 #include "tune/space.h"
 #include "tune/strategy.h"

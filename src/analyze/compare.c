@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 
 /* How far two series of runs are apart, and how sure that is. docs/compare.md says why so. */
 
@@ -18,73 +19,6 @@ static const double drift_factor = 1.25;
 static const double most_dependence = 0.95;
 static const double slow_factor = 0.75;
 static const double slow_degrees = 2;
-
-/* --- Student's t --------------------------------------------------------------------------- */
-
-static double away_from_0(double x)
-{
-    return fabs(x) < 1e-300 ? 1e-300 : x;
-}
-
-/* Continued fraction of the incomplete beta function, by Lentz. */
-static double beta_fraction(double a, double b, double x)
-{
-    double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), h = d;
-
-    for (int i = 1; i < 1000; i++) {
-        const double m = i;
-        const double even = m * (b - m) * x / ((a - 1 + 2 * m) * (a + 2 * m));
-        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 1 + 2 * m));
-        double step;
-
-        d = 1 / away_from_0(1 + even * d);
-        c = away_from_0(1 + even / c);
-        h *= d * c;
-        d = 1 / away_from_0(1 + odd * d);
-        c = away_from_0(1 + odd / c);
-        step = d * c;
-        h *= step;
-        if (fabs(step - 1) < 1e-14)
-            break;
-    }
-    return h;
-}
-
-static double beta_share(double a, double b, double x)
-{
-    double front;
-
-    if (!(x > 0))
-        return 0;
-    if (x >= 1)
-        return 1;
-    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                     : 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-/** Probability that |t| is at least this. */
-static double rp_student_two_sided_p(double t, double degrees)
-{
-    return isinf(t) ? 0 : beta_share(degrees / 2, 0.5, degrees / (degrees + t * t));
-}
-
-static double rp_student_quantile(double alpha, double degrees)
-{
-    double low = 0, high = 1;
-
-    while (rp_student_two_sided_p(high, degrees) > alpha && high < 1e12)
-        high *= 2;
-    for (int i = 0; i < 100; i++) {
-        const double middle = (low + high) / 2;
-
-        if (rp_student_two_sided_p(middle, degrees) > alpha)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
 
 /* --- series -------------------------------------------------------------------------------- */
 

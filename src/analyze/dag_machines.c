@@ -10,6 +10,7 @@
 #include "analyze/dispatch_groups.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 
 const char *rp_dag_disturbance_name(unsigned bit)
 {
@@ -287,19 +288,6 @@ static int find_meetings(const struct rp_dag_trace *trace, size_t machines, stru
 /* --- offset and drift ---------------------------------------------------------------------------
  */
 
-static int by_number(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_number);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* When a collective ended on the machine, by which much later than on the first. */
 struct ends {
     double at_ns, apart_ns;
@@ -315,7 +303,7 @@ static double slope(const struct ends *ends, size_t count, double *scratch)
             if (ends[k].at_ns != ends[i].at_ns)
                 scratch[n++] =
                     (ends[k].apart_ns - ends[i].apart_ns) / (ends[k].at_ns - ends[i].at_ns);
-    return n ? median(scratch, n) : 0;
+    return n ? rp_median(scratch, n) : 0;
 }
 
 /* Offset with a given drift, and how far off it is in the middle. */
@@ -326,10 +314,10 @@ static double middle(const struct ends *ends, size_t count, double drift, double
 
     for (size_t i = 0; i < count; i++)
         scratch[i] = ends[i].apart_ns - drift * ends[i].at_ns;
-    offset = median(scratch, count);
+    offset = rp_median(scratch, count);
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(ends[i].apart_ns - drift * ends[i].at_ns - offset);
-    *ret_spread = median(scratch, count);
+    *ret_spread = rp_median(scratch, count);
     return offset;
 }
 

@@ -10,6 +10,7 @@
 #include "analyze/compare.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 
 /* Whether the last results of a series differ from those before. docs/history.md says why so. */
 
@@ -57,13 +58,6 @@ static double max_tick(const struct rp_history_point *points, size_t count)
     return most;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Standard deviation of a result, by the median step from one to the next: a few odd ones do not
  * reach it. */
 static double scatter_of_steps(const double *ms, size_t n)
@@ -73,9 +67,7 @@ static double scatter_of_steps(const double *ms, size_t n)
 
     for (size_t i = 0; i < count; i++)
         steps[i] = fabs(log(ms[i + 1] / ms[i]));
-    qsort(steps, count, sizeof *steps, by_value);
-    return 1.4826 / sqrt(2) *
-           (count % 2 ? steps[count / 2] : (steps[count / 2 - 1] + steps[count / 2]) / 2);
+    return 1.4826 / sqrt(2) * rp_median(steps, count);
 }
 
 /* One result alone, far off both of its neighbours on the same side, becomes as they are: it would
@@ -105,7 +97,7 @@ static double step_of_clock(const double *ms, size_t n)
     bool repeats = false;
 
     memcpy(sorted, ms, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    rp_sort_numbers(sorted, n);
     for (size_t i = 1; i < n; i++)
         if (sorted[i] > sorted[i - 1])
             least = fmin(least, log(sorted[i] / sorted[i - 1]));
@@ -403,8 +395,7 @@ double rp_history_median(const struct rp_history_times *times)
     if (!sorted || !n)
         return NAN;
     memcpy(sorted, times->runs_ms, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return rp_median(sorted, n);
 }
 
 /* The error is that of a mean: of a median it is 1.25 times that, of normal noise. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
+
 static const char *const words[] = {
 #define RP_OUTCOME(id, word) [RP_OUTCOME_##id] = (word),
 #include "experiment/outcomes.def"
@@ -256,114 +258,7 @@ bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_
     return false;
 }
 
-static const double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
-
-double rp_exact_log(double x)
-{
-    int exponent;
-    double m = frexp(x, &exponent), f, square, sum = 0;
-
-    if (m < 0.70710678118654752) {
-        m *= 2;
-        exponent--;
-    }
-    f = (m - 1) / (m + 1);
-    square = f * f;
-    for (int i = 23; i >= 1; i -= 2)
-        sum = sum * square + 1.0 / i;
-    return exponent * ln2_high + (2 * f * sum + exponent * ln2_low);
-}
-
-double rp_exp(double x)
-{
-    double turns, rest, sum = 1;
-
-    if (x < -745)
-        return 0;
-    if (x > 709)
-        return HUGE_VAL;
-    turns = floor(x / (ln2_high + ln2_low) + 0.5);
-    rest = (x - turns * ln2_high) - turns * ln2_low;
-    for (int i = 14; i >= 1; i--)
-        sum = 1 + sum * rest / i;
-    return ldexp(sum, (int)turns);
-}
-
-static double rp_normal_density(double z)
-{
-    return 0.39894228040143267794 * rp_exp(-0.5 * z * z);
-}
-
-/** Of the tail above z >= 2, in densities: Laplace's continued fraction. */
-static double mills(double z)
-{
-    double below = z;
-
-    for (int i = 50; i >= 1; i--)
-        below = z + i / below;
-    return 1 / below;
-}
-
-/** How much of the standard normal distribution is below z; with few digits lost in the tail. */
-static double rp_normal_below(double z)
-{
-    double term = z, sum = z;
-
-    if (z < -2)
-        return rp_normal_density(z) * mills(-z);
-    if (z > 2)
-        return 1 - rp_normal_density(z) * mills(z);
-    for (int i = 3; i < 60; i += 2) {
-        term *= z * z / i;
-        sum += term;
-    }
-    return 0.5 + rp_normal_density(z) * sum;
-}
-
-/** Of x >= 0: half the angle again and again, then its series. */
-static double arc_tangent(double x)
-{
-    double sum = 0, factor = 1, square;
-
-    for (; x > 0.1; factor *= 2)
-        x /= 1 + sqrt(1 + x * x);
-    square = x * x;
-    for (int i = 17; i >= 1; i -= 2)
-        sum = 1.0 / i - sum * square;
-    return factor * x * sum;
-}
-
-/** How much of Student's distribution with that freedom (at least 1) is above t >= 0. */
-/* A finite sum over the powers of the angle's cosine for a whole number of degrees. */
-static double rp_student_above(double t, size_t freedom)
-{
-    enum { AS_NORMAL = 2000 };
-    static const double half_pi = 1.57079632679489661923;
-    const double n = (double)freedom, cosine2 = n / (n + t * t), sine = sqrt(1 - cosine2);
-    double term = freedom % 2 ? sqrt(cosine2) : 1, sum = 0;
-
-    if (freedom > AS_NORMAL || !isfinite(t))
-        return isfinite(t) ? 1 - rp_normal_below(t) : 0;
-    for (size_t i = freedom % 2 ? 3 : 2; i <= freedom; i += 2) {
-        sum += term;
-        term *= cosine2 * (double)(i - 1) / (double)i;
-    }
-    sum *= sine;
-    if (freedom % 2)
-        sum = (arc_tangent(t / sqrt(n)) + sum) / half_pi;
-    return sum < 1 ? (1 - sum) / 2 : 0;
-}
-
-double rp_expected_improvement(double mean, double sd, double best)
-{
-    const double z = (best - mean) / sd;
-
-    if (z < -2) /* the two terms nearly cancel: take the density out of their difference */
-        return sd * rp_normal_density(z) * (1 + z * mills(-z));
-    return sd * (rp_normal_density(z) + z * rp_normal_below(z));
-}
-
-enum { LEAST_FREEDOM = 3, MOST_ORDERED = 1000 };
+enum { LEAST_FREEDOM = 3 };
 
 /** How often a configuration that is as fast as the best one may be dropped, over all looks. */
 static const double race_level = 0.05;
@@ -441,50 +336,4 @@ bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log 
     const double above = welch(a, b);
 
     return above < differ_level || 1 - above < differ_level;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
-/** Of more samples than anybody takes the first ones count. */
-static size_t sorted(const double *samples_ms, size_t count, double *to)
-{
-    const size_t n = count < MOST_ORDERED ? count : MOST_ORDERED;
-
-    memcpy(to, samples_ms, n * sizeof *to);
-    qsort(to, n, sizeof *to, compare_doubles);
-    return n;
-}
-
-double rp_samples_median(const double *samples_ms, size_t count)
-{
-    double order[MOST_ORDERED];
-    const size_t n = sorted(samples_ms, count, order);
-
-    return n % 2 ? order[n / 2] : (order[n / 2 - 1] + order[n / 2]) / 2;
-}
-
-/* Each sample is below the true median as often as above: how many are is binomial. */
-struct rp_interval rp_samples_interval(const double *samples_ms, size_t count)
-{
-    double order[MOST_ORDERED];
-    const size_t n = sorted(samples_ms, count, order);
-    double term = ldexp(1, -(int)n), below = term; /* as good as 0 beyond 1000 samples */
-    size_t at = 0;
-
-    while (at + 1 < n - at - 1) {
-        const double more = term * (double)(n - at) / (double)(at + 1);
-
-        if (2 * (below + more) > 0.05)
-            break;
-        term = more;
-        below += term;
-        at++;
-    }
-    return (struct rp_interval){
-        .low_ms = order[at], .high_ms = order[n - 1 - at], .confidence = 1 - 2 * below};
 }

@@ -169,30 +169,4 @@ bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log 
 /** Whether they differ, by Welch's two-sided test at 1 %. Both have two samples or more. */
 bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b);
 
-/** @param count  at least 1 */
-double rp_samples_median(const double *samples_ms, size_t count);
-
-struct rp_interval {
-    double low_ms, high_ms;
-    double confidence; /**< that the true median is within: 0.95 or more from 6 samples on */
-};
-
-/** From the order of the samples, so whatever their distribution. @param count  at least 1 */
-struct rp_interval rp_samples_interval(const double *samples_ms, size_t count);
-
-/* Logarithm, exponential and the normal distribution from additions, products, quotients
- *        and square roots alone.
- *
- * The C library's own may differ in their last bit from one version to the next, and a search
- * that picks the largest of many numbers would go another way then: with these, a seed says on
- * every machine with IEEE doubles which configurations are run.
- */
-
-/** Natural logarithm of a positive, finite number; relative error below 1e-14 or so. */
-double rp_exact_log(double x);
-/** Below about -745 it is 0. */
-double rp_exp(double x);
-/** By how much a normal variable is below best on average, counting 0 where it is above. */
-double rp_expected_improvement(double mean, double sd, double best);
-
 #endif

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/stats.h"
 #include "experiment/child_run.h"
 #include "run/run_program.h"
 
@@ -314,19 +315,6 @@ void rp_program_times_free(struct rp_program_times *times)
     *times = (struct rp_program_times){0};
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *list, unsigned count)
-{
-    qsort(list, count, sizeof *list, by_value);
-    return (list[(count - 1) / 2] + list[count / 2]) / 2;
-}
-
 /** Sum over the rows of a symbol: a program on several GPUs has several. Negative: not known. */
 static double time_of(const struct rp_facts *facts, const char *symbol)
 {
@@ -473,10 +461,10 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
         rp_program_times_free(&times);
         return rc;
     }
-    times.before_ms = median(values[0], pairs);
-    times.after_ms = median(values[1], pairs);
-    times.kernel_before_ns = median(values[2], pairs);
-    times.kernel_after_ns = median(values[3], pairs);
+    times.before_ms = rp_median(values[0], pairs);
+    times.after_ms = rp_median(values[1], pairs);
+    times.kernel_before_ns = rp_median(values[2], pairs);
+    times.kernel_after_ns = rp_median(values[3], pairs);
     *ret = times;
     return 0;
 }

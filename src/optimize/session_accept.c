@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/stats.h"
 #include "experiment/compile.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
@@ -384,21 +385,14 @@ json_t *rp_session_untried_inputs(const json_t *comparisons, const char *kernel)
  * in fresh interleaved runs. Times of the sessions by which candidates were chosen are not used:
  * the best of many is chosen for its luck, too. */
 
-/* The least and the largest of six ratios have their median between them with
- * 1 - 2 / 2^6 = 96.9 %, whatever the distribution. */
+/* With six the interval is from the smallest ratio to the largest, at 1 - 2 / 2^6 = 96.9 %. */
 enum { SESSION_WHOLE_PAIRS_ON_A_GPU = 6 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 /** @return NULL when a run has no time */
 static json_t *whole_json(const struct rp_program_times *times)
 {
     double ratios[SESSION_WHOLE_PAIRS_ON_A_GPU];
+    struct rp_interval interval;
     size_t count = json_array_size(times->runs);
 
     for (size_t i = 0; i < count; i++) {
@@ -411,11 +405,11 @@ static json_t *whole_json(const struct rp_program_times *times)
     }
     if (!count)
         return NULL;
-    qsort(ratios, count, sizeof *ratios, by_value);
+    interval = rp_samples_interval(ratios, count);
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:O, s:O}", "before_ms", times->before_ms,
-                     "after_ms", times->after_ms, "speedup",
-                     (ratios[(count - 1) / 2] + ratios[count / 2]) / 2, "low", ratios[0], "high",
-                     ratios[count - 1], "runs", times->runs, "slower_kernels", times->slower);
+                     "after_ms", times->after_ms, "speedup", rp_samples_median(ratios, count),
+                     "low", interval.low, "high", interval.high, "runs", times->runs,
+                     "slower_kernels", times->slower);
 }
 
 static int measure(struct rp_session *s, const char *before, const char *key, struct rp_err *err)

@@ -6,18 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median_of(const double *sorted, size_t n)
-{
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
+#include "base/stats.h"
 
 static int log_median(const double *us, size_t n, double *ret, struct rp_err *err)
 {
@@ -30,8 +19,7 @@ static int log_median(const double *us, size_t n, double *ret, struct rp_err *er
             return rp_fail(err, RP_BAD_INPUT, "run %zu took %g us: the clock cannot tell", i + 1,
                            us[i]);
     memcpy(sorted, us, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
-    *ret = log(median_of(sorted, n));
+    *ret = log(rp_median(sorted, n));
     return 0;
 }
 
@@ -48,55 +36,6 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
     return rc;
 }
 
-/* --- the exact distribution of the signed-rank sum ----------------------------------------- */
-
-/* Each rank is in the sum or not, with equal chances. */
-static double *distribution(size_t n)
-{
-    double *p = calloc(n * (n + 1) / 2 + 1, sizeof *p);
-    size_t most = 0;
-
-    if (!p)
-        return NULL;
-    p[0] = 1;
-    for (size_t rank = 1; rank <= n; rank++) {
-        most += rank;
-        for (size_t s = most + 1; s-- > 0;)
-            p[s] = (p[s] + (s >= rank ? p[s - rank] : 0)) / 2;
-    }
-    return p;
-}
-
-double rp_signed_rank_below(size_t n, size_t w)
-{
-    rp_autofree double *p = n <= RP_DECIDE_MOST_BLOCKS ? distribution(n) : NULL;
-    double sum = 0;
-
-    for (size_t s = 0; p && s <= w && s <= n * (n + 1) / 2; s++)
-        sum += p[s];
-    return p ? sum : NAN;
-}
-
-/* How many of the outermost Walsh averages may be left out on each side: the most for which the
- * chance that the middle lies beyond is at most alpha. @return -1: none, there are too few blocks
- */
-static long cut(size_t n, double alpha, double *ret_tail)
-{
-    rp_autofree double *p = distribution(n);
-    double sum = 0, kept = 0;
-    long k = -1;
-
-    for (size_t s = 0; p && s <= n * (n + 1) / 2; s++) {
-        sum += p[s];
-        if (sum > alpha)
-            break;
-        kept = sum;
-        k = (long)s;
-    }
-    *ret_tail = kept;
-    return k;
-}
-
 /* --- verdict ------------------------------------------------------------------------------- */
 
 static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
@@ -108,7 +47,7 @@ static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
         for (size_t j = i; j < n; j++)
             w[count++] = (x[i] + x[j]) / 2;
     if (w)
-        qsort(w, count, sizeof *w, by_value);
+        rp_sort_numbers(w, count);
     *ret_count = count;
     return w;
 }
@@ -144,8 +83,8 @@ int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_de
     walsh = walsh_averages(log_ratios, blocks, &count);
     if (!walsh)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    d.ratio = exp(median_of(walsh, count));
-    k = cut(blocks, rule->alpha / rule->looks, &tail);
+    d.ratio = exp(rp_median_of_sorted(walsh, count));
+    k = rp_signed_rank_cut(blocks, rule->alpha / rule->looks, &tail);
     if (k >= 0) {
         d.low = exp(walsh[k]);
         d.high = exp(walsh[count - 1 - (size_t)k]);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/stats.h"
 #include "replay/input_variation.h"
 #include "replay/page_changes.h"
 #include "replay/replay_protocol.h"
@@ -93,10 +94,7 @@ enum rp_gate_result { RP_GATE_PASSED = 0, RP_GATE_FAILED, RP_GATE_OPEN };
 /** @param margin  of the rule */
 enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, enum rp_gate gate);
 
-/** Probability of a signed-rank sum of at most w among n pairs without a difference. */
-double rp_signed_rank_below(size_t n, size_t w);
-
-enum { RP_DECIDE_MOST_BLOCKS = 200 };
+enum { RP_DECIDE_MOST_BLOCKS = RP_SIGNED_RANK_MOST };
 
 enum {
     RP_COMPARE_RUNS = 4,          /**< of each kernel in a block */

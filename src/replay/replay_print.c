@@ -12,18 +12,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/stats.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "replay/replay_protocol.h"
 
 /* --- output -------------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 struct summary {
     double average, min, max, median;
@@ -38,12 +32,11 @@ static struct summary sum_up(const struct rp_replay_result *result)
     if (!sorted || n == 0)
         return s;
     memcpy(sorted, result->samples, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    s.median = rp_median(sorted, n);
     for (size_t i = 0; i < n; i++)
         s.average += sorted[i] / (double)n;
     s.min = sorted[0];
     s.max = sorted[n - 1];
-    s.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     return s;
 }
 
@@ -365,8 +358,7 @@ static double median_us(const struct rp_replay_comparison *c, unsigned which)
         return 0;
     for (size_t i = 0; i < n; i++)
         us[i] = c->blocks[i / RP_COMPARE_RUNS].us[which][i % RP_COMPARE_RUNS];
-    qsort(us, n, sizeof *us, by_value);
-    return (us[n / 2 - 1] + us[n / 2]) / 2;
+    return rp_median(us, n);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "tune/space.h"
 
 enum {
@@ -420,13 +421,6 @@ void rp_neighbours_free(struct rp_neighbours *neighbours)
 
 enum { DRAWS = 8, TRIES = 64 };
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /** The share of values below it: numbers by size, whatever their order in the file. */
 static float *places_of(const struct rp_parameter *parameter)
 {
@@ -440,7 +434,7 @@ static float *places_of(const struct rp_parameter *parameter)
     for (size_t i = 0; i < parameter->count; i++)
         if (!rp_value_number(&parameter->values[i], &sorted[i]))
             goto texts;
-    qsort(sorted, parameter->count, sizeof *sorted, compare_doubles);
+    rp_sort_numbers(sorted, parameter->count);
     for (size_t i = 0; i < parameter->count; i++) {
         double number = 0;
         size_t low = 0, high = parameter->count;

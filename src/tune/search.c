@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "base/stats.h"
 #include "experiment/measured_run.h"
 #include "experiment/verdict.h"
 #include "tune/config_features.h"
@@ -229,7 +230,7 @@ static void name_ties(struct rp_search *s)
             other->tied = other->runtime_ms == first->runtime_ms;
         else if (log.count > 1 && best.count > 1) /* one slow run hides any difference of means */
             other->tied =
-                !rp_race_differ(&log, &best) && other->interval.low_ms <= first->interval.high_ms;
+                !rp_race_differ(&log, &best) && other->interval.low <= first->interval.high;
         else
             other->tied = !rp_race_slower(&log, &best, &s->noise, rp_race_level(0, 1));
     }

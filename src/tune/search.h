@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
+#include "base/stats.h"
 #include "experiment/measured_run.h"
 #include "experiment/verdict.h"
 #include "tune/strategy.h"

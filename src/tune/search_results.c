@@ -102,7 +102,7 @@ static json_t *finalist_json(const struct rp_space *space, const struct rp_final
     rp_json_set(&object, "parameters", rp_search_parameters(space, finalist->config));
     rp_json_set(&object, "runtime_ms", json_real(finalist->runtime_ms));
     rp_json_set(&object, "interval_ms",
-                json_pack("[f,f]", finalist->interval.low_ms, finalist->interval.high_ms));
+                json_pack("[f,f]", finalist->interval.low, finalist->interval.high));
     rp_json_set(&object, "interval_confidence", json_real(finalist->interval.confidence));
     rp_json_set(&object, "samples", json_integer((json_int_t)finalist->sample_count));
     return object;

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "experiment/verdict.h"
+#include "base/stats.h"
 #include "tune/config_features.h"
 #include "tune/random.h"
 #include "tune/space.h"

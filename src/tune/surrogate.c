@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "experiment/verdict.h"
+#include "base/stats.h"
 #include "tune/random.h"
 #include "tune/space.h"
 

@@ -180,21 +180,6 @@ static double most_false(void)
 
 /* --- statistics ---------------------------------------------------------------------------- */
 
-static void student_is_as_in_the_tables(void **state)
-{
-    static const struct {
-        double alpha, degrees, t;
-    } rows[] = {{0.05, 1, 12.7062}, {0.01, 4, 4.6041},  {0.01, 10, 3.1693},
-                {0.05, 30, 2.0423}, {0.001, 5, 6.8688}, {0.01, 1000, 2.5808}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_true(fabs(rp_student_quantile(rows[i].alpha, rows[i].degrees) - rows[i].t) < 6e-5);
-        assert_true(fabs(rp_student_two_sided_p(rows[i].t, rows[i].degrees) - rows[i].alpha) <
-                    1e-5);
-    }
-}
-
 static void identical_programs_are_not_told_apart(void **state)
 {
     static const size_t runs[] = {6, 8, 10, 15, 20, 30, 50, 100};
@@ -1040,7 +1025,6 @@ static void print_curves(void)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student_is_as_in_the_tables),
         cmocka_unit_test(identical_programs_are_not_told_apart),
         cmocka_unit_test(steps_raise_false_alarms_in_bounds),
         cmocka_unit_test(the_margin_is_on_neither_side),

@@ -261,8 +261,8 @@ static void test_noise(void **state)
         const struct rp_finalist *finalist = &result.finalists[i];
 
         assert_int_equal(finalist->sample_count, 9);
-        assert_true(finalist->interval.low_ms <= finalist->runtime_ms &&
-                    finalist->runtime_ms <= finalist->interval.high_ms);
+        assert_true(finalist->interval.low <= finalist->runtime_ms &&
+                    finalist->runtime_ms <= finalist->interval.high);
         assert_true(finalist->interval.confidence >= 0.95);
     }
     assert_int_equal(result.seed.configs + result.predict.configs, 125);
@@ -319,7 +319,7 @@ static void what_fails_again(void **state)
         assert_false(result.finalists[i].failed);
         assert_true(result.finalists[5 + i].failed);
     }
-    assert_true(result.finalists[0].interval.low_ms <= result.finalists[0].runtime_ms);
+    assert_true(result.finalists[0].interval.low <= result.finalists[0].runtime_ms);
     assert_int_equal(result.confirm.runs, 5 + 45);
     rp_search_result_free(&result);
 

@@ -1,13 +1,12 @@
-/* Logarithm, exponential and the normal distribution against the C library's, and far out in the
- * tail against numbers from numerical integration. */
-#include "experiment/verdict.h"
+/* Medians and their intervals; logarithm, exponential and the normal distribution against the C
+ * library's, and far out in the tail against numbers from numerical integration. */
+#include "base/stats.h"
 
 #include <math.h>
 
-#include "tune/random.h"
 #include "unit/cmocka_all.h"
 
-#include "experiment/verdict.c"
+#include "base/stats.c"
 
 static void near(double got, double wanted, double relative)
 {
@@ -33,9 +32,9 @@ static void logarithms_and_exponentials(void **state)
 static void normal_distribution(void **state)
 {
     (void)state;
-    assert_true(rp_normal_below(0) == 0.5);
+    assert_true(normal_below(0) == 0.5);
     for (double z = -37; z < 8; z += 0.01)
-        near(rp_normal_below(z), erfc(-z / sqrt(2)) / 2, 1e-10);
+        near(normal_below(z), erfc(-z / sqrt(2)) / 2, 1e-10);
 }
 
 /* Tables of Student's t; with one degree it is Cauchy's distribution. */
@@ -58,6 +57,21 @@ static void student(void **state)
         assert_true(rp_student_above(0, n) == 0.5 && rp_student_above(HUGE_VAL, n) == 0);
 }
 
+static void student_of_any_freedom(void **state)
+{
+    static const struct {
+        double alpha, degrees, t;
+    } rows[] = {{0.05, 1, 12.7062}, {0.01, 4, 4.6041},  {0.01, 10, 3.1693},
+                {0.05, 30, 2.0423}, {0.001, 5, 6.8688}, {0.01, 1000, 2.5808}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(fabs(rp_student_quantile(rows[i].alpha, rows[i].degrees) - rows[i].t) < 6e-5);
+        assert_true(fabs(rp_student_two_sided_p(rows[i].t, rows[i].degrees) - rows[i].alpha) <
+                    1e-5);
+    }
+}
+
 static void expected_improvement(void **state)
 {
     (void)state;
@@ -69,23 +83,34 @@ static void expected_improvement(void **state)
     assert_true(rp_expected_improvement(100, 1, 0) == 0);
 }
 
-static void random_numbers_are_the_published_ones(void **state)
+static void medians(void **state)
 {
-    struct rp_random random = {{1, 2, 3, 4}}, seeded = rp_random_new(7), again = rp_random_new(7);
-    uint64_t mix = 1234567;
+    const double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
 
     (void)state;
-    /* the first outputs of the published xoshiro256** from that state, and of splitmix64 */
-    assert_int_equal(rp_random_next(&random), 11520);
-    assert_int_equal(rp_random_next(&random), 0);
-    assert_int_equal(rp_random_next(&random), 1509978240);
-    assert_int_equal(rp_random_next(&random), 1215971899390074240);
-    assert_true(rp_random_mix(&mix) == 6457827717110365317u);
-    for (int i = 0; i < 1000; i++) {
-        const uint32_t below = rp_random_below(&seeded, 7);
+    assert_true(rp_samples_median(odd, 3) == 2);
+    assert_true(rp_samples_median(even, 4) == 2.5);
+    assert_true(rp_samples_median(odd, 1) == 3);
+    assert_true(rp_median_of_sorted((const double[]){1, 2, 4}, 3) == 2);
+    assert_true(rp_median((double[]){4, 1, 3, 2}, 4) == 2.5);
+    assert_true(isnan(rp_median((double[]){1}, 0)));
+}
 
-        assert_true(below < 7 && below == rp_random_below(&again, 7));
-    }
+/* By the binomial distribution: of 9 samples, the second and the eighth hold the median in 96.1 of
+ * 100 cases; of 5 all of them in 93.75. */
+static void intervals(void **state)
+{
+    const double samples[] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+    struct rp_interval interval = rp_samples_interval(samples, 9);
+
+    (void)state;
+    assert_true(interval.low == 2 && interval.high == 8);
+    assert_true(fabs(interval.confidence - (1 - 2 * 10.0 / 512)) < 1e-12);
+    interval = rp_samples_interval(samples, 5);
+    assert_true(interval.low == 5 && interval.high == 9);
+    assert_true(fabs(interval.confidence - 0.9375) < 1e-12);
+    interval = rp_samples_interval(samples, 1);
+    assert_true(interval.low == 9 && interval.high == 9 && interval.confidence == 0);
 }
 
 int main(void)
@@ -94,8 +119,10 @@ int main(void)
         cmocka_unit_test(logarithms_and_exponentials),
         cmocka_unit_test(normal_distribution),
         cmocka_unit_test(student),
+        cmocka_unit_test(student_of_any_freedom),
         cmocka_unit_test(expected_improvement),
-        cmocka_unit_test(random_numbers_are_the_published_ones),
+        cmocka_unit_test(medians),
+        cmocka_unit_test(intervals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
