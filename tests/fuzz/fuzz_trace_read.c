@@ -18,7 +18,7 @@ static size_t with_header(const uint8_t *data, size_t size, uint8_t *image, size
     struct rp_trace_header header = {.magic = {'R', 'P', 'T', 'R', 'A', 'C', 'E', '1'},
                                      .version = RP_TRACE_VERSION,
                                      .header_bytes = sizeof(struct rp_trace_header),
-                                     .record_bytes = sizeof(struct rp_wave_record),
+                                     .record_bytes = sizeof(struct rp_record),
                                      .committed_records = UINT64_MAX};
     size_t records = size > capacity - sizeof(header) ? capacity - sizeof(header) : size;
 
@@ -36,7 +36,7 @@ static void read_all(const void *bytes, size_t size)
     struct rp_record_file *file = NULL;
     struct rp_err err = RP_ERR_INIT;
     size_t count, length = 0;
-    const struct rp_wave_record *records;
+    const struct rp_record *records;
 
     if (rp_record_file_parse("fuzz", bytes, size, &file, &err) < 0) {
         if (err.code != RP_BAD_INPUT || !err.text[0])
