@@ -146,12 +146,13 @@ static unsigned walk(const char *path)
             return files;
         snprintf(child, sizeof child, "%s/%s", path, name);
         assert_int_equal(rp_topology_kind(&topology, child), kind);
+        assert_null(strchr(child, '{')); /* a word that the rows do not know */
         char target[RP_TOPOLOGY_PATH_BYTES];
         unsigned gpu, minor;
         if (kind == RP_TOPOLOGY_DIR)
             files += walk(child);
         else if (kind == RP_TOPOLOGY_FILE)
-            files += text_of(child)[0] != '\0';
+            files += text_of(child)[0] != '\0' && !strchr(text_of(child), '{');
         assert_int_equal(rp_topology_target(&topology, child, target), kind == RP_TOPOLOGY_LINK);
         if (kind == RP_TOPOLOGY_LINK)
             assert_int_equal(rp_topology_kind(&topology, target), RP_TOPOLOGY_DIR);
