@@ -235,7 +235,7 @@ static bool is_blank(uint32_t point)
  * continue it, which the terminator is. */
 static size_t decode_at(const char *at, uint32_t *ret)
 {
-    return rp_utf8_decode(at, strnlen(at, 4), ret);
+    return rp_utf8_decode(at, (unsigned char)*at < 0x80 ? *at != '\0' : strnlen(at, 4), ret);
 }
 
 static bool is_hash_command(const char *text)
@@ -374,8 +374,14 @@ void rp_escape_invisible(struct rp_buf *buf, const char *text)
 
     while (*text) {
         uint32_t point;
-        const size_t length = decode_at(text, &point);
+        size_t length;
 
+        /* A result of megabytes is nearly all letters, digits and blanks. */
+        while (*text > '#' ? *text < 0x7f : *text > 0 && *text != '#')
+            text++;
+        if (!*text)
+            break;
+        length = decode_at(text, &point);
         if (length && point != 0x7f && !rp_utf8_is_invisible(point) && !is_hash_command(text)) {
             text += length;
             continue;
