@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/exec/executor.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
@@ -15,8 +14,7 @@ enum { VGPRS = 16, AGPRS = 8 };
 static struct {
     struct rp_wave wave;
     struct rp_group group;
-    struct rp_dispatch dispatch;
-    struct rp_exec_worker hand;
+    struct rp_wave_env env;
     struct rp_exec_host host;
 } world;
 
@@ -30,10 +28,8 @@ static void set_up(uint32_t gpr_idx)
 {
     struct rp_wave *w = &world.wave;
     memset(&world, 0, sizeof world);
-    world.dispatch.host = &world.host;
-    world.hand.dispatch = &world.dispatch;
-    world.group.dispatch = &world.dispatch;
-    world.group.hand = &world.hand;
+    world.env.host = &world.host;
+    world.group.env = &world.env;
     world.group.waves = w;
     world.group.wave_count = 1;
     w->group = &world.group;

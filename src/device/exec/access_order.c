@@ -70,11 +70,11 @@ static bool in_turn(const struct rp_exec_worker *h)
 /* Ordered: the instruction is tried again when every earlier slice has retired. */
 static int ordered_gate(struct rp_wave *w, const struct rp_insn *in)
 {
-    struct rp_exec_worker *h = w->group->hand;
+    struct rp_exec_worker *h = rp_worker_of(w);
     if (!in_turn(h))
         return RP_STEP_TURN;
-    if (h->log && h->log->count)
-        rp_atomic_log_apply(h->log, &h->mem);
+    if (h->env.log && h->env.log->count)
+        rp_atomic_log_apply(h->env.log, &h->env.mem);
     h->ordered = true;
     int step = in->gated(w, in);
     return step == RP_STEP_NEXT ? RP_STEP_ORDERED : step;
@@ -83,19 +83,19 @@ static int ordered_gate(struct rp_wave *w, const struct rp_insn *in)
 /* An atomic without result. */
 static int note_gate(struct rp_wave *w, const struct rp_insn *in)
 {
-    struct rp_exec_worker *h = w->group->hand;
+    struct rp_exec_worker *h = rp_worker_of(w);
     if (in_turn(h)) {
-        if (h->log && h->log->count)
-            rp_atomic_log_apply(h->log, &h->mem);
+        if (h->env.log && h->env.log->count)
+            rp_atomic_log_apply(h->env.log, &h->env.mem);
         return in->gated(w, in);
     }
-    if (!h->log)
-        h->log = rp_atomic_log_new(h->dispatch);
-    if (!h->log || h->log->count + RP_LANES > RP_ATOMIC_LOG_ENTRIES)
+    if (!h->env.log)
+        h->env.log = rp_atomic_log_new(h->dispatch);
+    if (!h->env.log || h->env.log->count + RP_LANES > RP_ATOMIC_LOG_ENTRIES)
         return RP_STEP_TURN;
-    h->logging = true;
+    h->env.logging = true;
     int step = in->gated(w, in);
-    h->logging = false;
+    h->env.logging = false;
     return step;
 }
 
@@ -104,7 +104,7 @@ enum { WIDEST_ACCESS = 64 }; /* bytes: s_load_dwordx16 */
 static bool flat_touches(struct rp_wave *w, const struct rp_insn *in,
                          const struct rp_atomic_log *log)
 {
-    const struct rp_mem_lanes *lanes = w->group->dispatch->lanes;
+    const struct rp_mem_lanes *lanes = w->group->env->lanes;
     const uint32_t(*v)[RP_LANES] = (const uint32_t(*)[RP_LANES])w->vgpr + in->src[0].index;
     uint64_t exec = RP_EXEC(w), base = (uint64_t)(int64_t)in->offset;
     uint32_t low, high;
@@ -145,11 +145,11 @@ static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp
 /* A plain access: it must see the slice's own atomics. */
 static int plain_gate(struct rp_wave *w, const struct rp_insn *in)
 {
-    struct rp_exec_worker *h = w->group->hand;
-    if (__builtin_expect(h->log && h->log->count && touches(w, in, h->log), 0)) {
+    struct rp_exec_worker *h = rp_worker_of(w);
+    if (__builtin_expect(h->env.log && h->env.log->count && touches(w, in, h->env.log), 0)) {
         if (!in_turn(h))
             return RP_STEP_TURN;
-        rp_atomic_log_apply(h->log, &h->mem);
+        rp_atomic_log_apply(h->env.log, &h->env.mem);
     }
     return in->gated(w, in);
 }
@@ -165,11 +165,11 @@ bool rp_order_is_plain(const struct rp_insn *in)
  */
 static int store_gate(struct rp_wave *w, const struct rp_insn *in)
 {
-    struct rp_exec_worker *h = w->group->hand;
-    if (__builtin_expect(h->log && h->log->count && !is_private(w, in), 0)) {
+    struct rp_exec_worker *h = rp_worker_of(w);
+    if (__builtin_expect(h->env.log && h->env.log->count && !is_private(w, in), 0)) {
         if (!in_turn(h))
             return RP_STEP_TURN;
-        rp_atomic_log_apply(h->log, &h->mem);
+        rp_atomic_log_apply(h->env.log, &h->env.mem);
     }
     return in->gated(w, in);
 }

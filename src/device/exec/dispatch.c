@@ -28,13 +28,13 @@ static inline bool rp_group_clock_reads(const struct rp_wave *w)
     return w->record && !w->record->closed;
 }
 
-int rp_wave_read_clock(struct rp_wave *w)
+static int read_clock(struct rp_wave *w)
 {
     bool told = false;
     const int step = rp_group_clock_reads(w) ? rp_group_clock_read(w, &told) : RP_STEP_NEXT;
     if (step == RP_STEP_NEXT && !told && !w->fast_clock) {
         w->fast_clock = true;
-        w->group->hand->counts.fast_clock_waves++;
+        w->group->env->counts.fast_clock_waves++;
     }
     return step;
 }
@@ -45,19 +45,19 @@ static uint64_t clock_cycles(const struct rp_wave *w)
     return w->group->start_cycles + w->cycles + (uint64_t)w->clock_lead;
 }
 
-uint64_t rp_wave_clock_ticks(const struct rp_wave *w)
+static uint64_t clock_ticks(const struct rp_wave *w)
 {
     const struct rp_dispatch *d = w->group->dispatch;
     return d->start_ticks + clock_cycles(w) * d->arch->timestamp_mhz / d->arch->engine_clock_mhz;
 }
 
-uint64_t rp_wave_memtime_cycles(const struct rp_wave *w)
+static uint64_t memtime_cycles(const struct rp_wave *w)
 {
     const struct rp_dispatch *d = w->group->dispatch;
     return d->start_ticks * d->arch->engine_clock_mhz / d->arch->timestamp_mhz + clock_cycles(w);
 }
 
-uint32_t rp_wave_xcc(const struct rp_wave *w)
+static uint32_t xcc_of(const struct rp_wave *w)
 {
     const struct rp_arch *arch = w->group->dispatch->arch;
     return arch && arch->xcc_count ? (uint32_t)(w->group->linear_id % arch->xcc_count) : 0;
@@ -65,7 +65,7 @@ uint32_t rp_wave_xcc(const struct rp_wave *w)
 
 static void rp_wave_host_flush(struct rp_dispatch *d);
 
-void rp_wave_interrupt(struct rp_wave *w, uint32_t m0)
+static void interrupt(struct rp_wave *w, uint32_t m0)
 {
     struct rp_dispatch *d = w->group->dispatch;
     if (d->interrupt_count == RP_INTERRUPTS)
@@ -73,7 +73,7 @@ void rp_wave_interrupt(struct rp_wave *w, uint32_t m0)
     d->interrupt[d->interrupt_count++] = m0;
 }
 
-/** Passes on what rp_wave_interrupt has kept. */
+/** Passes on what interrupt has kept. */
 static void rp_wave_host_flush(struct rp_dispatch *d)
 {
     for (unsigned i = 0; i < d->interrupt_count; i++)
@@ -81,6 +81,12 @@ static void rp_wave_host_flush(struct rp_dispatch *d)
             d->host->send_interrupt(d->host->ctx, d->interrupt[i]);
     d->interrupt_count = 0;
 }
+
+const struct rp_wave_services rp_exec_services = {.read_clock = read_clock,
+                                                  .clock_ticks = clock_ticks,
+                                                  .memtime_cycles = memtime_cycles,
+                                                  .xcc = xcc_of,
+                                                  .interrupt = interrupt};
 
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch)
@@ -93,7 +99,6 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_isa_target_set(arch->name);
     d->launch = *launch;
     d->start_ticks = launch->start_ticks;
-    d->lanes = rp_mem_lanes_best();
     d->translates = rp_jit_available();
     d->tallies = rp_jit_counts();
     d->leftovers = rp_exec_poison();
@@ -105,7 +110,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         return NULL;
     }
     rp_sched_init(d);
-    if (rp_kernel_resolve(&d->hands[0]->mem, arch, launch, &d->kernel, &d->fault) < 0)
+    if (rp_kernel_resolve(&d->hands[0]->env.mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
     const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
     if (d->state != RP_RUN_FAULT && (timed || rp_code_observes())) {

@@ -53,8 +53,9 @@ int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
  *
  * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
  * workgroup, or of a few short ones after another. Which slices there are and in which order
- * depends on the program alone (executor.h). Several threads, each with a *hand*, execute slices at
- * the same time; what another slice could notice happens in the order of the sequence (executor.h).
+ * depends on the program alone (executor.h). Several threads, each with a *worker*, execute slices
+ * at the same time; what another slice could notice happens in the order of the sequence
+ * (executor.h).
  */
 
 /* What makes the result independent of the number of threads.
@@ -69,15 +70,6 @@ int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
  *
  * After an ordered operation a slice ends soon, so that what follows overlaps with other slices.
  */
-
-/** Atomics of a slice that are still to be applied, in program order. */
-struct rp_atomic_log {
-    struct rp_atomic_log *next; /**< list of free ones */
-    uint32_t count, applied;
-    uint64_t low, high;                       /**< GPU addresses: all lie in [low, high) */
-    uint64_t pages[RP_ATOMIC_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
-    struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
-};
 
 enum { RP_LINE_BYTES = 64 };
 
@@ -115,15 +107,15 @@ struct rp_totals {
 
 enum rp_workgroup_slot_state {
     RP_WORKGROUP_SLOT_READY,     /**< its latest slice has retired */
-    RP_WORKGROUP_SLOT_RUNNING,   /**< a hand executes its slice */
-    RP_WORKGROUP_SLOT_SUSPENDED, /**< the slice was interrupted, any hand may go on with it */
+    RP_WORKGROUP_SLOT_RUNNING,   /**< a worker executes its slice */
+    RP_WORKGROUP_SLOT_SUSPENDED, /**< the slice was interrupted, any worker may go on with it */
     RP_WORKGROUP_SLOT_PARKED,    /**< the slice waits until those before it have retired */
     RP_WORKGROUP_SLOT_EXECUTED,  /**< the slice is over, but must wait to retire in order */
 };
 
 /** A place for a resident workgroup, and its present or latest slice. */
 struct rp_workgroup_slot {
-    /* Others change these while a hand executes the slice. */
+    /* Others change these while a worker executes the slice. */
     RP_OWN_LINE enum rp_workgroup_slot_state state;
     struct rp_workgroup_slot *next;        /**< all lanes, in the order of their next slices */
     struct rp_workgroup_slot *next_issued; /**< issued and not retired, in order */
@@ -146,18 +138,15 @@ struct rp_workgroup_slot {
 
 /** What one thread needs to execute slices. */
 struct rp_exec_worker {
-    RP_OWN_LINE struct rp_dispatch *dispatch;
-    struct rp_exec_worker *next, **link; /**< list of all hands of the process */
-    uint64_t turns;                      /**< odd while it uses addresses of mem (executor.h) */
-    struct rp_mem mem;
-    struct rp_counts counts;   /**< of the present slice */
-    struct rp_totals done;     /**< of the present slice */
-    uint64_t order;            /**< of the present slice */
-    uint32_t spent;            /**< instructions not yet taken off the dispatch's budget */
-    int64_t share_left;        /**< first hand: what is left of one thread's part of the budget */
-    struct rp_atomic_log *log; /**< of the present slice, or NULL */
-    bool logging;              /**< the present instruction's atomics go there */
-    bool ordered;              /**< an ordered operation has been executed in this turn */
+    RP_OWN_LINE struct rp_wave_env env; /**< first member: rp_worker_of */
+    struct rp_dispatch *dispatch;
+    struct rp_exec_worker *next, **link; /**< list of all workers of the process */
+    uint64_t turns;                      /**< odd while it uses addresses of env.mem */
+    struct rp_totals done;               /**< of the present slice */
+    uint64_t order;                      /**< of the present slice */
+    uint32_t spent;     /**< instructions not yet taken off the dispatch's budget */
+    int64_t share_left; /**< first worker: what is left of one thread's part of the budget */
+    bool ordered;       /**< an ordered operation has been executed in this turn */
     struct rp_resident_group *spare; /**< the workgroup memory it used last */
     /* Decoded code in use, direct-mapped by page number; each holds a reference. */
     struct rp_code_page *code[RP_CODE_WAYS];
@@ -182,8 +171,7 @@ struct rp_dispatch {
     const struct rp_arch *arch;
     struct rp_launch launch;
     struct rp_kernel kernel;
-    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    uint64_t start_ticks;             /**< device clock at the launch, or else at the first run */
+    uint64_t start_ticks; /**< device clock at the launch, or else at the first run */
     bool started;
     bool translates;               /**< hot code becomes machine code (jit_translate.h) */
     bool tallies;                  /**< executions of instructions are counted (code_cache.h) */
@@ -204,7 +192,7 @@ struct rp_dispatch {
     /* these often. */
     RP_OWN_LINE uint64_t turn;         /**< order of the oldest slice that has not retired */
     int64_t budget;                    /**< instructions left for this rp_dispatch_run */
-    uint32_t events;                   /**< counts what a waiting hand may wait for */
+    uint32_t events;                   /**< counts what a waiting worker may wait for */
     uint32_t interrupt[RP_INTERRUPTS]; /**< sent by waves, not yet passed on: their M0 */
     unsigned interrupt_count;          /**< changed in turn only */
 
@@ -224,7 +212,7 @@ struct rp_dispatch {
     struct rp_workgroup_slot **lane_blocks; /**< all lanes, for release */
     size_t lane_block_count;
     struct rp_atomic_log *free_logs;
-    bool retiring;  /**< a hand applies the oldest slice's log */
+    bool retiring;  /**< a worker applies the oldest slice's log */
     bool no_memory; /**< for another lane */
 
     /* Workgroups. */
@@ -251,6 +239,15 @@ struct rp_dispatch {
 
 /* A thread's own part of a dispatch. */
 
+/** What dispatch.c does for instructions. */
+extern const struct rp_wave_services rp_exec_services;
+
+/** The worker that executes the wave. */
+static inline struct rp_exec_worker *rp_worker_of(const struct rp_wave *w)
+{
+    return (struct rp_exec_worker *)w->group->env;
+}
+
 /** NULL when the host is out of memory. */
 struct rp_exec_worker *rp_exec_worker_new(struct rp_dispatch *d);
 
@@ -264,7 +261,7 @@ void rp_exec_worker_free(struct rp_exec_worker *h);
 void rp_order_bind(struct rp_insn *in);
 
 /** Whether the gate in front of it is that of a plain access: open unless its slice has noted
- * atomics (rp_exec_worker.log). */
+ * atomics (rp_wave_env.log). */
 bool rp_order_is_plain(const struct rp_insn *in);
 
 /** rp_atomic_log_apply outside of a wave's turn, where nothing else guards the accesses. */
@@ -306,7 +303,7 @@ void rp_sched_release(struct rp_dispatch *d);
 
 /**
  * Executes slices with @p h until the dispatch is over, its budget is used up, or it waits for the
- * outside. Several threads may do so at the same time, each with a hand of its own.
+ * outside. Several threads may do so at the same time, each with a worker of its own.
  */
 void rp_sched_work(struct rp_dispatch *d, struct rp_exec_worker *h);
 
@@ -333,7 +330,7 @@ enum rp_slice_state {
 
 /**
  * Executes the slice of @p lane: its workgroup's waves in turn, and then its further workgroups.
- * The hand's counts, totals, order and log are those of the slice.
+ * The worker's counts, totals, order and log are those of the slice.
  */
 enum rp_slice_state rp_slice_run(struct rp_exec_worker *h, struct rp_workgroup_slot *lane);
 
@@ -345,7 +342,7 @@ static inline void *rp_cache_lines_new(size_t count, size_t bytes)
 }
 
 /**
- * Around everything that uses host addresses from h->mem; short, for rp_exec_settle waits. No
+ * Around everything that uses host addresses from h->env.mem; short, for rp_exec_settle waits. No
  * barrier between the store and the look at the generation: it would wait for all of a kernel's
  * stores, hundreds of nanoseconds. rp_exec_settle makes every thread execute one instead.
  */
@@ -353,7 +350,7 @@ static inline void rp_exec_worker_enter(struct rp_exec_worker *h)
 {
     __atomic_store_n(&h->turns, h->turns + 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    rp_mem_refresh(&h->mem);
+    rp_mem_refresh(&h->env.mem);
 }
 
 static inline void rp_exec_worker_leave(struct rp_exec_worker *h)

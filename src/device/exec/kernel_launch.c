@@ -307,7 +307,7 @@ uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
  * lanes that have one. */
 static uint64_t start_lanes(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w)
 {
-    const struct rp_mem_lanes *lanes = w->group->dispatch->lanes;
+    const struct rp_mem_lanes *lanes = w->group->env->lanes;
     uint32_t *v0 = w->vgpr[0];
     uint32_t items = extent[0] * extent[1] * extent[2];
     uint32_t first = w->id_in_group * RP_LANES;
@@ -340,7 +340,7 @@ static uint64_t start_lanes(const struct rp_kernel *k, const uint32_t extent[3],
 
 void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w)
 {
-    w->group->dispatch->lanes->copy_dwords(w->sgpr, k->sgpr, RP_SGPR_COUNT);
+    w->group->env->lanes->copy_dwords(w->sgpr, k->sgpr, RP_SGPR_COUNT);
     w->pc = k->entry_va;
     w->scc = 0;
     w->gpr_idx = 0;

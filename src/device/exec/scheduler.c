@@ -48,8 +48,11 @@ struct rp_exec_worker *rp_exec_worker_new(struct rp_dispatch *d)
     if (!h)
         return NULL;
     h->dispatch = d;
-    rp_mem_init(&h->mem, d->host);
-    h->mem.counts = &h->counts;
+    h->env.host = d->host;
+    h->env.lanes = rp_mem_lanes_best();
+    h->env.services = &rp_exec_services;
+    rp_mem_init(&h->env.mem, d->host);
+    h->env.mem.counts = &h->env.counts;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&hand_hands.lock);
     h->next = hand_hands.head;
@@ -638,7 +641,7 @@ static void retire(struct rp_dispatch *d, struct rp_exec_worker *h)
             d->retiring = true;
             pthread_mutex_unlock(&d->lock);
             rp_exec_worker_enter(h);
-            rp_atomic_log_retire(log, &h->mem);
+            rp_atomic_log_retire(log, &h->env.mem);
             rp_exec_worker_leave(h);
             pthread_mutex_lock(&d->lock);
             d->retiring = false;
@@ -667,10 +670,10 @@ static struct rp_workgroup_slot *pick(struct rp_dispatch *d)
 static void finish(struct rp_dispatch *d, struct rp_exec_worker *h, struct rp_workgroup_slot *lane,
                    enum rp_slice_state state)
 {
-    lane->counts = h->counts;
+    lane->counts = h->env.counts;
     lane->done = h->done;
-    lane->log = h->log;
-    h->log = NULL;
+    lane->log = h->env.log;
+    h->env.log = NULL;
     switch (state) {
     case RP_SLICE_SUSPENDED:
         lane->state = RP_WORKGROUP_SLOT_SUSPENDED;
@@ -697,10 +700,10 @@ static void execute(struct rp_dispatch *d, struct rp_exec_worker *h, struct rp_w
     lane->state = RP_WORKGROUP_SLOT_RUNNING;
     d->running++;
     pthread_mutex_unlock(&d->lock);
-    h->counts = lane->counts;
+    h->env.counts = lane->counts;
     h->done = lane->done;
     h->order = lane->order;
-    h->log = lane->log;
+    h->env.log = lane->log;
     enum rp_slice_state state = rp_slice_run(h, lane);
     pthread_mutex_lock(&d->lock);
     d->running--;

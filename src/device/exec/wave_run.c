@@ -223,7 +223,7 @@ static __attribute__((noinline)) struct rp_code_page *
 find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way)
 {
     enum rp_fault_kind kind;
-    struct rp_code_page *page = rp_code_page_get(&h->mem, w->pc, &kind);
+    struct rp_code_page *page = rp_code_page_get(&h->env.mem, w->pc, &kind);
     if (!page) {
         fetch_fault(w, kind);
         return NULL;
@@ -511,7 +511,7 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
     const bool translates = h->dispatch->translates;
     struct turn turn = {.left = *budget, .records = records, .translates = translates};
     const struct rp_code_page *before = NULL;
-    const uint64_t bytes = w->record ? bytes_of(&h->counts) : 0;
+    const uint64_t bytes = w->record ? bytes_of(&h->env.counts) : 0;
     int step = RP_STEP_NEXT;
     if (records) {
         rp_run_log_open(&h->trail);
@@ -548,9 +548,9 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
     if (w->record && !records)
         w->record->insts += *budget - turn.left;
     if (w->record)
-        w->record->bytes += bytes_of(&h->counts) - bytes;
-    h->counts.wave_insts += *budget - turn.left;
-    h->counts.issue_cycles += turn.cycles;
+        w->record->bytes += bytes_of(&h->env.counts) - bytes;
+    h->env.counts.wave_insts += *budget - turn.left;
+    h->env.counts.issue_cycles += turn.cycles;
     *budget = turn.left;
     return step;
 }
@@ -579,7 +579,7 @@ static int run_guarded(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *bu
         *budget = g.left;
         return g.step;
     }
-    h->logging = h->ordered = false;
+    h->env.logging = h->ordered = false;
     w->pc -= MEMORY_INSN_BYTES;
     const struct rp_code_page *page = page_of(h, w);
     if (page)
@@ -618,9 +618,9 @@ static enum group_state end_wave(struct rp_exec_worker *h, struct rp_group *g, s
     g->waves_ended++;
     g->idle_turns = 0;
     h->done.cycles += w->cycles;
-    h->counts.waves++;
-    if (w->cycles > h->counts.max_wave_cycles)
-        h->counts.max_wave_cycles = w->cycles;
+    h->env.counts.waves++;
+    if (w->cycles > h->env.counts.max_wave_cycles)
+        h->env.counts.max_wave_cycles = w->cycles;
     release_barrier(g);
     next_wave(g);
     return g->waves_ended == g->wave_count ? GROUP_ENDED : GROUP_MORE;
@@ -671,7 +671,7 @@ static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g,
         next_wave(g);
         return GROUP_MORE;
     case RP_STEP_POLL:
-        if (!rp_wait_poll(w, &h->counts)) {
+        if (!rp_wait_poll(w, &h->env.counts)) {
             if (!g->wave_budget)
                 next_wave(g);
             return GROUP_MORE;
@@ -719,11 +719,11 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
     const bool polls = w->wait.armed; /* else nobody asks what its loop has cost */
     struct rp_counts before = {0};
     if (polls)
-        before = h->counts;
-    int step = __builtin_expect(rp_mem_borrows(&h->mem), 0) ? run_guarded(h, w, &unused)
-                                                            : run_wave(h, w, &unused);
+        before = h->env.counts;
+    int step = __builtin_expect(rp_mem_borrows(&h->env.mem), 0) ? run_guarded(h, w, &unused)
+                                                                : run_wave(h, w, &unused);
     if (polls)
-        rp_wait_turn(w, &before, &h->counts);
+        rp_wait_turn(w, &before, &h->env.counts);
     uint32_t used = turn - unused;
     g->wave_budget -= used;
     lane->left -= used;
@@ -773,6 +773,7 @@ static bool begin_group(struct rp_exec_worker *h, struct rp_workgroup_slot *lane
                                         .text = "out of host memory for the state of a workgroup"};
         return false;
     }
+    slot->group.env = &h->env;
     rp_resident_group_start(h->dispatch, slot, lane->chunk_next++,
                             lane->known.cycles + h->done.cycles);
     lane->slot = slot;
@@ -791,7 +792,7 @@ static void end_group(struct rp_exec_worker *h, struct rp_workgroup_slot *lane)
 static enum rp_slice_state run_slice(struct rp_exec_worker *h, struct rp_workgroup_slot *lane)
 {
     if (lane->slot)
-        lane->slot->group.hand = h;
+        lane->slot->group.env = &h->env;
     while (lane->left) {
         if (must_stop(h))
             return RP_SLICE_SUSPENDED;
@@ -800,7 +801,6 @@ static enum rp_slice_state run_slice(struct rp_exec_worker *h, struct rp_workgro
                 break;
             if (!begin_group(h, lane))
                 return RP_SLICE_FAULT;
-            lane->slot->group.hand = h;
         }
         rp_exec_worker_enter(h);
         enum group_state state = run_turn(h, lane, &lane->slot->group);

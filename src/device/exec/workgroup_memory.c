@@ -171,7 +171,7 @@ void rp_resident_group_give(struct rp_resident_group *slot)
         return;
     clear_scratch(slot);
     rp_group_clock_end(&slot->group);
-    slot->group.hand = NULL;
+    slot->group.env = NULL;
     slot->group.dispatch = NULL;
     lock_kept();
     bool keep = kept.count < KEPT_SLOTS && kept.touched_bytes + slot->touched_bytes <= KEPT_BYTES;

@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "device/exec/executor.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
@@ -308,7 +307,7 @@ RP_INLINE unsigned rp_last_lane(uint64_t exec)
 /** Lane loops for this CPU. */
 RP_INLINE const struct rp_mem_lanes *rp_lanes_of(const struct rp_wave *w)
 {
-    return w->group->dispatch->lanes;
+    return w->group->env->lanes;
 }
 
 /** Elements of the lanes in @p exec at their places in @p spread, none of them beyond last. */
@@ -350,12 +349,12 @@ RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
 /** Memory view of the thread that executes the wave. */
 RP_INLINE struct rp_mem *rp_mem_of(struct rp_wave *w)
 {
-    return &w->group->hand->mem;
+    return &w->group->env->mem;
 }
 
 RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
 {
-    return &w->group->hand->counts;
+    return &w->group->env->counts;
 }
 
 /** Which memory a flat address means: the hardware compares the high halves. */

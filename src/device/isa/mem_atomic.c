@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device/exec/executor.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_buffer.h"
 #include "device/isa/mem_scalar.h"
@@ -18,7 +17,7 @@
 /** Whether the atomics of the instruction in execution are to be noted instead of applied. */
 static inline bool rp_atomic_log_is_open(const struct rp_wave *w)
 {
-    return w->group->hand->logging;
+    return w->group->env->logging;
 }
 
 #define DEFINE(name, type, value)                                                                  \

@@ -129,9 +129,9 @@ int rp_smem_memtime(struct rp_wave *w, const struct rp_insn *in)
 {
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
-    const int step = rp_wave_read_clock(w);
+    const int step = w->group->env->services->read_clock(w);
     if (step == RP_STEP_NEXT)
-        rp_sgpr64_set(w, in->dst.index, rp_wave_memtime_cycles(w));
+        rp_sgpr64_set(w, in->dst.index, w->group->env->services->memtime_cycles(w));
     return step;
 }
 
@@ -139,9 +139,9 @@ int rp_smem_memrealtime(struct rp_wave *w, const struct rp_insn *in)
 {
     if (!rp_sgprs_fit(&in->dst))
         return rp_fault_illegal(w, in);
-    const int step = rp_wave_read_clock(w);
+    const int step = w->group->env->services->read_clock(w);
     if (step == RP_STEP_NEXT)
-        rp_sgpr64_set(w, in->dst.index, rp_wave_clock_ticks(w));
+        rp_sgpr64_set(w, in->dst.index, w->group->env->services->clock_ticks(w));
     return step;
 }
 

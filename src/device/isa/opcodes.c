@@ -116,7 +116,8 @@ bool rp_type_is_16bit(unsigned type)
 
 bool rp_op_is_mai(unsigned op)
 {
-    return rp_op_rows[op].fn == rp_mfma || op == RP_OP_v_accvgpr_read_b32 ||
+    const unsigned cost = rp_op_rows[op].cost;
+    return (cost >= RP_COST_MFMA_2 && cost <= RP_COST_MFMA_16) || op == RP_OP_v_accvgpr_read_b32 ||
            op == RP_OP_v_accvgpr_write_b32;
 }
 

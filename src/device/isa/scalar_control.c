@@ -212,7 +212,7 @@ HANDLER(rp_s_sendmsg)
     enum { MSG_INTERRUPT = 1 };
     if ((in->offset & 15) != MSG_INTERRUPT)
         return rp_wave_fault(w, in, RP_FAULT_UNIMPLEMENTED, "only MSG_INTERRUPT is supported");
-    rp_wave_interrupt(w, w->sgpr[RP_SGPR_M0]);
+    w->group->env->services->interrupt(w, w->sgpr[RP_SGPR_M0]);
     return RP_STEP_NEXT;
 }
 
@@ -332,7 +332,7 @@ static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
                                                               << 16;
         return true;
     case HWREG_XCC_ID:
-        *ret = rp_wave_xcc(w);
+        *ret = w->group->env->services->xcc(w);
         return true;
     default:
         return false;

@@ -6,13 +6,10 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "device/exec/executor.h"
-#include "device/exec/host_traps.h"
 #include "device/isa/lane.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_buffer.h"
 #include "device/isa/opcodes.h"
-#include "device/timing/live_clock.h"
 
 uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o)
 {
@@ -211,7 +208,7 @@ static unsigned page_bit(uint64_t page)
 void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes,
                        uint64_t data)
 {
-    struct rp_atomic_log *log = w->group->hand->log;
+    struct rp_atomic_log *log = w->group->env->log;
     log->entry[log->count++] =
         (struct rp_atomic_log_entry){.fn = fn, .va = va, .bytes = bytes, .data = data};
     if (va < log->low)
@@ -235,11 +232,6 @@ bool rp_atomic_log_touches(const struct rp_atomic_log *log, uint64_t from, uint6
             return true;
     }
     return false;
-}
-
-const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
-{
-    return w->group->dispatch->host;
 }
 
 int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "device/exec/host_traps.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
@@ -21,7 +20,7 @@ struct rp_dispatch;
 struct rp_exec_host;
 struct rp_group;
 struct rp_group_clock;
-struct rp_exec_worker;
+struct rp_wave_env;
 struct rp_rec_wave;
 struct rp_run_log;
 
@@ -104,8 +103,8 @@ struct rp_wait {
 
 struct rp_group {
     struct rp_dispatch *dispatch;
-    struct rp_exec_worker *hand; /**< the thread's that executes it at present */
-    uint32_t id[3];              /**< workgroup id */
+    struct rp_wave_env *env; /**< of the thread that executes it at present */
+    uint32_t id[3];          /**< workgroup id */
     uint64_t linear_id;
     uint64_t start_cycles; /**< modelled time of its start, since the dispatch's start */
     uint8_t *lds;
@@ -225,32 +224,39 @@ void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsign
 void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, unsigned bytes,
                         unsigned write);
 
-/* What an instruction handler may ask of the executor: its host, its dispatch, a fault. */
+/* What waves reach beside their own state. */
 
-/** The driver side of this wave's dispatch. Never NULL. */
-const struct rp_exec_host *rp_wave_host(const struct rp_wave *w);
+/** What an instruction may ask of whoever executes its wave. */
+struct rp_wave_services {
+    /**
+     * The wave has come to s_memtime or s_memrealtime. Returns RP_STEP_NEXT, and the two functions
+     * below tell what it reads; or RP_STEP_LATER.
+     */
+    int (*read_clock)(struct rp_wave *w);
+    /** s_memrealtime: the 100 MHz device clock as this wave sees it. Monotonic per wave. */
+    uint64_t (*clock_ticks)(const struct rp_wave *w);
+    /** s_memtime: shader clocks on the same time line. */
+    uint64_t (*memtime_cycles)(const struct rp_wave *w);
+    /** Number of the die that the wave runs on: workgroups are dealt out to them in turn. */
+    uint32_t (*xcc)(const struct rp_wave *w);
+    /**
+     * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
+     * thread takes long, and the host would answer before the wave has begun to wait, or not, by
+     * chance.
+     */
+    void (*interrupt)(struct rp_wave *w, uint32_t m0);
+};
 
-/**
- * The wave has come to s_memtime or s_memrealtime.
- * @return RP_STEP_NEXT, and the functions below tell what it reads; or RP_STEP_LATER
- */
-int rp_wave_read_clock(struct rp_wave *w);
-
-/** s_memrealtime: the 100 MHz device clock as this wave sees it. Monotonic per wave. */
-uint64_t rp_wave_clock_ticks(const struct rp_wave *w);
-
-/** s_memtime: shader clocks on the same time line as rp_wave_clock_ticks. */
-uint64_t rp_wave_memtime_cycles(const struct rp_wave *w);
-
-/** Number of the accelerator die the wave runs on: workgroups are dealt out to them in turn. */
-uint32_t rp_wave_xcc(const struct rp_wave *w);
-
-/**
- * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
- * thread takes long, and the host would answer before the wave has begun to wait, or not, by
- * chance.
- */
-void rp_wave_interrupt(struct rp_wave *w, uint32_t m0);
+/** The surroundings of waves, a thread's own: whoever executes them keeps more behind it. */
+struct rp_wave_env {
+    const struct rp_exec_host *host;  /**< the driver side. Never NULL */
+    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
+    const struct rp_wave_services *services;
+    struct rp_atomic_log *log; /**< of the present slice, or NULL */
+    bool logging;              /**< the present instruction's atomics go there */
+    struct rp_counts counts;   /**< of the present slice */
+    struct rp_mem mem;
+};
 
 /**
  * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.
@@ -264,18 +270,7 @@ int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kin
 int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
                           int lane, uint64_t address, const char *what);
 
-/* What makes the result independent of the number of threads.
- *
- * Slices are executed at the same time, but an *ordered operation* waits until every earlier slice
- * has retired: a memory atomic that returns a value, any load or store with sc1 (so HIP compiles
- * atomic and volatile accesses; for gfx90a, loads with glc), a message to the host. Everything a
- * program may synchronise with is among them, so a program without data races gets exactly what it
- * would get if slices were executed one after another. Atomics that return nothing do not wait:
- * they are noted, and applied when their slice retires, or before it touches their pages in another
- * way.
- *
- * After an ordered operation a slice ends soon, so that what follows overlaps with other slices.
- */
+/* Atomics that return nothing are noted, and applied in the order of the program (executor.h). */
 
 /** Applies one operation at @p p; returns the value before, and whether it was another one. */
 typedef uint64_t rp_atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
@@ -289,6 +284,15 @@ struct rp_atomic_log_entry {
 
 enum { RP_ATOMIC_LOG_ENTRIES = 8192, RP_ATOMIC_LOG_PAGE_WORDS = 16 };
 
+/** Atomics of a slice that are still to be applied, in program order. */
+struct rp_atomic_log {
+    struct rp_atomic_log *next; /**< list of free ones */
+    uint32_t count, applied;
+    uint64_t low, high;                       /**< GPU addresses: all lie in [low, high) */
+    uint64_t pages[RP_ATOMIC_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
+    struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
+};
+
 /** Notes an atomic without result on @p bytes of mapped GPU memory. There is always room. */
 void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes,
                        uint64_t data);
@@ -298,13 +302,6 @@ void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
 
 /** Forgets what a log holds. */
 void rp_atomic_log_clear(struct rp_atomic_log *log);
-
-/* Execution of one kernel dispatch on the CPU: the only face the driver side (kfd/) sees.
- *
- * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
- * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.
- * All functions may be called from any thread, but a dispatch from one at a time.
- */
 
 enum { RP_GWS_RESOURCES = 64 };
 
@@ -451,6 +448,11 @@ static inline void *rp_mem_owned_at(const struct rp_mem *m, uint64_t va, uint64_
 static inline bool rp_mem_borrows(const struct rp_mem *m)
 {
     return m->host->borrows && __atomic_load_n(m->host->borrows, __ATOMIC_RELAXED);
+}
+
+static inline const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
+{
+    return w->group->env->host;
 }
 
 static inline uint32_t rp_opnd_u32(const struct rp_wave *wave, const struct rp_opnd *o)

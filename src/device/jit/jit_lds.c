@@ -129,8 +129,8 @@ static void count(struct rp_jit_translation *t, const struct access *a)
 {
     struct rp_x86 *e = &t->x86;
     const int32_t counter =
-        offsetof(struct rp_exec_worker, counts) + offsetof(struct rp_counts, lds_bytes);
-    rp_x86_load(e, true, GROUP, rp_at(GROUP, offsetof(struct rp_group, hand)));
+        offsetof(struct rp_wave_env, counts) + offsetof(struct rp_counts, lds_bytes);
+    rp_x86_load(e, true, GROUP, rp_at(GROUP, offsetof(struct rp_group, env)));
     rp_x86_alu_imm(e, true, RP_ADD, rp_at(GROUP, counter),
                    (int32_t)(RP_LANES * 4 * a->dwords * elements(a)));
 }

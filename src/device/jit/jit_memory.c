@@ -138,7 +138,7 @@ void rp_jit_lines_store(struct rp_jit_translation *t, const struct rp_jit_lines 
  */
 
 enum {
-    HAND = RP_R11, /**< the thread's part of the dispatch */
+    ENV = RP_R11, /**< rp_wave_env */
     /* VPTERNLOGD: a | (b ^ c). */
     OR_XOR = 0xf6,
     MEM_LINE_BYTES = 64,
@@ -194,10 +194,10 @@ static void detour_if(struct rp_jit_translation *t, enum rp_x86_cc cc)
     rp_jit_detour(t, rp_x86_jcc(&t->x86, cc));
 }
 
-static void load_hand(struct rp_jit_translation *t)
+static void load_env(struct rp_jit_translation *t)
 {
-    rp_x86_load(&t->x86, true, HAND, rp_at(RP_JIT_W, offsetof(struct rp_wave, group)));
-    rp_x86_load(&t->x86, true, HAND, rp_at(HAND, offsetof(struct rp_group, hand)));
+    rp_x86_load(&t->x86, true, ENV, rp_at(RP_JIT_W, offsetof(struct rp_wave, group)));
+    rp_x86_load(&t->x86, true, ENV, rp_at(ENV, offsetof(struct rp_group, env)));
 }
 
 /* As the gate of plain accesses: the slice has noted no atomics. */
@@ -206,7 +206,7 @@ static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
     struct rp_x86 *e = &t->x86;
     if (!in->gated)
         return;
-    rp_x86_load(e, true, RP_RCX, rp_at(HAND, offsetof(struct rp_exec_worker, log)));
+    rp_x86_load(e, true, RP_RCX, rp_at(ENV, offsetof(struct rp_wave_env, log)));
     rp_x86_test(e, true, RP_RCX, RP_RCX);
     const size_t none = rp_x86_jcc(e, RP_CC_E);
     rp_x86_alu_imm(e, false, RP_CMP, rp_at(RP_RCX, offsetof(struct rp_atomic_log, count)), 0);
@@ -214,10 +214,10 @@ static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
     rp_x86_land(e, none, e->bytes);
 }
 
-/* From the hand to the entries of an access. */
+/* From there to the entries of an access. */
 static int32_t side_of(bool write)
 {
-    return (int32_t)(offsetof(struct rp_exec_worker, mem) + offsetof(struct rp_mem, side) +
+    return (int32_t)(offsetof(struct rp_wave_env, mem) + offsetof(struct rp_mem, side) +
                      (write ? RP_MEM_ENTRIES * sizeof(struct rp_mem_range) : 0));
 }
 
@@ -256,7 +256,7 @@ static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool
     rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
     rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
     rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
-    rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(HAND));
+    rp_x86_alu(e, true, RP_ADD, RP_RCX, rp_reg(ENV));
     if (local) {
         rp_x86_alu_imm(e, false, RP_CMP,
                        rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, place)),
@@ -269,7 +269,7 @@ static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool
 static void count_bytes(struct rp_jit_translation *t, size_t counter, unsigned bytes)
 {
     rp_x86_alu_imm(&t->x86, true, RP_ADD,
-                   rp_at(HAND, (int32_t)(offsetof(struct rp_exec_worker, counts) + counter)),
+                   rp_at(ENV, (int32_t)(offsetof(struct rp_wave_env, counts) + counter)),
                    (int32_t)bytes);
 }
 
@@ -343,8 +343,7 @@ static void check_apertures(struct rp_jit_translation *t)
     struct rp_x86 *e = &t->x86;
     rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
     rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, 32);
-    rp_x86_load(e, true, RP_RDX, rp_at(HAND, offsetof(struct rp_exec_worker, dispatch)));
-    rp_x86_load(e, true, RP_RDX, rp_at(RP_RDX, offsetof(struct rp_dispatch, host)));
+    rp_x86_load(e, true, RP_RDX, rp_at(ENV, offsetof(struct rp_wave_env, host)));
     rp_x86_alu(e, false, RP_CMP, RP_RCX,
                rp_at(RP_RDX, offsetof(struct rp_exec_host, lds_aperture) + 4));
     detour_if(t, RP_CC_E);
@@ -412,7 +411,7 @@ static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
     rp_rows_forget_widened(t);
     rp_jit_detour_begin(t);
     rp_jit_set_pc(t, t->pc + in->size_bytes); /* memory may trap: wave_run.c, run_guarded */
-    load_hand(t);
+    load_env(t);
     check_gate(t, in);
     check_lanes(t, in, bytes);
     load_address(t, in, bytes);
@@ -557,7 +556,7 @@ static void write_scalar_load(struct rp_jit_translation *t, const struct rp_insn
     rp_rows_forget_widened(t);
     rp_jit_detour_begin(t);
     rp_jit_set_pc(t, t->pc + in->size_bytes);
-    load_hand(t);
+    load_env(t);
     check_gate(t, in);
     rp_x86_load(e, true, RP_RAX, rp_jit_sgpr(in->src[2].index));
     if (in->offset)

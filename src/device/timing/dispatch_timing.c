@@ -646,7 +646,7 @@ static int rp_recording_resolve(struct rp_dispatch *d)
     int status = rp_resolver_init(&m, r, d->kernel.entry_va);
     for (uint64_t g = 0; g < groups && status == 0; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
-            status = resolve_way(&m, &d->hands[0]->mem, &ways, &r->group[g].wave[w]);
+            status = resolve_way(&m, &d->hands[0]->env.mem, &ways, &r->group[g].wave[w]);
     for (uint32_t i = 0; i < ways.count; i++)
         free(ways.way[i].step);
     rp_resolver_release(&m);

@@ -391,7 +391,7 @@ static int add_group(struct rp_group_clock *c, const struct rp_group *g)
 {
     int status = 0;
     for (uint32_t i = 0; i < g->wave_count && !status; i++)
-        status = add_wave(c, &g->hand->mem, i, g->waves[i].record);
+        status = add_wave(c, &g->env->mem, i, g->waves[i].record);
     return status;
 }
 

@@ -39,8 +39,7 @@ struct world {
     struct state s;
     struct rp_wave wave;
     struct rp_group group;
-    struct rp_dispatch dispatch;
-    struct rp_exec_worker hand;
+    struct rp_wave_env env;
     struct rp_exec_host host;
     uint64_t generation;
     bool read_only;
@@ -124,12 +123,10 @@ static inline void world_init(struct world *w)
     w->host.generation = &w->generation;
     w->host.lds_aperture = WORLD_LDS_VA;
     w->host.scratch_aperture = WORLD_PRIV_VA;
-    w->dispatch.host = &w->host;
-    w->dispatch.lanes = rp_mem_lanes_best();
-    rp_mem_init(&w->hand.mem, &w->host);
-    w->hand.dispatch = &w->dispatch;
-    w->group.hand = &w->hand;
-    w->group.dispatch = &w->dispatch;
+    w->env.host = &w->host;
+    w->env.lanes = rp_mem_lanes_best();
+    rp_mem_init(&w->env.mem, &w->host);
+    w->group.env = &w->env;
     w->group.waves = &w->wave;
     w->group.wave_count = 1;
     w->group.lds = w->s.lds;

@@ -398,9 +398,10 @@ static void clocks_read_the_modelled_time(void **state)
     (void)state;
     struct form time = {.op = RP_OP_s_memtime}, real = {.op = RP_OP_s_memrealtime};
     struct rp_arch arch = {.engine_clock_mhz = 2100, .timestamp_mhz = 100};
-    w.dispatch.arch = &arch;
+    struct rp_dispatch dispatch = {.host = &w.host, .arch = &arch, .start_ticks = 1000};
+    w.group.dispatch = &dispatch;
+    w.env.services = &rp_exec_services;
     w.host.clock_ticks = some_ticks;
-    w.dispatch.start_ticks = 1000;
     w.wave.cycles = 4200; /* 2 microseconds */
     world_run(&w, &time);
     assert_int_equal(w.s.sgpr[R_SDATA], 21000 + 4200);
@@ -488,9 +489,9 @@ static void links_count_the_same_in_pieces(void **state)
         unsigned op = i % 5, stride = strides[i / 40];
         uint64_t exec = execs[i / 20 % 2];
         w.split = splits[i / 5 % 4];
-        rp_mem_init(&w.hand.mem, &w.host); /* nothing cached of the mappings before */
-        w.hand.mem.counts = &w.hand.counts;
-        w.hand.counts = (struct rp_counts){0};
+        rp_mem_init(&w.env.mem, &w.host); /* nothing cached of the mappings before */
+        w.env.mem.counts = &w.env.counts;
+        w.env.counts = (struct rp_counts){0};
         set_addresses(WORLD_VA + 3000, stride);
         world_exec(&w, exec);
         world_run(&w, &(struct form){.op = ops[op].op});
@@ -499,8 +500,8 @@ static void links_count_the_same_in_pieces(void **state)
                  last = 63 - (uint64_t)__builtin_clzll(exec);
         uint64_t span = (last - first) * stride + ops[op].bytes;
         uint64_t want = span < 64 * lanes ? span : 64 * lanes; /* at most a request for a lane */
-        assert_int_equal(w.hand.counts.link_bytes[RP_PLACE_HOST][ops[op].write], want);
-        assert_int_equal(w.hand.counts.link_bytes[RP_PLACE_HOST][!ops[op].write], 0);
+        assert_int_equal(w.env.counts.link_bytes[RP_PLACE_HOST][ops[op].write], want);
+        assert_int_equal(w.env.counts.link_bytes[RP_PLACE_HOST][!ops[op].write], 0);
     }
 }
 

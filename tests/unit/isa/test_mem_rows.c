@@ -161,10 +161,10 @@ static void compare(struct world *w, const struct run *r, const uint64_t at[RP_L
                  returns, lds_at);
         lanes++;
     }
-    struct rp_counts before = w->hand.counts;
+    struct rp_counts before = w->env.counts;
     world_run(w, &r->form);
     assert_same_state(&w->s, &want, r->name);
-    struct rp_counts *c = &w->hand.counts;
+    struct rp_counts *c = &w->env.counts;
     uint64_t moved = c->read_bytes + c->write_bytes + c->lds_bytes - before.read_bytes -
                      before.write_bytes - before.lds_bytes;
     uint64_t expect =

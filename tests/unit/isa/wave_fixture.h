@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../cmocka_all.h"
-#include "device/exec/executor.h"
 #include "device/isa/opcodes.h"
+#include "device/isa/wave_state.h"
 
 #define FIXTURE_VGPRS 32
 #define FIXTURE_AGPRS 8
@@ -18,8 +18,7 @@
 struct fixture {
     struct rp_wave wave;
     struct rp_group group;
-    struct rp_dispatch dispatch;
-    struct rp_exec_worker hand;
+    struct rp_wave_env env;
     struct rp_exec_host host;
     uint32_t vgpr[FIXTURE_VGPRS][RP_LANES] __attribute__((aligned(64)));
     uint32_t agpr[FIXTURE_AGPRS][RP_LANES] __attribute__((aligned(64)));
@@ -30,10 +29,8 @@ static inline void fixture_init(struct fixture *f)
     memset(f, 0, sizeof *f);
     f->host.lds_aperture = 0x1000000000000;
     f->host.scratch_aperture = 0x2000000000000;
-    f->dispatch.host = &f->host;
-    f->hand.dispatch = &f->dispatch;
-    f->group.dispatch = &f->dispatch;
-    f->group.hand = &f->hand;
+    f->env.host = &f->host;
+    f->group.env = &f->env;
     f->group.waves = &f->wave;
     f->group.wave_count = 1;
     f->wave.group = &f->group;

@@ -19,6 +19,9 @@ enum { MOST_INSNS = 40, ROUNDS = RP_EFFORT(500), DWORD_BYTES = 4 };
 static struct world w __attribute__((aligned(64))), start __attribute__((aligned(64))),
     wanted __attribute__((aligned(64)));
 static struct rp_atomic_log logs[2];
+static struct rp_dispatch dispatch = {.turn = 7};
+static struct rp_exec_worker worker[2];
+static uint64_t order;
 static struct rp_code_page *page;
 static uint32_t words[2 * MOST_INSNS + 1];
 static unsigned word_count;
@@ -38,20 +41,22 @@ static enum rp_memory_location world_place(void *ctx, uint64_t va)
 }
 
 /* The pointers that a world has into itself. */
-static void attach(struct world *x, struct rp_atomic_log *log)
+static void attach(struct world *x, unsigned which)
 {
+    struct rp_wave_env *env = &worker[which].env;
     x->host.ctx = x;
     x->host.place = world_place;
     x->host.generation = &x->generation;
-    x->dispatch.host = &x->host;
-    rp_mem_init(&x->hand.mem, &x->host);
-    x->hand.mem.counts = &x->hand.counts;
+    worker[which].dispatch = &dispatch;
+    worker[which].order = order;
+    *env = x->env;
+    env->host = &x->host;
+    env->log = env->log ? &logs[which] : NULL;
+    rp_mem_init(&env->mem, &x->host);
+    env->mem.counts = &env->counts;
     for (unsigned write = 0; write < 2; write++) /* what was used before is cached */
-        rp_mem_find(&x->hand.mem, WORLD_VA + (warm_upper ? WORLD_MEM_BYTES - 4 : 0), 4, write);
-    x->hand.dispatch = &x->dispatch;
-    x->hand.log = x->hand.log ? log : NULL;
-    x->group.hand = &x->hand;
-    x->group.dispatch = &x->dispatch;
+        rp_mem_find(&env->mem, WORLD_VA + (warm_upper ? WORLD_MEM_BYTES - 4 : 0), 4, write);
+    x->group.env = env;
     x->group.waves = &x->wave;
     x->group.lds = x->s.lds;
     x->wave.group = &x->group;
@@ -234,11 +239,11 @@ static void choose_world(void)
     w.split = below(6) ? 0 : WORLD_MEM_BYTES / 2 + 4 * below(64);
     other_gpu = !below(6);
     warm_upper = below(2);
-    w.dispatch.turn = 7;
-    w.hand.order = below(3) ? 7 : 8;
-    w.hand.log = below(3) ? NULL : &logs[0];
+    order = below(3) ? 7 : 8;
+    w.env.log = below(3) ? NULL : &logs[0];
+    w.group.env = &w.env;
     rp_atomic_log_clear(&logs[0]);
-    if (below(2) && w.hand.log) {
+    if (below(2) && w.env.log) {
         const uint64_t va = WORLD_VA + 64 * below(WORLD_MEM_BYTES / 64);
         rp_atomic_log_add(&w.wave, add_one, va, 4, 1);
     }
@@ -275,8 +280,8 @@ static uint64_t compare(const char *what)
     start = w;
     wanted = w;
     logs[1] = logs[0];
-    attach(&w, &logs[0]);
-    attach(&wanted, &logs[1]);
+    attach(&w, 0);
+    attach(&wanted, 1);
     const struct outcome a = run_handlers(page, &wanted.wave, budget);
     const struct outcome b = run_translated(page, &w.wave, budget);
     memcpy(w.s.sgpr, w.wave.sgpr, sizeof w.s.sgpr);
@@ -284,7 +289,7 @@ static uint64_t compare(const char *what)
     if (a.step != b.step || a.left != b.left || a.cycles != b.cycles)
         fail_msg("%s: step %d, left %u, not %d, %u", what, b.step, b.left, a.step, a.left);
     same_wave(&wanted.wave, &w.wave, what);
-    assert_memory_equal(&wanted.hand.counts, &w.hand.counts, sizeof w.hand.counts);
+    assert_memory_equal(&worker[1].env.counts, &worker[0].env.counts, sizeof w.env.counts);
     assert_int_equal(logs[1].count, logs[0].count);
     assert_same_state(&w.s, &wanted.s, what);
     rp_jit_drop(page);
@@ -366,8 +371,8 @@ static void test_stays(void **state)
         end_program();
         make_page();
         uint32_t left = 100;
-        attach(&w, &logs[0]);
-        w.dispatch.lanes = NULL; /* nobody needs them but handlers */
+        attach(&w, 0);
+        worker[0].env.lanes = NULL; /* nobody needs them but handlers */
         struct rp_jit_state jit = {.left = left};
         const struct rp_jit_entry *native = page->insn[0].native;
         assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
@@ -553,8 +558,8 @@ static void test_lds_stays(void **state)
         add_memory(&f);
         end_program();
         make_page();
-        attach(&w, &logs[0]);
-        w.dispatch.lanes = NULL; /* nobody needs them but handlers */
+        attach(&w, 0);
+        worker[0].env.lanes = NULL; /* nobody needs them but handlers */
         struct rp_jit_state jit = {.left = 100};
         const struct rp_jit_entry *native = page->insn[0].native;
         assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
