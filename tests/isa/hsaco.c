@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "device/isa/wave_state.h"
+#include "device/jit/jit_translate.h"
 #include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
 
@@ -72,6 +73,8 @@ void sim_init(struct sim *s)
         .clock_ticks = sim_clock,
         .lds_aperture = 0x1000000000000,
         .scratch_aperture = 0x2000000000000,
+        .observer = &rp_timing_observer,
+        .translator = &rp_jit_translator,
     };
 }
 
@@ -328,8 +331,9 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     }
     if (s->done && state == RP_RUN_DONE)
         s->done(s, d);
-    if (d->record)
-        sum_record(d->record, &s->record_bytes, &s->access_bytes);
+    const struct rp_dispatch_timing *t = d->observed;
+    if (t && t->record)
+        sum_record(t->record, &s->record_bytes, &s->access_bytes);
     const int64_t before_ns = cpu_ns();
     s->replayed = rp_dispatch_simulate(d, s->arch, NULL, &s->stats) == 0;
     s->replay_ns = cpu_ns() - before_ns;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "device/driver/dispatch_results.h"
+#include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
 #include "kernels_test.h"
 #include "trace/records.h"

@@ -89,7 +89,7 @@ static void kernels_are_the_same(void **state)
 {
     struct fixture *f = *state;
     rp_jit_set(true);
-    if (!rp_jit_available())
+    if (!rp_jit_translator.available())
         skip();
     struct buffers x = {sim_alloc(&f->sim, WORDS * 4), sim_alloc(&f->sim, WORDS * 4),
                         sim_alloc(&f->sim, WORDS * 4)};

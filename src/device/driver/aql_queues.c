@@ -26,6 +26,7 @@
 #include "device/driver/dispatch_results.h"
 #include "device/driver/topology.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/dispatch_timing.h"
 
 enum rp_aql_vendor_format { RP_AQL_VENDOR_PM4_IB = 1, RP_AQL_VENDOR_BARRIER_VALUE = 2 };
 

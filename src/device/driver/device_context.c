@@ -16,6 +16,8 @@
 #include "device/driver/debug_log.h"
 #include "device/exec/exec_settings.h"
 #include "device/isa/wave_state.h"
+#include "device/jit/jit_translate.h"
+#include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
 #include "trace/device_table.h"
 
@@ -231,6 +233,8 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .range = range,
                 .place = place,
                 .borrows = &device->memory.xnack,
+                .observer = &rp_timing_observer,
+                .translator = &rp_jit_translator,
                 .generation = &device->memory.vm[index].generation,
                 .send_interrupt = send_interrupt,
                 .clock_ticks = clock_ticks,

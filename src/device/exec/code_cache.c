@@ -7,7 +7,6 @@
 #include "device/exec/executor.h"
 #include "device/isa/instruction_counters.h"
 #include "device/isa/opcodes.h"
-#include "device/jit/jit_translate.h"
 
 enum { BUCKETS = 256 };
 
@@ -15,7 +14,7 @@ enum { BUCKETS = 256 };
 static struct {
     pthread_mutex_t lock;
     struct rp_code_page *bucket[BUCKETS];
-    bool observes; /**< what waves of sampled workgroups access is noted */
+    enum rp_counting counts;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -101,6 +100,7 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
     }
     if (!page && (page = calloc(1, sizeof *page))) {
         page->base_va = base_va;
+        page->translator = mem->host->translator;
         page->valid_bytes = bytes;
         memcpy(page->bytes, at, bytes);
         page->refs = 1;
@@ -119,7 +119,8 @@ void rp_code_page_put(struct rp_code_page *page)
 {
     if (!page || __atomic_sub_fetch(&page->refs, 1, __ATOMIC_ACQ_REL))
         return;
-    rp_jit_drop(page);
+    if (page->translator)
+        page->translator->drop(page);
     free(page->recorded);
     free(page);
 }
@@ -127,7 +128,7 @@ void rp_code_page_put(struct rp_code_page *page)
 void rp_code_translate(struct rp_code_page *page, unsigned index)
 {
     lock_cache();
-    rp_jit_translate(page, index, NULL);
+    page->translator->translate(page, index, NULL);
     pthread_mutex_unlock(&cache.lock);
 }
 
@@ -144,7 +145,7 @@ struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page)
 void rp_code_translate_recorded(struct rp_code_page *page, unsigned index)
 {
     lock_cache();
-    rp_jit_translate(page, index, page->recorded);
+    page->translator->translate(page, index, page->recorded);
     pthread_mutex_unlock(&cache.lock);
 }
 
@@ -177,15 +178,14 @@ void rp_code_decode(struct rp_code_page *page, unsigned index)
     pthread_mutex_unlock(&cache.lock);
 }
 
-bool rp_code_observes(void)
+enum rp_counting rp_exec_counts(void)
 {
-    return __atomic_load_n(&cache.observes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&cache.counts, __ATOMIC_RELAXED);
 }
 
 void rp_exec_set_counts(enum rp_counting what)
 {
-    rp_jit_set_counts(what != RP_COUNT_NOTHING);
-    __atomic_store_n(&cache.observes, what == RP_COUNT_MEMORY, __ATOMIC_RELAXED);
+    __atomic_store_n(&cache.counts, what, __ATOMIC_RELAXED);
     rp_exec_invalidate_code(0, UINT64_MAX); /* what is translated counts otherwise */
 }
 

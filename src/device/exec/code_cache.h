@@ -13,13 +13,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/exec/dispatch.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
 
+struct rp_code_page;
+struct rp_code_recorded;
 struct rp_exec_worker;
 struct rp_jit_entry;
 struct rp_jit_state;
+
+/** Who makes machine code of hot code: rp_jit_translator. */
+struct rp_translator {
+    bool (*available)(void);
+    /**
+     * Translates from instruction @p index of the page, under the lock of the cache; afterwards
+     * rp_insn.native of what has been translated is set.
+     * @param recorded  NULL; or the page's, for waves with a run log (executor.h): its native is
+     * set
+     */
+    void (*translate)(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded);
+    /** Releases a page's translations. Nobody executes them any more. */
+    void (*drop)(struct rp_code_page *page);
+};
 
 enum {
     RP_CODE_PAGE_BYTES = 4096,
@@ -35,13 +52,14 @@ struct rp_code_recorded {
 
 struct rp_code_page {
     uint64_t base_va;
+    const struct rp_translator *translator; /**< or NULL */
     unsigned refs;             /**< the cache's own and one per dispatch using it; atomic */
     struct rp_code_page *next; /**< hash chain */
     uint8_t bytes[RP_CODE_PAGE_BYTES +
                   RP_CODE_REACH]; /**< as decoded; the last instruction may reach beyond */
     uint32_t valid_bytes;         /**< how many of them are mapped */
     struct rp_jit_region
-        *regions; /**< its translations (jit_translate.h), and how large they are */
+        *regions; /**< its translations (jit_translate.c), and how large they are */
     size_t region_bytes;
     uint8_t heat[RP_CODE_PAGE_INSNS];  /**< how often an instruction has been entered; atomic */
     struct rp_code_recorded *recorded; /**< NULL until a recorded wave has come by; atomic */
@@ -68,8 +86,8 @@ struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page);
 /** The same for recorded waves, of a page that has rp_code_page.recorded. */
 void rp_code_translate_recorded(struct rp_code_page *page, unsigned index);
 
-/** Whether what sampled workgroups access is noted, for counters of caches. */
-bool rp_code_observes(void);
+/** What of dispatches is counted. */
+enum rp_counting rp_exec_counts(void);
 
 /** Decodes the instruction of @p page at slot @p index. */
 void rp_code_decode(struct rp_code_page *page, unsigned index);
@@ -94,10 +112,11 @@ struct rp_page_counters {
         lanes[RP_PAGE_COUNTER_SLOTS]; /**< of active lanes, less RP_LANES, over all executions */
 };
 
-/** The hand's tally of a page, made when there is none; NULL when the host is out of memory. */
+/** The worker's counters of a page, made when there is none; NULL when the host is out of memory.
+ */
 struct rp_page_counters *rp_page_counters_of(struct rp_exec_worker *h, struct rp_code_page *page);
 
-/** Adds what the hand has executed to the counters, indexed by enum rp_device_counter. */
+/** Adds what the worker has executed to the counters, indexed by enum rp_device_counter. */
 void rp_page_counters_sum(const struct rp_exec_worker *h, uint64_t *values);
 
 void rp_page_counters_release(struct rp_exec_worker *h);

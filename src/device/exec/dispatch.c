@@ -7,31 +7,19 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "arch/hardware_counters.h"
 #include "device/exec/code_cache.h"
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
-#include "device/jit/jit_translate.h"
-#include "device/timing/dispatch_timing.h"
-#include "device/timing/live_clock.h"
-#include "device/timing/timing_model.h"
-#include "device/timing/wave_record.h"
 
 /* The executor's services to instruction handlers. */
-
-/** Whether the clock that a wave reads is that of detailed timing. */
-static inline bool rp_group_clock_reads(const struct rp_wave *w)
-{
-    return w->record && !w->record->closed;
-}
 
 static int read_clock(struct rp_wave *w)
 {
     bool told = false;
-    const int step = rp_group_clock_reads(w) ? rp_group_clock_read(w, &told) : RP_STEP_NEXT;
+    const int step = w->record ? rp_observer_of(w)->on_clock(w, &told) : RP_STEP_NEXT;
     if (step == RP_STEP_NEXT && !told && !w->fast_clock) {
         w->fast_clock = true;
         w->group->env->counts.fast_clock_waves++;
@@ -99,8 +87,8 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_isa_target_set(arch->name);
     d->launch = *launch;
     d->start_ticks = launch->start_ticks;
-    d->translates = rp_jit_available();
-    d->tallies = rp_jit_counts();
+    d->translates = host->translator && host->translator->available();
+    d->tallies = rp_exec_counts() != RP_COUNT_NOTHING;
     d->leftovers = rp_exec_poison();
     d->wave_order = rp_wave_order();
     d->bound = rp_bound();
@@ -112,13 +100,9 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     rp_sched_init(d);
     if (rp_kernel_resolve(&d->hands[0]->env.mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
-    const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
-    if (d->state != RP_RUN_FAULT && (timed || rp_code_observes())) {
-        d->record = rp_recording_new(arch, &d->kernel);
-        if (!d->record && timed) {
-            rp_dispatch_free(d);
-            return NULL;
-        }
+    if (d->state != RP_RUN_FAULT && host->observer && host->observer->on_dispatch(d) < 0) {
+        rp_dispatch_free(d);
+        return NULL;
     }
     return d;
 }
@@ -179,10 +163,8 @@ void rp_dispatch_free(struct rp_dispatch *d)
     rp_sched_release(d);
     for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
         rp_exec_worker_free(d->hands[i]);
-    rp_record_free(d->record);
-    free(d->stats);
-    free(d->cache_result);
-    rp_thread_watch_free(d->threads);
+    if (d->observed)
+        d->host->observer->on_dispatch_end(d);
     free(d);
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file executor.h
- * @brief Execution of one kernel dispatch on the CPU: the only face the driver side (kfd/) sees.
+ * @brief Execution of one kernel dispatch on the CPU: the only face the driver side sees.
  *
  * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
  * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.
@@ -51,21 +51,6 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
 
 /** Valid after the first run; final after DONE or FAULT. */
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
-
-/**
- * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
- * @param arch  the GPU, or what a queue's CU mask leaves of it
- * @return 0; negative: the host had no memory for the model, rp_dispatch_fault says so
- */
-int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks);
-
-/**
- * After rp_dispatch_ticks: whether its time is from a replay.
- * @param ret_waves        that were replayed
- * @param ret_error_share  as rp_timing_stats.error_share
- */
-bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
-                           double *ret_error_share);
 
 /**
  * Processor time that its runs after the first have taken: of each run, that of the thread that

@@ -19,17 +19,12 @@
 #include "device/exec/kernel_launch.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
-#include "device/timing/timing_counters.h"
 
-struct rp_pattern_cache;
 struct rp_atomic_log;
-struct rp_cache_result;
 struct rp_code_page;
 struct rp_insn;
 struct rp_mem_lanes;
 struct rp_page_counters;
-struct rp_thread_watch;
-struct rp_timing_stats;
 struct rp_wave_record;
 
 enum { RP_RUN_LOG_RUNS = 2048 }; /* each is an instruction at least */
@@ -37,15 +32,13 @@ enum { RP_RUN_LOG_RUNS = 2048 }; /* each is an instruction at least */
 struct rp_run_log {
     uint32_t *next; /**< first: translated code knows where it is */
     const struct rp_code_page *page;
-    struct rp_pattern_cache
-        *alike; /**< what its accesses are compared with (wave_observer.h), or NULL */
+    void *observer_data; /**< what the observer keeps from wave to wave, for free(), or NULL */
     uint32_t run[RP_RUN_LOG_RUNS]; /**< first slot of the page, and from bit 16 the one behind */
 };
-void rp_run_log_release(struct rp_run_log *t);
 
 /**
  * What translated code calls for a memory instruction of a recorded wave, which is the last one of
- * the trail: notes what it accesses, and executes it.
+ * the run log: notes what it accesses, and executes it.
  */
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
 
@@ -152,7 +145,7 @@ struct rp_exec_worker {
     struct rp_code_page *code[RP_CODE_WAYS];
     /* What it has executed, if that is counted: all, and in the same order of ways. */
     struct rp_page_counters *tallies, *tally[RP_CODE_WAYS];
-    struct rp_run_log trail; /**< of the present wave, if it is recorded */
+    struct rp_run_log run_log; /**< of the present wave, if it is recorded */
 };
 
 /** What happened in a round, as far as its slices have retired. */
@@ -173,17 +166,13 @@ struct rp_dispatch {
     struct rp_kernel kernel;
     uint64_t start_ticks; /**< device clock at the launch, or else at the first run */
     bool started;
-    bool translates;               /**< hot code becomes machine code (jit_translate.h) */
-    bool tallies;                  /**< executions of instructions are counted (code_cache.h) */
-    struct rp_wave_record *record; /**< of sampled workgroups (dispatch_timing.h), or NULL */
-    struct rp_timing_stats *stats; /**< of the replay, or NULL */
-    struct rp_cache_result *cache_result; /**< of the replay, for counters, or NULL */
-    struct rp_wave_sums wave_sums;        /**< likewise */
-    struct rp_thread_watch *threads;      /**< who traces the replay (software_device.h), or NULL */
-    uint32_t leftovers;                   /**< see exec_settings.h */
-    uint32_t wave_order;                  /**< see exec_settings.h */
-    uint64_t bound;                       /**< see exec_settings.h */
-    bool timed; /**< from its second run on: its processor time is measured */
+    bool translates;     /**< hot code becomes machine code (code_cache.h) */
+    bool tallies;        /**< executions of instructions are counted (code_cache.h) */
+    void *observed;      /**< what the observer keeps of it; NULL: it does not care */
+    uint32_t leftovers;  /**< see exec_settings.h */
+    uint32_t wave_order; /**< see exec_settings.h */
+    uint64_t bound;      /**< see exec_settings.h */
+    bool timed;          /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */
     RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */
@@ -236,6 +225,56 @@ struct rp_dispatch {
     int64_t busy_ns;    /**< what rp_dispatch_busy_ns says */
     unsigned helpers;   /**< threads of the pool at work here; under the pool's lock */
 };
+
+/**
+ * Who watches sampled waves while they are executed: rp_timing_observer. Waves for which it has set
+ * rp_wave.record are told about; others cost nothing.
+ */
+struct rp_observer {
+    /** A dispatch has been prepared; rp_dispatch.observed may be set. Returns 0 or -ENOMEM. */
+    int (*on_dispatch)(struct rp_dispatch *d);
+    /** It is freed; only where rp_dispatch.observed is set, as the next. */
+    void (*on_dispatch_end)(struct rp_dispatch *d);
+    /** A workgroup starts: if it is one of the sampled, its waves get their records. */
+    void (*on_group)(struct rp_dispatch *d, struct rp_group *g);
+    /** One that has rp_group.clock has ended, or will not be executed any further. */
+    void (*on_group_end)(struct rp_group *g);
+    /** A wave is about to execute. Returns whether it wants to know what. */
+    bool (*on_turn)(struct rp_wave *w);
+    /** It is about to execute @p in, which is at @p pc. */
+    void (*on_issue)(struct rp_wave *w, const struct rp_insn *in, uint64_t pc);
+    /**
+     * It has executed or is about to execute instructions in a row of a page of code, from slot
+     * @p first up to @p end. What they access is told by on_access.
+     * @param distance  of the page from the kernel's entry, in dwords
+     */
+    void (*on_run)(struct rp_wave *w, const struct rp_insn *page, uint32_t first, uint32_t end,
+                   int64_t distance);
+    /** The latest of these accesses memory, before it is executed. */
+    void (*on_access)(struct rp_wave *w, const struct rp_insn *in);
+    /** The latest instructions have not been executed, or have done nothing but wait. */
+    void (*on_take_back)(struct rp_wave *w, uint64_t insts);
+    /** A turn is over. @param insts  of which it did not want to know  @param bytes  moved */
+    void (*on_retire)(struct rp_wave *w, uint64_t insts, uint64_t bytes);
+    /**
+     * It reads the clock.
+     * @param ret_told  it is set: rp_wave.clock_lead says what it reads
+     * @return RP_STEP_NEXT or RP_STEP_LATER
+     */
+    int (*on_clock)(struct rp_wave *w, bool *ret_told);
+};
+
+/** The observer of a wave that has a record. */
+static inline const struct rp_observer *rp_observer_of(const struct rp_wave *w)
+{
+    return w->group->env->host->observer;
+}
+
+static inline void rp_group_clock_end(struct rp_group *g)
+{
+    if (g->clock)
+        g->dispatch->host->observer->on_group_end(g);
+}
 
 /* A thread's own part of a dispatch. */
 

@@ -76,7 +76,7 @@ void rp_exec_worker_free(struct rp_exec_worker *h)
     for (unsigned i = 0; i < RP_CODE_WAYS; i++)
         rp_code_page_put(h->code[i]);
     rp_page_counters_release(h);
-    rp_run_log_release(&h->trail);
+    free(h->run_log.observer_data);
     rp_resident_group_give(h->spare);
     free(h);
 }

@@ -17,10 +17,6 @@
 #include "device/isa/instruction_counters.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
-#include "device/jit/jit_translate.h"
-#include "device/timing/live_clock.h"
-#include "device/timing/wave_observer.h"
-#include "device/timing/wave_record.h"
 
 /** Entries (of branch targets and the like) before a place is translated. */
 enum { RP_JIT_HOT = 24 };
@@ -40,12 +36,6 @@ static inline void rp_page_counters_add_lanes(struct rp_page_counters *t, size_t
     t->lanes[slot + dwords] -= (int64_t)active - RP_LANES;
 }
 
-/** Whether the wave's record has room for more, or the rest of what it does is not kept. */
-static inline bool rp_rec_open(const struct rp_rec_wave *r)
-{
-    return r && !(r->closed && r->full);
-}
-
 /** The wave is about to execute up to RP_RUN_LOG_RUNS instructions in translated code of a page. */
 static inline void rp_run_log_begin(struct rp_run_log *t, const struct rp_code_page *page)
 {
@@ -55,32 +45,21 @@ static inline void rp_run_log_begin(struct rp_run_log *t, const struct rp_code_p
 
 enum { SLOT_BYTES = 4 };
 
-/** A hand's, before its first recorded wave. */
-static void rp_run_log_open(struct rp_run_log *t)
-{
-    if (!t->alike)
-        t->alike = calloc(1, sizeof *t->alike); /* without it, it takes longer */
-}
-
-void rp_run_log_release(struct rp_run_log *t)
-{
-    free(t->alike);
-}
-
-/** Writes out what there is; the trail is empty. */
+/** Writes out what there is; the log is empty. */
 static void rp_run_log_flush(struct rp_run_log *t, struct rp_wave *w)
 {
+    const struct rp_observer *observer = rp_observer_of(w);
     const uint64_t entry_va = w->group->dispatch->kernel.entry_va;
     const int64_t distance = (int64_t)(t->page->base_va - entry_va) / SLOT_BYTES;
     for (const uint32_t *run = t->run; run < t->next; run++)
-        rp_rec_observe_run(w->record, t->page->insn, *run & 0xffff, *run >> 16, distance);
+        observer->on_run(w, t->page->insn, *run & 0xffff, *run >> 16, distance);
     t->next = t->run;
 }
 
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
 {
-    rp_run_log_flush(w->trail, w);
-    rp_rec_observe_access(w->record, w, in);
+    rp_run_log_flush(w->run_log, w);
+    rp_observer_of(w)->on_access(w, in);
     return in->fn(w, in);
 }
 
@@ -159,7 +138,7 @@ static void take_back(struct rp_wave *w, struct rp_counts *counts)
         counts->link_bytes[i / 2][i % 2] -= cost->link_bytes[i / 2][i % 2];
     w->cycles = w->wait.cycles;
     if (w->record)
-        rp_rec_cut(w->record, cost->wave_insts);
+        rp_observer_of(w)->on_take_back(w, cost->wave_insts);
 }
 
 /**
@@ -193,7 +172,7 @@ static bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)
  * of them a thread looks whether it is to stop: translated code ends at each look, and what is left
  * before it is interpreted. */
 enum { WAVE_SLICE = 2048, LOOK_INSTS = WAVE_SLICE };
-_Static_assert(LOOK_INSTS <= (int)RP_RUN_LOG_RUNS, "the way of a turn fits into a trail");
+_Static_assert(LOOK_INSTS <= (int)RP_RUN_LOG_RUNS, "the way of a turn fits into a run log");
 
 /* How much of the shared budget a thread uses before it says so. */
 enum { SPEND_INSTS = 2048 };
@@ -345,7 +324,7 @@ static __attribute__((noinline)) int after_native(struct turn *t, struct rp_wave
     if (is_to_be_retried(step)) {
         run_take_back(t, w, in);
         if (t->records)
-            rp_rec_cut(w->record, 1);
+            rp_observer_of(w)->on_take_back(w, 1);
     }
     return step;
 }
@@ -355,10 +334,10 @@ static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_
 {
     struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
     if (t->records)
-        rp_run_log_begin(w->trail, t->page);
+        rp_run_log_begin(w->run_log, t->page);
     const int step = native->enter(w, &state, native->code);
     if (t->records)
-        rp_run_log_flush(w->trail, w);
+        rp_run_log_flush(w->run_log, w);
     t->left = state.left;
     t->cycles = state.cycles;
     t->interpret = false;
@@ -433,7 +412,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             fn = skip_vector;
         }
         if (beside == RECORD)
-            rp_rec_observe(w->record, w, in, pc);
+            rp_observer_of(w)->on_issue(w, in, pc);
         const uint64_t next = pc + in->size_bytes;
         w->pc = next;
         w->cycles += in->issue_cycles;
@@ -449,7 +428,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             if (is_to_be_retried(step)) {
                 run_take_back(turn, w, in);
                 if (beside == RECORD)
-                    rp_rec_cut(w->record, 1);
+                    rp_observer_of(w)->on_take_back(w, 1);
             }
             return step;
         }
@@ -507,16 +486,13 @@ static uint64_t bytes_of(const struct rp_counts *c)
  */
 static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budget)
 {
-    const bool records = __builtin_expect(rp_rec_open(w->record), 0);
+    w->run_log = &h->run_log;
+    const bool records = __builtin_expect(w->record && rp_observer_of(w)->on_turn(w), 0);
     const bool translates = h->dispatch->translates;
     struct turn turn = {.left = *budget, .records = records, .translates = translates};
     const struct rp_code_page *before = NULL;
     const uint64_t bytes = w->record ? bytes_of(&h->env.counts) : 0;
     int step = RP_STEP_NEXT;
-    if (records) {
-        rp_run_log_open(&h->trail);
-        w->trail = &h->trail;
-    }
     while (turn.left && step == RP_STEP_NEXT) {
         turn.page = page_of(h, w);
         if (!turn.page) {
@@ -545,10 +521,9 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
     }
     if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page) /* to go on here */
         enter_turn_at(&turn, w->pc);
-    if (w->record && !records)
-        w->record->insts += *budget - turn.left;
     if (w->record)
-        w->record->bytes += bytes_of(&h->env.counts) - bytes;
+        rp_observer_of(w)->on_retire(w, records ? 0 : *budget - turn.left,
+                                     bytes_of(&h->env.counts) - bytes);
     h->env.counts.wave_insts += *budget - turn.left;
     h->env.counts.issue_cycles += turn.cycles;
     *budget = turn.left;

@@ -10,8 +10,6 @@
 
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
-#include "device/timing/dispatch_timing.h"
-#include "device/timing/live_clock.h"
 
 /* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
  * same registers of all waves want the same lines of the cache (4 KiB apart). */
@@ -213,6 +211,6 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     }
     if (d->leftovers)
         rp_exec_poison_group(d->leftovers, slot);
-    if (d->record)
-        rp_recording_begin(d->record, g);
+    if (d->observed)
+        d->host->observer->on_group(d, g);
 }

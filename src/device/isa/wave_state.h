@@ -20,9 +20,11 @@ struct rp_dispatch;
 struct rp_exec_host;
 struct rp_group;
 struct rp_group_clock;
+struct rp_observer;
 struct rp_wave_env;
 struct rp_rec_wave;
 struct rp_run_log;
+struct rp_translator;
 
 /* Indices into rp_wave.sgpr are the scalar operand encodings of gfx9. */
 enum {
@@ -137,9 +139,10 @@ struct rp_wave {
     uint32_t skip_agpr_count;
     struct rp_group *group;
     struct rp_rec_wave *record; /**< where what it does is noted (wave_record.h), or NULL */
-    struct rp_run_log *trail; /**< of the hand that executes it, if it has a record (executor.h) */
-    uint8_t *scratch;         /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
-                                   b % 4, so that one dword of all lanes is one register row */
+    struct rp_run_log
+        *run_log;     /**< of the thread that executes it, if it has a record (executor.h) */
+    uint8_t *scratch; /**< private segment: byte b of lane l is at (b / 4 * 64 + l) * 4 +
+                           b % 4, so that one dword of all lanes is one register row */
     uint32_t scratch_lane_bytes;  /**< per lane, multiple of 4 */
     uint32_t scratch_dirty_bytes; /**< per lane: everything from here on is still zero */
     uint32_t id_in_group;
@@ -338,9 +341,12 @@ struct rp_exec_host {
     const uint64_t *generation; /**< bumped by the driver on every map and unmap */
     void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
     uint64_t (*clock_ticks)(void *ctx);             /**< device clock for s_memrealtime */
-    uint64_t lds_aperture;     /**< 0x1000000000000: high half compared by FLAT */
-    uint64_t scratch_aperture; /**< 0x2000000000000 */
-    struct rp_gws *gws;        /**< of the device; NULL = it has none */
+    uint64_t lds_aperture;              /**< 0x1000000000000: high half compared by FLAT */
+    uint64_t scratch_aperture;          /**< 0x2000000000000 */
+    struct rp_gws *gws;                 /**< of the device; NULL = it has none */
+    const struct rp_observer *observer; /**< detailed timing (executor.h); NULL: none */
+    const struct rp_translator
+        *translator; /**< of hot code (code_cache.h); NULL: all is interpreted */
 };
 
 /* The instruction table of gfx942: one row per opcode, from ops_alu.def and ops_mem.def.

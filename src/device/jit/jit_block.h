@@ -116,7 +116,7 @@ struct rp_jit_translation {
     uint32_t pool[RP_JIT_POOL_WORDS];
     unsigned pool_count;
     bool counts;                       /**< executions are counted */
-    struct rp_code_recorded *recorded; /**< the waves have a trail; or NULL */
+    struct rp_code_recorded *recorded; /**< the waves have a run log; or NULL */
     bool overflow;                     /**< of any of these: nothing is published */
     unsigned vgpr_top, agpr_top;
 

@@ -43,7 +43,7 @@ static void rp_jit_memory_free(void *memory, size_t bytes)
 /* The one context of the translator. */
 static struct {
     pthread_once_t once;
-    bool possible, on, counts;
+    bool possible, on;
 } jit = {.once = PTHREAD_ONCE_INIT};
 
 /* A function that returns 42, to see whether the system lets new code be executed. */
@@ -67,20 +67,10 @@ static void look(void)
     __atomic_store_n(&jit.on, jit.possible && !(text && !strcmp(text, "off")), __ATOMIC_RELAXED);
 }
 
-bool rp_jit_available(void)
+static bool available(void)
 {
     pthread_once(&jit.once, look);
     return __atomic_load_n(&jit.on, __ATOMIC_RELAXED);
-}
-
-void rp_jit_set_counts(bool on)
-{
-    __atomic_store_n(&jit.counts, on, __ATOMIC_RELAXED);
-}
-
-bool rp_jit_counts(void)
-{
-    return __atomic_load_n(&jit.counts, __ATOMIC_RELAXED);
 }
 
 void rp_jit_set(bool on)
@@ -158,15 +148,15 @@ static void tally(struct rp_jit_translation *t, unsigned first, unsigned end, in
                   RP_RDX);
 }
 
-/* The instructions from slot @p first up to @p end have been executed: a run of the wave's trail.
+/* The instructions from slot @p first up to @p end have been executed: a run of the wave's log.
  * RAX, RCX and RDX are lost. */
 static void log_run(struct rp_jit_translation *t, unsigned first, unsigned end)
 {
     struct rp_x86 *e = &t->x86;
-    _Static_assert(offsetof(struct rp_run_log, next) == 0, "the trail begins with it");
+    _Static_assert(offsetof(struct rp_run_log, next) == 0, "the log begins with it");
     if (!t->recorded || first == end)
         return;
-    rp_x86_load(e, true, RP_RDX, rp_at(RP_JIT_W, offsetof(struct rp_wave, trail)));
+    rp_x86_load(e, true, RP_RDX, rp_at(RP_JIT_W, offsetof(struct rp_wave, run_log)));
     rp_x86_load(e, true, RP_RCX, rp_at(RP_RDX, 0));
     rp_x86_mov_imm(e, RP_RAX, first | end << 16);
     rp_x86_store(e, false, rp_at(RP_RCX, 0), RP_RAX);
@@ -627,7 +617,7 @@ static void publish(struct rp_jit_translation *t)
     }
 }
 
-void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded)
+static void translate(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded)
 {
     if (page->region_bytes >= PAGE_CODE_BYTES ||
         (recorded ? recorded->native[index] : page->insn[index].native))
@@ -636,7 +626,7 @@ void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_
     if (!t)
         return;
     t->page = page;
-    t->counts = rp_jit_counts();
+    t->counts = rp_exec_counts() != RP_COUNT_NOTHING;
     t->recorded = recorded;
     t->x86.room_bytes = CODE_ROOM_BYTES;
     t->x86.code = malloc(CODE_ROOM_BYTES); /* touched as far as it is used */
@@ -653,7 +643,7 @@ void rp_jit_translate(struct rp_code_page *page, unsigned index, struct rp_code_
     free(t);
 }
 
-void rp_jit_drop(struct rp_code_page *page)
+static void drop(struct rp_code_page *page)
 {
     while (page->regions) {
         struct rp_jit_region *r = page->regions;
@@ -662,3 +652,6 @@ void rp_jit_drop(struct rp_code_page *page)
         free(r);
     }
 }
+
+const struct rp_translator rp_jit_translator = {
+    .available = available, .translate = translate, .drop = drop};

@@ -14,10 +14,11 @@
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
-#include "device/jit/jit_translate.h"
+#include "device/timing/live_clock.h"
 #include "device/timing/thread_trace_rows.h"
 #include "device/timing/timing_counters.h"
 #include "device/timing/timing_model.h"
+#include "device/timing/wave_observer.h"
 #include "device/timing/wave_record.h"
 
 /* How much more was executed than replayed. */
@@ -377,6 +378,17 @@ struct rp_thread_watch {
     bool begun, replayed;
 };
 
+/** What is kept of a dispatch that is recorded: rp_dispatch.observed. */
+struct rp_dispatch_timing {
+    struct rp_wave_record *record; /* or NULL: it was lost */
+    struct rp_timing_stats stats;  /* of the replay, */
+    bool simulated;                /* if there was one */
+    bool counted;                  /* and it counted: */
+    struct rp_cache_result cache_result;
+    struct rp_wave_sums wave_sums;
+    struct rp_thread_watch *threads; /* who traces the replay, or NULL */
+};
+
 enum { STEPS_BETWEEN = 1 << 18 };
 
 static const int64_t FIRST_NS = 5000000000, NEXT_NS = 10000000000;
@@ -421,12 +433,13 @@ static void watched_end(void *ctx, const struct rp_wave_placement *where, uint64
     w->inner.wave_ends(w->inner.ctx, where, clock);
 }
 
-static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const struct rp_arch *arch,
+static struct rp_thread_watch *watch_new(const struct rp_dispatch_timing *t,
+                                         const struct rp_arch *arch,
                                          const struct rp_threads_request *wish, int *ret_status)
 {
-    struct rp_thread_watch *w = d->record ? calloc(1, sizeof *w) : NULL;
-    *ret_status = w           ? rp_trace_rows_begin(&w->threads, arch, d->record, wish)
-                  : d->record ? -ENOMEM
+    struct rp_thread_watch *w = t->record ? calloc(1, sizeof *w) : NULL;
+    *ret_status = w           ? rp_trace_rows_begin(&w->threads, arch, t->record, wish)
+                  : t->record ? -ENOMEM
                               : -ENODATA;
     if (*ret_status == 0)
         return w;
@@ -434,7 +447,7 @@ static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const stru
     return NULL;
 }
 
-void rp_thread_watch_free(struct rp_thread_watch *w)
+static void watch_free(struct rp_thread_watch *w)
 {
     if (!w)
         return;
@@ -445,34 +458,30 @@ void rp_thread_watch_free(struct rp_thread_watch *w)
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
                                const struct rp_threads_request *wish, rp_threads_tell tell_whom)
 {
+    struct rp_dispatch_timing *t = d->observed;
     int status;
-    rp_thread_watch_free(d->threads);
-    d->threads = watch_new(d, arch, wish, &status);
-    if (d->threads)
-        d->threads->tell = tell_whom;
+    if (!t)
+        return;
+    watch_free(t->threads);
+    t->threads = watch_new(t, arch, wish, &status);
+    if (t->threads)
+        t->threads->tell = tell_whom;
 }
 
 /** For the replay, which is about to begin; NULL: nobody wants to know. */
-static const struct rp_engine_watch *rp_thread_watch_begin(struct rp_thread_watch *w,
-                                                           const struct rp_dispatch *d)
+static const struct rp_engine_watch *watch_begin(const struct rp_dispatch_timing *t)
 {
-    if (!w || w->begun || !d->record)
+    struct rp_thread_watch *w = t->threads;
+    if (!w || w->begun || !t->record)
         return NULL;
     w->begun = true;
-    for (uint64_t g = 0; g < d->record->plan.count; g++)
-        for (uint32_t i = 0; i < d->record->group[g].wave_count; i++)
-            w->total += d->record->group[g].wave[i].step_count;
+    for (uint64_t g = 0; g < t->record->plan.count; g++)
+        for (uint32_t i = 0; i < t->record->group[g].wave_count; i++)
+            w->total += t->record->group[g].wave[i].step_count;
     w->inner = rp_trace_rows_watch(&w->threads);
     w->watch = (struct rp_engine_watch){
         .ctx = w, .wave_begins = watched_begin, .issued = watched_issue, .wave_ends = watched_end};
     return &w->watch;
-}
-
-/** The replay has ended: as rp_dispatch_simulate. */
-static void rp_thread_watch_end(struct rp_thread_watch *w, int status)
-{
-    if (w)
-        w->replayed = w->begun && status == 0;
 }
 
 static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
@@ -482,30 +491,34 @@ static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arc
 static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
                   const struct rp_threads_request *wish, struct rp_timing_stats *ret)
 {
+    struct rp_dispatch_timing *t = d->observed;
     int status = 0;
-    if (d->threads && d->threads->replayed && d->stats) {
-        *ret = *d->stats;
-        return rp_trace_rows_end(&d->threads->threads);
+    if (!t)
+        return -ENODATA;
+    if (t->threads && t->threads->replayed && t->simulated) {
+        *ret = t->stats;
+        return rp_trace_rows_end(&t->threads->threads);
     }
-    rp_thread_watch_free(d->threads);
-    d->threads = watch_new(d, arch, wish, &status);
-    if (!d->threads)
+    watch_free(t->threads);
+    t->threads = watch_new(t, arch, wish, &status);
+    if (!t->threads)
         return status;
-    status = rp_dispatch_simulate(d, arch, rp_thread_watch_begin(d->threads, d), ret);
-    return status ? status : rp_trace_rows_end(&d->threads->threads);
+    status = rp_dispatch_simulate(d, arch, watch_begin(t), ret);
+    return status ? status : rp_trace_rows_end(&t->threads->threads);
 }
 
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count)
 {
+    struct rp_dispatch_timing *t = d->observed;
     struct listing l = {.host = d->host};
     struct rp_timing_stats stats = {0};
     int status = replay(d, arch, wish, &stats);
     if (!status)
-        status = list_code(&l, d->kernel.entry_va, d->record);
+        status = list_code(&l, d->kernel.entry_va, t->record);
     if (!status)
-        status = renumber(&d->threads->threads, &l);
+        status = renumber(&t->threads->threads, &l);
     struct rp_threads_header header = {
         .magic = {'R', 'P', 'T', 'H', 'R', 'D', 'S', '1'},
         .version = RP_THREADS_VERSION,
@@ -520,16 +533,19 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
     if (!status) {
         header.groups = stats.groups;
         header.group_count = stats.group_count;
-        status = write_out(&d->threads->threads, &l, &header, ret_bytes, ret_count);
+        status = write_out(&t->threads->threads, &l, &header, ret_bytes, ret_count);
     }
     free(l.line);
     free(l.text);
-    rp_thread_watch_free(d->threads); /* its rows have new numbers: of use once */
-    d->threads = NULL;
+    if (t) { /* its rows have new numbers: of use once */
+        watch_free(t->threads);
+        t->threads = NULL;
+    }
     return status;
 }
 
-struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k)
+/** What a dispatch's record will be, or NULL when the host is out of memory. */
+static struct rp_wave_record *record_new(const struct rp_arch *arch, const struct rp_kernel *k)
 {
     const struct rp_rec_shape shape = {
         .waves_per_group = k->waves_per_group,
@@ -543,7 +559,7 @@ struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct
     struct rp_wave_record *r = rp_record_new(&plan, &shape);
     if (r) {
         r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
-        r->keeps_accesses = rp_code_observes();
+        r->keeps_accesses = rp_exec_counts() == RP_COUNT_MEMORY;
     }
     return r;
 }
@@ -552,8 +568,10 @@ struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct
  * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
 enum { BYTES_PER_STEP = 12 };
 
-void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g)
+static void on_group(struct rp_dispatch *d, struct rp_group *g)
 {
+    const struct rp_dispatch_timing *t = d->observed;
+    struct rp_wave_record *r = t->record;
     const int64_t index = rp_rec_index(&r->plan, g->linear_id);
     if (index < 0)
         return;
@@ -572,6 +590,51 @@ void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g)
         g->waves[i].record = &group->wave[i];
     }
 }
+
+static int on_dispatch(struct rp_dispatch *d)
+{
+    const bool timed = rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED;
+    if (!timed && rp_exec_counts() != RP_COUNT_MEMORY)
+        return 0;
+    struct rp_dispatch_timing *t = calloc(1, sizeof *t);
+    if (t && (t->record = record_new(d->arch, &d->kernel))) {
+        d->observed = t;
+        return 0;
+    }
+    free(t);
+    return timed ? -ENOMEM : 0;
+}
+
+static void on_dispatch_end(struct rp_dispatch *d)
+{
+    struct rp_dispatch_timing *t = d->observed;
+    rp_record_free(t->record);
+    watch_free(t->threads);
+    free(t);
+}
+
+static void on_take_back(struct rp_wave *w, uint64_t insts)
+{
+    rp_rec_cut(w->record, insts);
+}
+
+static void on_retire(struct rp_wave *w, uint64_t insts, uint64_t bytes)
+{
+    w->record->insts += insts;
+    w->record->bytes += bytes;
+}
+
+const struct rp_observer rp_timing_observer = {.on_dispatch = on_dispatch,
+                                               .on_dispatch_end = on_dispatch_end,
+                                               .on_group = on_group,
+                                               .on_group_end = rp_live_clock_end,
+                                               .on_turn = rp_observe_turn,
+                                               .on_issue = rp_observe_issue,
+                                               .on_run = rp_observe_run,
+                                               .on_access = rp_observe_access,
+                                               .on_take_back = on_take_back,
+                                               .on_retire = on_retire,
+                                               .on_clock = rp_live_clock_read};
 
 /* ---- waves that do the same ---- */
 
@@ -637,9 +700,8 @@ static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *w
  * by indices into record->code. Waves whose code is not mapped any more lose their record.
  * @return 0, or -ENOMEM
  */
-static int rp_recording_resolve(struct rp_dispatch *d)
+static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
 {
-    struct rp_wave_record *r = d->record;
     struct rp_resolver m;
     struct ways ways = {.count = 0};
     const uint64_t groups = r->plan.count + r->plan.probes;
@@ -662,23 +724,25 @@ static int rp_recording_resolve(struct rp_dispatch *d)
 static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
                                 const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
-    if (!d->record || !d->record->keeps_steps || d->state != RP_RUN_DONE)
+    struct rp_dispatch_timing *t = d->observed;
+    struct rp_wave_record *r = t ? t->record : NULL;
+    if (!r || !r->keeps_steps || d->state != RP_RUN_DONE)
         return -ENODATA;
-    d->record->total_waves = d->counts.waves;
-    d->record->total_insts = d->counts.wave_insts;
+    r->total_waves = d->counts.waves;
+    r->total_insts = d->counts.wave_insts;
     int status = 0;
-    if (!d->record->code) {
-        status = rp_record_status(d->record);
+    if (!r->code) {
+        status = rp_record_status(r);
         if (!status)
-            status = rp_recording_resolve(d);
+            status = resolve_record(d, r);
         if (!status)
-            status = rp_record_renumber_pages(d->record);
+            status = rp_record_renumber_pages(r);
         if (status) { /* half of it is resolved: nobody may replay that */
-            rp_record_free(d->record);
-            d->record = NULL;
+            rp_record_free(r);
+            t->record = NULL;
         }
     }
-    return status ? status : rp_engine_run(arch, d->record, watch, ret);
+    return status ? status : rp_engine_run(arch, r, watch, ret);
 }
 
 /* ---- counters ------------------------------------------------------------------------------ */
@@ -725,23 +789,22 @@ static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
                              struct rp_timing_stats *ret)
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(arch);
-    const struct rp_wave_record *r = d->record;
+    struct rp_dispatch_timing *t = d->observed;
+    const struct rp_wave_record *r = t->record;
     struct counting c = {
         .record = r, .caches = rp_caches_new(&shape), .cus_per_die = shape.cus_per_die};
     const struct rp_engine_watch watch = {.ctx = &c, .issued = issued, .wave_ends = wave_ended};
 
     c.next = calloc(r->plan.count * r->shape.waves_per_group + 1, sizeof *c.next);
-    d->cache_result = malloc(sizeof *d->cache_result);
-    c.failed = rp_wave_meter_init(&c.meter, r, shape.dies * shape.cus_per_die) < 0 || !c.caches ||
-               !c.next || !d->cache_result;
+    c.failed =
+        rp_wave_meter_init(&c.meter, r, shape.dies * shape.cus_per_die) < 0 || !c.caches || !c.next;
     const int status = rp_dispatch_simulate(d, arch, c.failed ? NULL : &watch, ret);
     if (c.failed || status < 0) {
         rp_caches_free(c.caches);
-        free(d->cache_result);
-        d->cache_result = NULL;
     } else {
-        rp_caches_end(c.caches, d->cache_result);
-        d->wave_sums = rp_wave_meter_end(&c.meter, arch, d->record);
+        rp_caches_end(c.caches, &t->cache_result);
+        t->wave_sums = rp_wave_meter_end(&c.meter, arch, t->record);
+        t->counted = true;
     }
     rp_wave_meter_release(&c.meter);
     free(c.next);
@@ -752,9 +815,11 @@ static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
 static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
                            struct rp_timing_stats *ret)
 {
-    const int status = rp_dispatch_simulate(d, arch, rp_thread_watch_begin(d->threads, d), ret);
+    struct rp_dispatch_timing *t = d->observed;
+    const int status = rp_dispatch_simulate(d, arch, watch_begin(t), ret);
 
-    rp_thread_watch_end(d->threads, status);
+    if (t->threads)
+        t->threads->replayed = t->threads->begun && status == 0;
     return status;
 }
 
@@ -774,51 +839,53 @@ static int no_memory(struct rp_dispatch *d)
 
 int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks)
 {
-    const bool counts = d->record && rp_code_observes() && d->state == RP_RUN_DONE;
-    struct rp_timing_stats stats;
-    free(d->stats);
-    free(d->cache_result);
-    d->stats = NULL;
-    d->cache_result = NULL;
+    struct rp_dispatch_timing *t = d->observed;
+    int status = -ENODATA;
     *ret_ticks = 1;
+    if (t)
+        t->simulated = t->counted = false;
     if (rp_timing_mode() == RP_TIMING_OFF)
         return 0;
-    const int status =
-        counts ? simulate_counting(d, arch, &stats) : simulate_traced(d, arch, &stats);
+    if (t && t->record)
+        status = rp_exec_counts() == RP_COUNT_MEMORY && d->state == RP_RUN_DONE
+                     ? simulate_counting(d, arch, &t->stats)
+                     : simulate_traced(d, arch, &t->stats);
     if (status == -ENODATA) {
         *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
         return 0;
     }
-    if (status < 0 || !(d->stats = malloc(sizeof *d->stats)))
+    if (status < 0)
         return no_memory(d);
-    *d->stats = stats;
-    *ret_ticks = rp_timing_simulated_ticks(arch, &d->counts, &stats);
+    t->simulated = true;
+    *ret_ticks = rp_timing_simulated_ticks(arch, &d->counts, &t->stats);
     return 0;
 }
 
 bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
                            double *ret_error_share)
 {
-    if (!d->stats)
+    const struct rp_dispatch_timing *t = d->observed;
+    if (!t || !t->simulated)
         return false;
-    *ret_waves = d->stats->waves;
-    *ret_error_share = d->stats->error_share;
+    *ret_waves = t->stats.waves;
+    *ret_error_share = t->stats.error_share;
     return true;
 }
 
 /* From the replay that told the time, if there was one and it knows: of waves that execute more
  * than is recorded it may lack what they access last, and of their accesses alone far more fits. */
-static enum rp_counting moved_count_memory(const struct rp_dispatch *d, uint64_t *values)
+static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *values)
 {
     const struct rp_cache_shape shape = rp_cache_shape_of(d->arch);
+    const struct rp_dispatch_timing *t = d->observed;
     struct rp_cache_result result;
 
-    if (!rp_code_observes())
+    if (rp_exec_counts() != RP_COUNT_MEMORY || !t)
         return RP_COUNT_INSTRUCTIONS;
-    if (d->cache_result && rp_memory_counters(d->arch, d->cache_result, values) == 0)
+    if (t->counted && rp_memory_counters(d->arch, &t->cache_result, values) == 0)
         return RP_COUNT_MEMORY;
-    if (!d->record || rp_record_status(d->record) < 0 || rp_record_renumber_pages(d->record) < 0 ||
-        rp_cache_run(&shape, d->record, &result) < 0)
+    if (!t->record || rp_record_status(t->record) < 0 || rp_record_renumber_pages(t->record) < 0 ||
+        rp_cache_run(&shape, t->record, &result) < 0)
         return RP_COUNT_INSTRUCTIONS;
     return rp_memory_counters(d->arch, &result, values) == 0 ? RP_COUNT_MEMORY
                                                              : RP_COUNT_INSTRUCTIONS;
@@ -826,6 +893,7 @@ static enum rp_counting moved_count_memory(const struct rp_dispatch *d, uint64_t
 
 enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
 {
+    const struct rp_dispatch_timing *t = d->observed;
     if (!d->tallies || d->state != RP_RUN_DONE)
         return RP_COUNT_NOTHING;
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
@@ -838,7 +906,7 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
     for (unsigned i = 0; i < 3; i++)
         values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
     values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
-    if (d->stats && d->cache_result) /* the replay was counted */
-        rp_wave_counters(d->arch, d->stats, &d->wave_sums, &d->record->shape, &d->counts, values);
-    return moved_count_memory(d, values);
+    if (t && t->simulated && t->counted)
+        rp_wave_counters(d->arch, &t->stats, &t->wave_sums, &t->record->shape, &d->counts, values);
+    return count_moved(d, values);
 }

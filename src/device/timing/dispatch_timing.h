@@ -16,16 +16,25 @@
 #include "trace/records.h"
 
 struct rp_arch;
-struct rp_dispatch;
-struct rp_kernel;
-struct rp_thread_watch;
-struct rp_wave_record;
+struct rp_observer;
 
-/** What a dispatch's record will be, or NULL when the host is out of memory. */
-struct rp_wave_record *rp_recording_new(const struct rp_arch *arch, const struct rp_kernel *k);
+/** Records what sampled workgroups do; for detailed timing, and for counters of memory. */
+extern const struct rp_observer rp_timing_observer;
 
-/** A workgroup starts: if it is one of the sampled, its waves get their records. */
-void rp_recording_begin(struct rp_wave_record *r, struct rp_group *g);
+/**
+ * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
+ * @return 0; negative: the host had no memory for the model, rp_dispatch_fault says so
+ */
+int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks);
+
+/**
+ * After rp_dispatch_ticks: whether its time is from a replay.
+ * @param ret_waves        that were replayed
+ * @param ret_error_share  as rp_timing_stats.error_share
+ */
+bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
+                           double *ret_error_share);
 
 /* The thread trace of a dispatch: what the replay did, with the code it is about, as the
  * bytes of a file (trace/records.h).
@@ -41,9 +50,6 @@ typedef void (*rp_threads_tell)(double share, double left_s);
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
                                const struct rp_threads_request *wish, rp_threads_tell tell);
 
-/** Accepts NULL. */
-void rp_thread_watch_free(struct rp_thread_watch *w);
-
 /**
  * Replays a dispatch that is done and was recorded, unless that has been watched already.
  * @param arch       the GPU, or what a queue's CU mask leaves of it
@@ -53,13 +59,6 @@ void rp_thread_watch_free(struct rp_thread_watch *w);
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count);
-
-/* Execution of one kernel dispatch on the CPU: the only face the driver side (kfd/) sees.
- *
- * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
- * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.
- * All functions may be called from any thread, but a dispatch from one at a time.
- */
 
 /**
  * After DONE: what hardware counters say that follow from the instructions executed, and from the

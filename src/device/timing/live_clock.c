@@ -333,10 +333,8 @@ static void give_up(struct rp_group_clock *c)
     c->step = NULL;
 }
 
-void rp_group_clock_end(struct rp_group *g)
+void rp_live_clock_end(struct rp_group *g)
 {
-    if (!g->clock)
-        return;
     give_up(g->clock);
     free(g->clock);
     g->clock = NULL;
@@ -397,8 +395,10 @@ static int add_group(struct rp_group_clock *c, const struct rp_group *g)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-int rp_group_clock_read(struct rp_wave *w, bool *ret_told)
+int rp_live_clock_read(struct rp_wave *w, bool *ret_told)
 {
+    if (w->record->closed)
+        return RP_STEP_NEXT;
     struct rp_group *g = w->group;
     struct rp_group_clock *c = g->clock ? g->clock : clock_new(g);
     uint64_t clock;

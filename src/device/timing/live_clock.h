@@ -26,9 +26,9 @@
  * @param ret_told  the replay says what it reads; else it goes on as with fast timing
  * @return RP_STEP_NEXT: rp_wave.clock_lead says what it reads; or RP_STEP_LATER
  */
-int rp_group_clock_read(struct rp_wave *w, bool *ret_told);
+int rp_live_clock_read(struct rp_wave *w, bool *ret_told);
 
 /** The workgroup has ended, or will not be executed any further. */
-void rp_group_clock_end(struct rp_group *g);
+void rp_live_clock_end(struct rp_group *g);
 
 #endif

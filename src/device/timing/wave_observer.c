@@ -331,15 +331,15 @@ static void alike_touch_row(const uint32_t *row, uint32_t from_row, struct rp_re
     rp_lane_access_lds(a, &touch);
 }
 
-void rp_pattern_cache_lds(struct rp_pattern_cache *alike, uint32_t key,
+void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
                           const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
                           struct rp_rec_access *a, const struct rp_lane_access *t)
 {
-    if (!alike) {
+    if (!patterns) {
         alike_touch_row(row, from_row, a, t);
         return;
     }
-    struct rp_pattern_cache_lds *l = &alike->lds[key % RP_PATTERN_CACHE_LDS];
+    struct rp_pattern_cache_lds *l = &patterns->lds[key % RP_PATTERN_CACHE_LDS];
     const uint8_t part = (row[0] + from_row) % DWORD;
     if (!t->lanes || l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
         l->part != part || !is_same_row(l->distance, row)) {
@@ -396,12 +396,12 @@ static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave 
     }
 }
 
-bool rp_pattern_cache_lines(struct rp_pattern_cache *alike, uint32_t key, struct rp_rec_wave *w,
+bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key, struct rp_rec_wave *w,
                             struct rp_rec_access *a, const struct rp_lane_access *t)
 {
-    if (!alike || !t->lanes)
+    if (!patterns || !t->lanes)
         return rp_lane_access_lines(w, a, t);
-    struct rp_pattern_cache_lines *l = &alike->vmem[key % RP_PATTERN_CACHE_VMEM];
+    struct rp_pattern_cache_lines *l = &patterns->vmem[key % RP_PATTERN_CACHE_VMEM];
     const uint64_t from_there = t->va[__builtin_ctzll(t->lanes)] - l->first;
     if (l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
         from_there % RP_REC_LINE_BYTES || !is_same_pattern(l, t->va, t->lanes)) {
@@ -621,7 +621,7 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
     const uint32_t key = in->src[0].index * 4u + in->op;
-    return !t.lanes || rp_pattern_cache_lines(w->trail->alike, key, r, a, &t);
+    return !t.lanes || rp_pattern_cache_lines(w->run_log->observer_data, key, r, a, &t);
 }
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
@@ -685,8 +685,8 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
     for (unsigned which = 0; which < (unit ? 2 : 1); which++) {
         const uint32_t offset = unit ? ((uint32_t)in->offset >> 8 * which & 0xff) * unit
                                      : (uint32_t)in->offset & 0xffff;
-        rp_pattern_cache_lds(w->trail->alike, in->src[0].index * 4u + in->op, address, offset, a,
-                             &t);
+        rp_pattern_cache_lds(w->run_log->observer_data, in->src[0].index * 4u + in->op, address,
+                             offset, a, &t);
     }
 }
 
@@ -747,8 +747,9 @@ static void lose(struct rp_rec_wave *r)
     r->closed = r->full = r->lost = true;
 }
 
-void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in)
+void rp_observe_access(struct rp_wave *w, const struct rp_insn *in)
 {
+    struct rp_rec_wave *r = w->record;
     const uint64_t index = r->insts - 1;
     if (r->lines_only && in->fmt == RP_FMT_DS)
         return;
@@ -763,6 +764,16 @@ void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struc
         lose(r);
 }
 
+/* Whether the record has room for more, or the rest of what the wave does is not kept. */
+bool rp_observe_turn(struct rp_wave *w)
+{
+    if (w->record->closed && w->record->full)
+        return false;
+    if (!w->run_log->observer_data) /* without it, it takes longer */
+        w->run_log->observer_data = calloc(1, sizeof(struct rp_pattern_cache));
+    return true;
+}
+
 static void keep_step(struct rp_rec_wave *r, int64_t distance)
 {
     r->insts++;
@@ -775,17 +786,18 @@ static void keep_step(struct rp_rec_wave *r, int64_t distance)
         lose(r);
 }
 
-void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
+void rp_observe_issue(struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
 {
-    keep_step(r, (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD);
+    keep_step(w->record, (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD);
     if (in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
         in->cost_class == RP_COST_SMEM)
-        rp_rec_observe_access(r, w, in);
+        rp_observe_access(w, in);
 }
 
-void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
-                        uint32_t end, int64_t distance)
+void rp_observe_run(struct rp_wave *w, const struct rp_insn *page, uint32_t first, uint32_t end,
+                    int64_t distance)
 {
+    struct rp_rec_wave *r = w->record;
     if (r->closed) {
         for (uint32_t slot = first; slot < end; slot += page[slot].size_bytes / DWORD)
             r->insts++;

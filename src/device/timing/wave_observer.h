@@ -76,34 +76,24 @@ struct rp_pattern_cache {
 
 /**
  * As rp_lane_access_lds, for addresses that are a row of registers and a distance from there.
- * @param alike  NULL: nothing is remembered
+ * @param patterns  NULL: nothing is remembered
  * @param key    what is alike mostly has the same
  */
-void rp_pattern_cache_lds(struct rp_pattern_cache *alike, uint32_t key,
+void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
                           const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
                           struct rp_rec_access *a, const struct rp_lane_access *t);
 
 /** As rp_lane_access_lines. */
-bool rp_pattern_cache_lines(struct rp_pattern_cache *alike, uint32_t key, struct rp_rec_wave *w,
+bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key, struct rp_rec_wave *w,
                             struct rp_rec_access *a, const struct rp_lane_access *t);
 
-/* Writes down what a wave is about to execute. */
+/* Writes down what a wave is about to execute: what rp_observer (executor.h) asks for. Steps hold
+ * the distance from the kernel's entry until they are resolved (dispatch_timing.c). */
 
-/**
- * Notes the instruction @p in at @p pc before @p w executes it. Steps hold the distance from the
- * kernel's entry until rp_record_resolve has been called.
- */
-void rp_rec_observe(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in,
-                    uint64_t pc);
-
-/**
- * Notes the instructions in a row of a page of code at @p base_va, from slot @p first up to @p end,
- * but not what they access.
- */
-void rp_rec_observe_run(struct rp_rec_wave *r, const struct rp_insn *page, uint32_t first,
-                        uint32_t end, int64_t distance);
-
-/** What the latest of these, @p in, accesses, before it is executed. */
-void rp_rec_observe_access(struct rp_rec_wave *r, struct rp_wave *w, const struct rp_insn *in);
+bool rp_observe_turn(struct rp_wave *w);
+void rp_observe_issue(struct rp_wave *w, const struct rp_insn *in, uint64_t pc);
+void rp_observe_run(struct rp_wave *w, const struct rp_insn *page, uint32_t first, uint32_t end,
+                    int64_t distance);
+void rp_observe_access(struct rp_wave *w, const struct rp_insn *in);
 
 #endif

@@ -151,7 +151,7 @@ static void make_page(void)
         page->insn[i] = in;
         i += bytes / DWORD_BYTES;
     }
-    rp_jit_translate(page, 0, NULL);
+    rp_jit_translator.translate(page, 0, NULL);
     assert_non_null(page->insn[0].native);
 }
 
@@ -292,7 +292,7 @@ static uint64_t compare(const char *what)
     assert_memory_equal(&worker[1].env.counts, &worker[0].env.counts, sizeof w.env.counts);
     assert_int_equal(logs[1].count, logs[0].count);
     assert_same_state(&w.s, &wanted.s, what);
-    rp_jit_drop(page);
+    rp_jit_translator.drop(page);
     free(page);
     page = NULL;
     return b.native_insts;
@@ -303,7 +303,7 @@ static uint64_t compare(const char *what)
 static bool no_translation(void)
 {
     rp_jit_set(true);
-    return !rp_jit_available();
+    return !rp_jit_translator.available();
 }
 
 static const struct {
@@ -377,7 +377,7 @@ static void test_stays(void **state)
         const struct rp_jit_entry *native = page->insn[0].native;
         assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
         assert_int_equal(jit.left, left - 2);
-        rp_jit_drop(page);
+        rp_jit_translator.drop(page);
         free(page);
     }
 }
@@ -564,7 +564,7 @@ static void test_lds_stays(void **state)
         const struct rp_jit_entry *native = page->insn[0].native;
         assert_int_equal(native->enter(&w.wave, &jit, native->code), RP_STEP_END);
         assert_int_equal(jit.left, 98);
-        rp_jit_drop(page);
+        rp_jit_translator.drop(page);
         free(page);
     }
 }

@@ -182,7 +182,7 @@ static void programs_are_the_same(void **state)
     static struct fixture f, copy;
     unsigned long long native_insts = 0, insts = 0;
     (void)state;
-    if (!rp_jit_available())
+    if (!rp_jit_translator.available())
         skip();
     for (unsigned i = 0; i < PROGRAMS; i++) {
         const unsigned count = 1 + i % LONGEST;
@@ -192,7 +192,7 @@ static void programs_are_the_same(void **state)
         page->refs = 1;
         seed = 77 + i;
         write_program(page, count);
-        rp_jit_translate(page, 0, NULL);
+        rp_jit_translator.translate(page, 0, NULL);
         for (unsigned masked = 0; masked < 2; masked++) {
             seed = 9000 + i;
             begin_state(&f, masked ? 0xfedcba9876543210 : ~0ull);
@@ -208,7 +208,7 @@ static void programs_are_the_same(void **state)
                 f.wave.cycles != copy.wave.cycles || f.wave.pc != copy.wave.pc)
                 fail_msg("program %u, EXEC %u: other registers, cycles or pc", i, masked);
         }
-        rp_jit_drop(page);
+        rp_jit_translator.drop(page);
         free(page);
     }
     /* NaNs among results of other instructions are left to the interpreter. */

@@ -308,13 +308,13 @@ static void compare(const char *what, uint32_t budget)
 
 static void drop_program(void)
 {
-    rp_jit_drop(page);
+    rp_jit_translator.drop(page);
 }
 
 static bool no_translation(void)
 {
     rp_jit_set(true);
-    return !rp_jit_available();
+    return !rp_jit_translator.available();
 }
 
 /* ---- tests ---- */
@@ -324,7 +324,7 @@ static void one_instruction(struct rp_insn in, const char *name, unsigned round)
     begin_program();
     put(0, in);
     end_program(1);
-    rp_jit_translate(page, 0, NULL);
+    rp_jit_translator.translate(page, 0, NULL);
     assert_non_null(page->insn[0].native);
     begin_state(round);
     compare(name, 2);
@@ -392,7 +392,7 @@ static void test_branches(void **state)
         put(0, branch(1));
         put(1, scalar(0, RP_OPND_CONST, RP_OPND_CONST));
         end_program(2);
-        rp_jit_translate(page, 0, NULL);
+        rp_jit_translator.translate(page, 0, NULL);
         begin_state(round);
         f.wave.sgpr[RP_SGPR_VCC_LO] *= below(2);
         f.wave.sgpr[RP_SGPR_VCC_LO + 1] *= below(2);
@@ -431,9 +431,9 @@ static void test_programs(void **state)
         for (unsigned at = 0; at < count; at++)
             put(at, any_instruction(at, count));
         end_program(count);
-        rp_jit_translate(page, 0, NULL);
+        rp_jit_translator.translate(page, 0, NULL);
         if (i % 4 == 0) /* a second region, of the same code */
-            rp_jit_translate(page, below(count) * SLOTS, NULL);
+            rp_jit_translator.translate(page, below(count) * SLOTS, NULL);
         begin_state(i);
         compare(name, 1 + below(300));
         drop_program();
@@ -453,7 +453,7 @@ static void test_limits(void **state)
     begin_program();
     put(0, vector(RP_OP_v_add_u32, rows_only, 0));
     put(1, vector(RP_OP_v_add_u32, rows_only, 0)); /* index 2 is not decoded */
-    rp_jit_translate(page, 0, NULL);
+    rp_jit_translator.translate(page, 0, NULL);
     const struct rp_jit_entry *native = page->insn[0].native;
     assert_non_null(native);
     assert_int_equal(native->insts, 2);

@@ -7,10 +7,17 @@
 #include "arch/hardware_counters.h"
 #include "device/exec/host_traps.h"
 #include "device/isa/wave_state.h"
+#include "device/jit/jit_translate.h"
 #include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
 
 struct fake_exec fake_exec;
+
+struct rp_observer {
+    int nothing;
+};
+const struct rp_observer rp_timing_observer;
+const struct rp_translator rp_jit_translator = {0};
 
 struct rp_dispatch {
     unsigned turns_left;
