@@ -194,8 +194,11 @@ static int usable_program(const char *path, const char *name, char **ret_path, s
 
 int rp_find_program(const char *name, char **ret_path, struct rp_err *err)
 {
-    const char *search = getenv("PATH");
+    return rp_find_program_in(getenv("PATH"), name, ret_path, err);
+}
 
+int rp_find_program_in(const char *search, const char *name, char **ret_path, struct rp_err *err)
+{
     if (!*name)
         return rp_fail(err, RP_USAGE, "the program's name is empty");
     if (strchr(name, '/'))

@@ -60,6 +60,8 @@ void rp_remove_tree(const char *path);
  * @return 0 with an absolute path; RP_USAGE when there is no such file or it may not be executed
  */
 int rp_find_program(const char *name, char **ret_path, struct rp_err *err);
+/** The same with another PATH. NULL: the usual folders. */
+int rp_find_program_in(const char *search, const char *name, char **ret_path, struct rp_err *err);
 
 /** Folder of the running executable. */
 int rp_executable_dir(char **ret_dir, struct rp_err *err);

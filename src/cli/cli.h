@@ -16,7 +16,7 @@
 #include "base/work_progress.h"
 #include "library/library.h"
 #include "report/report.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 
 struct rp_buf;
 
@@ -152,6 +152,6 @@ void rp_progress_put_left(double seconds, struct rp_buf *to);
 /** HIP 7.2 crashes at the launch of a kernel that it has no code for: says why before. Code for a
  *  GPU with XNACK only, or without, is none for the other. Of the program's libraries the software
  *  device says so when a kernel of theirs is asked for (device/driver/runtime_hooks.c). */
-void rp_cli_warn_about_target(const char *executable, enum rp_device device);
+void rp_cli_warn_about_target(const char *executable, struct rp_run_options *options);
 
 #endif

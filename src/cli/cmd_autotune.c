@@ -36,8 +36,7 @@ struct rp_autotune_command {
     uint64_t given; /**< bits RP_AUTOTUNE_GIVEN */
     struct rp_autotune_options o;
     bool json, quiet, worker;
-    enum rp_device device;
-    const char *device_text; /**< NULL: not given */
+    const char *device_text, *timing_text; /**< NULL: not given */
     /** What o.live.pool points to; texts are split in place. */
     char *gpus_text, *srun_text, *salloc_text;
     const char *gpus[RP_AUTOTUNE_WORDS], *srun[RP_AUTOTUNE_WORDS], *salloc[RP_AUTOTUNE_WORDS];
@@ -423,11 +422,12 @@ static int take_workers(int key, struct rp_autotune_command *c, struct rp_err *e
     switch (key) {
     case RP_AUTOTUNE_DEVICE:
         c->device_text = optarg;
-        return rp_device_parse(optarg, &c->device, err);
+        return rp_device_parse(optarg, &pool->run, err);
     case RP_AUTOTUNE_THREADS:
-        return rp_cli_threads(optarg, err);
+        return rp_cli_threads(optarg, &pool->run, err);
     case RP_AUTOTUNE_TIMING:
-        return rp_cli_timing(optarg, err);
+        c->timing_text = optarg;
+        return rp_cli_timing(optarg, &pool->run, err);
     case RP_AUTOTUNE_GPUS:
         pool->gpus = c->gpus;
         return take_words("--gpus", optarg, ",", &c->gpus_text, c->gpus, err);
@@ -454,7 +454,7 @@ static int rp_autotune_find_gpus(struct rp_autotune_command *c, struct rp_err *e
 
     if (!c->o.live.pool.gpus || strcmp(c->gpus[0], "all") != 0)
         return 0;
-    rc = rp_gpu_choice(c->device, &list, err);
+    rc = rp_gpu_choice(&c->o.live.pool.run, &list, err);
     return rc < 0 ? rc : take_words("--gpus all", list, ",", &c->gpus_text, c->gpus, err);
 }
 
@@ -690,7 +690,7 @@ static int print(const struct rp_autotune_command *c, const struct rp_autotune_r
 /** What the pool starts on this machine or another one. */
 static int serve(const struct rp_autotune_command *c)
 {
-    const struct rp_worker_options options = {.device = c->device, .version = RP_VERSION};
+    const struct rp_worker_options options = {.run = c->o.live.pool.run, .version = RP_VERSION};
     struct rp_err err = RP_ERR_INIT;
 
     rp_proc_catch_signals();
@@ -727,11 +727,30 @@ static void say_unchecked(const struct rp_autotune_command *c,
                                        "warm-up would show (--warmup)");
 }
 
+/** A worker may be on another machine: it is told what this command was told. */
+static void add_worker_options(const struct rp_autotune_command *c, const char **to,
+                               char threads[16])
+{
+    if (c->device_text) {
+        *to++ = "--device";
+        *to++ = c->device_text;
+    }
+    if (c->timing_text) {
+        *to++ = "--timing";
+        *to++ = c->timing_text;
+    }
+    if (c->o.live.pool.run.threads) {
+        snprintf(threads, 16, "%" PRIu32, c->o.live.pool.run.threads);
+        *to++ = "--threads";
+        *to++ = threads;
+    }
+}
+
 static int run(struct rp_autotune_command *c)
 {
     rp_autofree char *self = realpath("/proc/self/exe", NULL);
-    const char *worker[] = {
-        self, "autotune", "--worker", c->device_text ? "--device" : NULL, c->device_text, NULL};
+    const char *worker[10] = {self, "autotune", "--worker"};
+    char threads[16];
     struct session session = {.line = rp_progress_line_begin(), .began_ms = now_ms()};
     struct rp_autotune_result result = {0};
     struct rp_err err = RP_ERR_INIT;
@@ -741,6 +760,7 @@ static int run(struct rp_autotune_command *c)
         rp_cli_note("/proc is not there");
         return RP_ENVIRONMENT;
     }
+    add_worker_options(c, worker + 3, threads);
     c->o.live.pool.worker = worker;
     c->o.live.pool.note = c->o.note = note;
     c->o.context = c->o.search.context = c->o.live.pool.context = &session;

@@ -35,7 +35,7 @@ static const char *rocm_kind_name(enum rp_rocm_kind kind)
 /* The device that `--device auto` takes, or NULL with the reason in err. */
 static const char *auto_device(const struct rp_environment *env, struct rp_err *err)
 {
-    enum rp_device device;
+    struct rp_run_options options = {0};
 
     if (!env->tool_library) {
         rp_fail(err, RP_ENVIRONMENT,
@@ -43,8 +43,7 @@ static const char *auto_device(const struct rp_environment *env, struct rp_err *
                 "completely");
         return NULL;
     }
-    return rp_device_resolve(env, RP_DEVICE_AUTO, &device, err) < 0 ? NULL
-                                                                    : rp_device_label(device);
+    return rp_device_resolve(env, &options, err) < 0 ? NULL : rp_device_label(options.device);
 }
 
 static json_t *string_or_null(const char *text)

@@ -277,7 +277,7 @@ struct options {
     struct rp_dispatch_selection choice;
     bool has_folder, list, json, unchecked;
     int expected_status;
-    enum rp_device wish;
+    struct rp_run_options run;
 };
 
 /* As completion leaves them: what is beside the folder is named with more behind its name. */
@@ -321,13 +321,13 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         o->has_folder = true;
         return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
     case 'd':
-        return rp_device_parse(optarg, &o->wish, err);
+        return rp_device_parse(optarg, &o->run, err);
     case 't':
-        return rp_cli_threads(optarg, err);
+        return rp_cli_threads(optarg, &o->run, err);
     case 'g':
-        return rp_cli_gpus(optarg, err);
+        return rp_cli_gpus(optarg, &o->run, err);
     case 'm':
-        return rp_cli_timing(optarg, err);
+        return rp_cli_timing(optarg, &o->run, err);
     case 'u':
         o->unchecked = true;
         return 0;
@@ -676,7 +676,7 @@ static int say_why_not(const struct options *o, const struct rp_captured_run *is
 }
 
 /* A capture that cannot be checked here is one still. */
-static void check(const char *folder, const struct rp_environment *env, enum rp_device device,
+static void check(const char *folder, const struct rp_captured_run_request *request,
                   struct rp_buf *text)
 {
     const struct rp_page page = rp_page_of_words(text, rp_cli_style());
@@ -684,15 +684,15 @@ static void check(const char *folder, const struct rp_environment *env, enum rp_
     rp_autofree char *reason = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_capture_self_check(env, device, folder, &label, &reason, &err) < 0)
+    if (rp_capture_self_check(request->env, request->options, folder, &label, &reason, &err) < 0)
         rp_cli_note("the capture is not checked: %s", err.text);
     else
         rp_page_words(&page, strcmp(label, "deterministic") == 0 ? RP_INK_GREEN : RP_INK_YELLOW, 0,
                       2, "replayed: %s%s%s", label, reason ? ": " : "", reason ? reason : "");
 }
 
-static int describe(const struct options *o, const char *folder, const struct rp_environment *env,
-                    enum rp_device device)
+static int describe(const struct options *o, const char *folder,
+                    const struct rp_captured_run_request *request)
 {
     rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
     struct rp_err err = RP_ERR_INIT;
@@ -702,12 +702,12 @@ static int describe(const struct options *o, const char *folder, const struct rp
         return rp_cli_error(&err);
     rp_capture_line(folder, capture, rp_cli_style(), &text);
     if (!o->unchecked)
-        check(folder, env, device, &text);
+        check(folder, request, &text);
     return print_and_free(&text);
 }
 
 static int report(const struct options *o, const struct rp_captured_run *isolation,
-                  const struct rp_environment *env, enum rp_device device)
+                  const struct rp_captured_run_request *request)
 {
     const struct rp_proc_end *end = &isolation->end;
     const size_t wanted = o->choice.count ? o->choice.count : 1;
@@ -718,7 +718,7 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
         rp_autofree char *folder = o->choice.several ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER,
                                                                  o->folder, isolation->matches[i])
                                                      : strdup(o->folder);
-        const int one = folder ? describe(o, folder, env, device) : RP_ENVIRONMENT;
+        const int one = folder ? describe(o, folder, request) : RP_ENVIRONMENT;
 
         code = code == RP_OK ? one : code;
     }
@@ -744,10 +744,9 @@ static bool choose_longest(struct options *o, const struct rp_captured_run_reque
                            int64_t *ret_wall_ns, int *ret_code)
 {
     rp_cleanup(rp_captured_run_free) struct rp_captured_run isolation = {0};
-    const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     struct rp_err err = RP_ERR_INIT;
 
-    if (request->device != RP_DEVICE_GPU && timing && strcmp(timing, "off") == 0) {
+    if (request->options->device != RP_DEVICE_GPU && request->options->timing == RP_TIMING_OFF) {
         *ret_code = rp_cli_usage_error("isolate", "--longest needs times: leave out --timing off "
                                                   "(or ROCM_PERF_DEVICE_TIMING)");
         return false;
@@ -761,7 +760,7 @@ static bool choose_longest(struct options *o, const struct rp_captured_run_reque
     }
     *ret_wall_ns = isolation.end.wall_ns;
     if (longest->match == 0) {
-        *ret_code = report(o, &isolation, request->env, request->device);
+        *ret_code = report(o, &isolation, request);
         return false;
     }
     rp_cli_note("first run: dispatch %" PRIu64 " of %" PRIu64
@@ -815,26 +814,24 @@ static int capture(struct options *o, struct rp_captured_run_request *request)
     if (rp_kept_input_begin(&input, &err) < 0 || rp_run_capturing(request, &isolation, &err) < 0 ||
         rp_kept_input_end(&input, &err) < 0)
         return rp_cli_error(&err);
-    code = report(o, &isolation, request->env, request->device);
+    code = report(o, &isolation, request);
     return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;
 }
 
 /* Where it is known beforehand that there is no such GPU. */
-static int check_gpu(const struct options *o, const struct rp_environment *env,
-                     enum rp_device device, struct rp_err *err)
+static int check_gpu(const struct options *o, const struct rp_environment *env, struct rp_err *err)
 {
-    const char *text = getenv("ROCM_PERF_DEVICE_GPUS"); /* resolving the device has read it */
+    const enum rp_device device = o->run.device;
     const uint32_t gpu = o->choice.selection.gpu;
-    const unsigned long count = device == RP_DEVICE_GPU ? env->gpu_count
-                                : text && *text         ? strtoul(text, NULL, 10)
-                                                        : 1;
+    const uint32_t count = device == RP_DEVICE_GPU ? env->gpu_count : o->run.gpus ? o->run.gpus : 1;
 
     if (!(o->choice.selection.filters & RP_SNAPSHOT_GPU) || gpu < count)
         return 0;
     if (count == 1)
         return rp_fail(err, RP_USAGE, "--gpu %" PRIu32 ": there is one GPU, number 0%s", gpu,
                        device == RP_DEVICE_GPU ? "" : " (--gpus says how many)");
-    return rp_fail(err, RP_USAGE, "--gpu %" PRIu32 ": there are %lu GPUs, 0 to %lu%s", gpu, count,
+    return rp_fail(err, RP_USAGE,
+                   "--gpu %" PRIu32 ": there are %" PRIu32 " GPUs, 0 to %" PRIu32 "%s", gpu, count,
                    count - 1, device == RP_DEVICE_GPU ? "" : " (--gpus says how many)");
 }
 
@@ -858,6 +855,7 @@ static int run(struct options *o, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_captured_run_request request = {.env = &env,
+                                              .options = &o->run,
                                               .argv = argv,
                                               .kernel = o->kernel,
                                               .selection = o->choice.selection,
@@ -877,12 +875,10 @@ static int run(struct options *o, char **argv)
         return rp_cli_error(&err);
     }
     if (rp_output_check_folder(o->folder, RP_CAPTURE_PARTIAL, &err) < 0 ||
-        rp_environment_detect(&env, &err) < 0 ||
-        rp_device_resolve(&env, o->wish, &request.device, &err) < 0 ||
-        check_gpu(o, &env, request.device, &err) < 0 ||
-        rp_find_program(argv[0], &executable, &err) < 0)
+        rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &o->run, &err) < 0 ||
+        check_gpu(o, &env, &err) < 0 || rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
-    rp_cli_warn_about_target(executable, request.device);
+    rp_cli_warn_about_target(executable, &o->run);
     rp_proc_catch_signals(); /* until the end: half a capture must not be left */
     return capture(o, &request);
 }
@@ -894,8 +890,7 @@ static void free_options(struct options *o)
 
 int rp_cmd_isolate(int argc, char **argv)
 {
-    rp_cleanup(free_options) struct options o = {.folder = "isolate_capture",
-                                                 .wish = RP_DEVICE_AUTO};
+    rp_cleanup(free_options) struct options o = {.folder = "isolate_capture"};
     struct rp_err err = RP_ERR_INIT;
     const bool bare =
         argc > 1 && (strcmp(argv[1], "inspect") == 0 || strcmp(argv[1], "verify") == 0);

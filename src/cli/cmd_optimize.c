@@ -89,7 +89,6 @@ struct command {
     bool json;
     struct rp_progress_line line;
     int64_t began_ns;
-    enum rp_device wish;
     struct rp_device_identity on;
 };
 
@@ -229,12 +228,12 @@ static int take_option(int key, struct command *c, struct rp_err *err)
                                                          "compare what the program prints");
     case KEY_DEVICE:
         c->o.device = optarg;
-        return rp_device_parse(optarg, &c->wish, err);
+        return rp_device_parse(optarg, &c->o.run, err);
     case KEY_THREADS:
-        return rp_cli_threads(optarg, err);
+        return rp_cli_threads(optarg, &c->o.run, err);
     case KEY_TIMING:
         c->o.timing = optarg;
-        return rp_cli_timing(optarg, err);
+        return rp_cli_timing(optarg, &c->o.run, err);
     case 'o':
         c->o.folder = optarg;
         return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
@@ -372,17 +371,17 @@ static int print_failure(const struct rp_session_result *result, const struct rp
 /** The device is there, before anything is built. */
 static int check_device(struct command *c, struct rp_err *err)
 {
+    struct rp_run_options run = c->o.run;
     struct rp_environment env;
-    enum rp_device device;
     int rc = rp_environment_detect(&env, err);
 
     if (rc == 0) {
-        rc = rp_device_resolve(&env, c->wish, &device, err);
+        rc = rp_device_resolve(&env, &run, err);
         if (rc == 0)
-            rc = rp_device_identify(&env, device, &c->on, err);
+            rc = rp_device_identify(&env, &run, &c->on, err);
         rp_environment_free(&env);
     }
-    if (rc == 0 && device == RP_DEVICE_SOFTWARE && rp_device_timing_off())
+    if (rc == 0 && run.device == RP_DEVICE_SOFTWARE && run.timing == RP_TIMING_OFF)
         rc =
             rp_fail(err, RP_USAGE,
                     "--timing off (or ROCM_PERF_DEVICE_TIMING): without times nothing can be found "

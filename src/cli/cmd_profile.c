@@ -77,16 +77,17 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     rp_autofree char *dir =
         number == 1 ? strdup(session->dir.partial) : rp_path_join(session->dir.partial, "repeats");
     rp_autofree char *prefix = number == 1 ? strdup("trace") : rp_format("run-%u", number);
+    rp_autofree char *counters = NULL;
+    struct rp_run_options run = session->run;
     struct rp_run_request request = {
         .env = &session->env,
-        .device = session->device,
+        .options = &run,
         .argv = options->argv,
         .traced = !options->wallclock,
         .log = options->debug,
         .out_dir = dir,
         .db_prefix = prefix,
         .timeout_ns = options->timeout_ns,
-        .no_hip_calls = options->no_hip_calls,
     };
     int rc;
 
@@ -95,6 +96,12 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     rc = rp_mkdirs(dir, err);
     if (rc < 0)
         return rc;
+    /* Counting changes no result, but takes the host's time: the base run's is enough. */
+    if (number == 1 && rp_device_counts(session)) {
+        run.counters = counters = rp_asked_device_counters(options, session, err);
+        if (!counters)
+            return -(int)err->code;
+    }
     show_progress(options, session, number);
     rc = rp_kept_input_begin(&session->input, err);
     if (rc < 0)
@@ -138,7 +145,7 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
 static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
 {
-    const char *wanted = rp_device_label(session->device);
+    const char *wanted = rp_device_label(session->run.device);
     const char *device;
     int rc = rp_profile_device_of(store, &device, err);
 
@@ -197,7 +204,7 @@ static int no_kernel(const struct rp_profile_options *options,
                    "%s launched no kernel on %s, so there is nothing to "
                    "profile" RP_WALLCLOCK_INSTEAD,
                    options->argv[0],
-                   session->device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
+                   session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }
 
 /* Takes the run's device time; keeps the stores of the base run open for the analysis. */
@@ -279,15 +286,8 @@ static int run_all(const struct rp_profile_options *options, struct rp_profile_s
     if (!session->runs || !session->runtime_ms || !session->wall_ms || !session->repeats)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (unsigned number = 1; number <= options->runs; number++) {
-        int rc = 0;
+        int rc = run_once(options, session, number, err);
 
-        /* Counting changes no result, but takes the host's time: the base run's is enough. */
-        if (rp_device_counts(session) && number == 1)
-            rc = rp_request_device_counters(options, err);
-        else
-            rp_request_no_counters();
-        if (rc == 0)
-            rc = run_once(options, session, number, err);
         if (rc == 0)
             rc = measure_run(options, session, err);
         if (rc < 0)
@@ -303,18 +303,20 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
     rp_autofree char *program = NULL;
     int rc = rp_environment_detect(&session->env, err);
 
+    session->run = options->run;
+    session->run.counters = "";
     if (rc == 0)
-        rc = rp_device_resolve(&session->env, options->device, &session->device, err);
-    if (rc == 0 && session->device == RP_DEVICE_SOFTWARE && !options->wallclock &&
-        rp_device_timing_off())
+        rc = rp_device_resolve(&session->env, &session->run, err);
+    if (rc == 0 && session->run.device == RP_DEVICE_SOFTWARE && !options->wallclock &&
+        session->run.timing == RP_TIMING_OFF)
         rc = rp_fail(err, RP_USAGE,
                      "--timing off models no times, and a profile is about these: use fast or "
                      "detailed, or rocm-perf run; --no-rocprof times the whole process");
     if (rc == 0 && !options->wallclock)
-        rc = rp_tracer_choose(&session->env, session->device, options->tracer, &session->tracer,
+        rc = rp_tracer_choose(&session->env, session->run.device, options->tracer, &session->tracer,
                               err);
     if (rc == 0 && options->counter_count && rp_device_counts(session))
-        rc = rp_check_device_counters(options, err);
+        rc = rp_check_device_counters(options, session, err);
     else if (rc == 0 && options->counter_count && !session->tracer->count)
         rc = rp_fail(err, RP_ENVIRONMENT,
                      "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
@@ -325,7 +327,7 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
     if (rc == 0)
         rc = rp_find_program(options->argv[0], &program, err);
     if (rc == 0)
-        rp_cli_warn_about_target(program, session->device);
+        rp_cli_warn_about_target(program, &session->run);
     if (rc == 0)
         rc = rp_kept_input_open(options->runs > 1 || options->deep_analysis || options->roofline ||
                                     options->counter_count,
@@ -660,22 +662,20 @@ static int take_option(int key, struct rp_profile_options *options, struct rp_er
     case KEY_RUNS:
         return parse_runs(optarg, &options->runs, err);
     case KEY_DEVICE:
-        return rp_device_parse(optarg, &options->device, err);
+        return rp_device_parse(optarg, &options->run, err);
     case KEY_THREADS:
-        return rp_cli_threads(optarg, err);
+        return rp_cli_threads(optarg, &options->run, err);
     case KEY_GPUS:
-        return rp_cli_gpus(optarg, err);
+        return rp_cli_gpus(optarg, &options->run, err);
     case KEY_TIMING:
-        return rp_cli_timing(optarg, err);
+        return rp_cli_timing(optarg, &options->run, err);
     case KEY_TIMEOUT:
         return parse_timeout(optarg, &options->timeout_ns, err);
     case KEY_STATUS:
         return rp_cli_expected_status(optarg, &options->expected_status, err);
     case KEY_NO_CALLS:
-        options->no_hip_calls = true;
-        return setenv("ROCM_PERF_HIP_CALLS", "off", 1) == 0
-                   ? 0
-                   : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        options->run.no_hip_calls = true;
+        return 0;
     case KEY_WALL:
         options->wallclock = true;
         return 0;
@@ -759,7 +759,7 @@ static const char *conflict(const struct rp_profile_options *options)
                                options->deep_analysis || options->counter_count))
         return "--no-rocprof traces nothing: --roofline, --focus-critical, --deep-analysis and"
                " --pmc need a trace";
-    if (options->wallclock && options->no_hip_calls)
+    if (options->wallclock && options->run.no_hip_calls)
         return "--no-rocprof traces nothing: leave out --no-hip-calls";
     if (thread_option && !options->deep_analysis)
         return "options of the thread trace need --deep-analysis";
@@ -816,7 +816,7 @@ static void fill_report(const struct rp_profile_options *options,
         args++;
     *report = (struct rp_profile_report){
         .profile = session->profile,
-        .device = rp_device_label(session->device),
+        .device = rp_device_label(session->run.device),
         .measurement = options->wallclock ? RP_MEASURED_WALL_CLOCK : RP_MEASURED_DISPATCHES,
         .runtime_ms = options->wallclock ? session->wall_ms : session->runtime_ms,
         .runs = session->run_count,

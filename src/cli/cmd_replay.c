@@ -100,8 +100,10 @@ struct options {
     char cache, gate;   /**< letters for the child; '-': not said */
     bool stateful, verify, json, has_device;
     bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
-    enum rp_device wish;
+    struct rp_run_options run;
+    char target[128];            /* the GPU of the capture, where the software device can be it */
     unsigned gpus;               /**< of the capture */
+    char other_gpu[192];         /**< of the capture, where the software device cannot be it */
     const char *captured_timing; /**< of the software device; "": unknown. Static */
 };
 
@@ -196,10 +198,10 @@ static int take_option(int c, struct options *o, struct rp_err *err)
         return 0;
     case 't':
         o->timing = optarg;
-        return rp_cli_timing(optarg, err);
+        return rp_cli_timing(optarg, &o->run, err);
     default:
         o->has_device = true;
-        return rp_device_parse(optarg, &o->wish, err);
+        return rp_device_parse(optarg, &o->run, err);
     }
 }
 
@@ -254,9 +256,8 @@ struct attempt {
     int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
-static int start(const struct rp_environment *env, enum rp_device device, const struct options *o,
-                 const char *action, const struct attempt *attempt, struct rp_proc_end *ret,
-                 struct rp_err *err)
+static int start(const struct rp_environment *env, const struct options *o, const char *action,
+                 const struct attempt *attempt, struct rp_proc_end *ret, struct rp_err *err)
 {
     const struct rp_replay_child child = {
         .options = {.action = strcmp(action, "compare") == 0         ? RP_REPLAY_COMPARE
@@ -279,7 +280,7 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
                             : o->gate == 'n' ? RP_GATE_NOT_SLOWER
                                              : RP_GATE_NONE,
                     .json = o->json,
-                    .modelled = device == RP_DEVICE_SOFTWARE,
+                    .modelled = o->run.device == RP_DEVICE_SOFTWARE,
                     .may_retry = !attempt->last,
                     .probe = attempt->probe,
                     .no_poison = attempt->no_poison,
@@ -290,7 +291,7 @@ static int start(const struct rp_environment *env, enum rp_device device, const 
         .stderr_fd = attempt->watch->stderr_fd,
         .waiting = rp_replay_progress_look,
         .context = attempt->watch};
-    int rc = rp_replay_child_run(env, device, &child, ret, err);
+    int rc = rp_replay_child_run(env, &o->run, &child, ret, err);
 
     rp_replay_progress_end(attempt->watch);
     return rc;
@@ -390,8 +391,7 @@ static int show(int text_fd)
     return rp_cli_result(rp_buf_text(&text));
 }
 
-static int run(const struct rp_environment *env, enum rp_device device, const struct options *o,
-               const char *action)
+static int run(const struct rp_environment *env, const struct options *o, const char *action)
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
@@ -411,7 +411,7 @@ static int run(const struct rp_environment *env, enum rp_device device, const st
 
         attempt.watch = &watch;
         attempt.last = i + 1 == MOST_STARTS;
-        if (start(env, device, o, action, &attempt, &end, &err) < 0)
+        if (start(env, o, action, &attempt, &end, &err) < 0)
             return rp_cli_error(&err);
         if (!without(&attempt, &end) && (end.signaled || end.status != RP_REPLAY_AGAIN))
             break;
@@ -438,14 +438,6 @@ static unsigned count_gpus(const struct rp_capture *capture)
     return facts->software && last >= 1 && last <= MOST_GPUS ? last : 1;
 }
 
-/* Whether the user has not said which GPU the software device is to be. */
-static bool may_choose_product(const struct options *o)
-{
-    const char *said = getenv("ROCM_PERF_DEVICE");
-
-    return !(said && *said) && (!o->has_device || o->wish == RP_DEVICE_AUTO);
-}
-
 /* Captures of the software device replay there, and the software device is the GPU that was
  * captured, unless something else is asked for. */
 static int choose_device(struct options *o, struct rp_err *err)
@@ -463,12 +455,12 @@ static int choose_device(struct options *o, struct rp_err *err)
         return rc;
     facts = rp_capture_get_facts(capture);
     if (!o->has_device && facts->software)
-        o->wish = RP_DEVICE_SOFTWARE;
-    if (may_choose_product(o) && !rp_device_choose_product(facts->isa, facts->product) &&
-        facts->software)
-        rp_cli_note("the software device cannot be what the capture was made on (%s%s%s); it is "
-                    "replayed on its default, or say --device software:TARGET",
-                    facts->isa, *facts->product ? " " : "", facts->product);
+        o->run.device = RP_DEVICE_SOFTWARE;
+    if (rp_arch_spec(facts->isa, facts->product, o->target, sizeof o->target) == 0)
+        o->run.usual_target = o->target;
+    else if (facts->software)
+        snprintf(o->other_gpu, sizeof o->other_gpu, "%s%s%s", facts->isa,
+                 *facts->product ? " " : "", facts->product);
     o->captured_timing = facts->timing;
     o->gpus = count_gpus(capture);
     rp_capture_close(capture);
@@ -476,11 +468,11 @@ static int choose_device(struct options *o, struct rp_err *err)
 }
 
 /* Times as they were found in the program, unless the user says how. */
-static int choose_timing(const struct options *o, const char *action, struct rp_err *err)
+static int choose_timing(struct options *o, const char *action, struct rp_err *err)
 {
-    const char *said = getenv("ROCM_PERF_DEVICE_TIMING"), *word = o->captured_timing;
+    const char *word = o->captured_timing;
 
-    if ((said && *said) || !*word || strcmp(action, "reserve-check") == 0)
+    if (o->run.timing != RP_TIMING_UNSAID || !*word || strcmp(action, "reserve-check") == 0)
         return 0;
     if (strcmp(word, "off") == 0 && o->other) {
         rp_cli_note(
@@ -490,24 +482,26 @@ static int choose_timing(const struct options *o, const char *action, struct rp_
     } else if (strcmp(word, "off") == 0) {
         rp_cli_note("not timed, as the capture was made with --timing off; --timing fast gives "
                     "times");
-    } else if (strcmp(word, "detailed") == 0 && !rp_device_has_thread_traces()) {
+    } else if (strcmp(word, "detailed") == 0 && !rp_software_gpu(&o->run).timing) {
         rp_cli_note("the capture was made with --timing detailed, which there is not of this "
                     "device: times are those of --timing fast");
         word = "fast";
     }
-    return rp_cli_timing(word, err);
+    return rp_cli_timing(word, &o->run, err);
 }
 
-/* As many software GPUs as then, unless the user says how many. */
-static int start_gpus(const struct options *o, struct rp_err *err)
+/* What the user has not said is as it was when the capture was made. */
+static int choose_software(struct options *o, const char *action, struct rp_err *err)
 {
-    const char *said = getenv("ROCM_PERF_DEVICE_GPUS");
-    char number[16];
-
-    if ((said && *said) || o->gpus == 1)
+    if (o->run.device != RP_DEVICE_SOFTWARE)
         return 0;
-    snprintf(number, sizeof number, "%u", o->gpus);
-    return rp_cli_gpus(number, err);
+    if (!o->run.target && *o->other_gpu)
+        rp_cli_note("the software device cannot be what the capture was made on (%s); it is "
+                    "replayed on its default, or say --device software:TARGET",
+                    o->other_gpu);
+    if (!o->run.gpus && o->gpus != 1)
+        o->run.gpus = o->gpus;
+    return choose_timing(o, action, err);
 }
 
 /* What does not go together. @return RP_OK or RP_USAGE */
@@ -570,11 +564,9 @@ int rp_cmd_replay(int argc, char **argv)
                         .margin = "1",
                         .cache = '-',
                         .gate = '-',
-                        .wish = RP_DEVICE_AUTO,
                         .hsaco = ""};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
-    enum rp_device device;
     const char *action = action_of(argc > 1 ? argv[1] : NULL);
     const int skip = action != NULL;
     int code;
@@ -589,9 +581,7 @@ int rp_cmd_replay(int argc, char **argv)
     if (code != RP_OK)
         return code;
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
-        rp_device_resolve(&env, o.wish, &device, &err) < 0 ||
-        (device == RP_DEVICE_SOFTWARE &&
-         (start_gpus(&o, &err) < 0 || choose_timing(&o, action, &err) < 0)))
+        rp_device_resolve(&env, &o.run, &err) < 0 || choose_software(&o, action, &err) < 0)
         return rp_cli_error(&err);
-    return run(&env, device, &o, action);
+    return run(&env, &o, action);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
 #include "run/machine.h"
@@ -27,7 +28,7 @@ static const char help[] =
     "\n"
     "exit status: the program's; 2 usage, 4 environment when it could not be started\n";
 
-static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
+static int parse(int argc, char **argv, struct rp_run_options *ret, int *ret_code)
 {
     static const struct option options[] = {
         {"device", required_argument, NULL, 'd'}, {"threads", required_argument, NULL, 't'},
@@ -43,13 +44,13 @@ static int parse(int argc, char **argv, enum rp_device *ret_wish, int *ret_code)
             *ret_code = rp_cli_help(help);
             return -1;
         }
-        if (c == 'd' && rp_device_parse(optarg, ret_wish, &err) == 0)
+        if (c == 'd' && rp_device_parse(optarg, ret, &err) == 0)
             continue;
-        if (c == 't' && rp_cli_threads(optarg, &err) == 0)
+        if (c == 't' && rp_cli_threads(optarg, ret, &err) == 0)
             continue;
-        if (c == 'g' && rp_cli_gpus(optarg, &err) == 0)
+        if (c == 'g' && rp_cli_gpus(optarg, ret, &err) == 0)
             continue;
-        if (c == 'm' && rp_cli_timing(optarg, &err) == 0)
+        if (c == 'm' && rp_cli_timing(optarg, ret, &err) == 0)
             continue;
         *ret_code = c == ':' || c == '?' ? rp_cli_bad_option("run", argv[optind - 1], c)
                                          : rp_cli_error(&err);
@@ -66,20 +67,23 @@ int rp_cmd_run(int argc, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    enum rp_device wish = RP_DEVICE_AUTO, device;
+    struct rp_run_options options = {0};
+    rp_autofree char *executable = NULL;
     struct rp_err err = RP_ERR_INIT;
     struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
     int code;
 
-    if (parse(argc, argv, &wish, &code) < 0)
+    if (parse(argc, argv, &options, &code) < 0)
         return code;
-    if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, wish, &device, &err) < 0 ||
-        rp_launch_plan(&env, device, argv + optind, NULL, NULL, &plan, &err) < 0)
+    if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &options, &err) < 0 ||
+        rp_find_program(argv[optind], &executable, &err) < 0)
         return rp_cli_error(&err);
-    rp_cli_warn_about_target(plan.executable, device);
+    rp_cli_warn_about_target(executable, &options);
+    if (rp_launch_plan(&env, &options, argv + optind, &plan, &err) < 0)
+        return rp_cli_error(&err);
     proc.path = plan.path;
     proc.argv = plan.argv;
-    proc.env = plan.env;
+    proc.env = plan.env.list;
     rp_proc_exec(&proc, &err); /* the program takes this process over: nothing to pass through */
     return rp_cli_error(&err);
 }

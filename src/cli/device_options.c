@@ -105,33 +105,33 @@ static const char *short_name(const char *product)
     return strncmp(product, maker, sizeof maker - 1) == 0 ? product + sizeof maker - 1 : product;
 }
 
-void rp_cli_warn_about_target(const char *executable, enum rp_device device)
+void rp_cli_warn_about_target(const char *executable, struct rp_run_options *options)
 {
-    static const char said[] = "ROCM_PERF_DEVICE_TARGET_SAID"; /* the device need not */
-    const char *gfx, *product, *wish = getenv("HSA_XNACK");
+    const char *wish = getenv("HSA_XNACK");
     bool xnack = wish && strcmp(wish, "1") == 0; /* other values leave it as it is: off */
     char targets[256];
 
-    if (device != RP_DEVICE_SOFTWARE)
+    if (options->device != RP_DEVICE_SOFTWARE)
         return;
-    rp_device_software(&gfx, &product);
+    const struct rp_arch gpu = rp_software_gpu(options);
+    const char *gfx = gpu.name;
     switch (rp_program_fits_gpu(executable, gfx, xnack, targets, sizeof targets)) {
     case RP_OFFLOAD_FITS:
         return;
     case RP_OFFLOAD_OTHER_GPU:
-        setenv(said, "1", 1);
+        options->target_said = true;
         rp_cli_note("warning: %s has device code for %s only, but the software %s is "
                     "%s: its kernels cannot start; compile with --offload-arch=%s",
-                    executable, targets, short_name(product), gfx, gfx);
+                    executable, targets, short_name(gpu.product), gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_ON:
-        setenv(said, "1", 1);
+        options->target_said = true;
         rp_cli_note("warning: %s has device code for %s:xnack+ only, but XNACK is off: its "
                     "kernels cannot start; set HSA_XNACK=1 or compile with --offload-arch=%s",
                     executable, gfx, gfx);
         return;
     case RP_OFFLOAD_XNACK_OFF:
-        setenv(said, "1", 1);
+        options->target_said = true;
         rp_cli_note("warning: %s has device code for %s:xnack- only, but XNACK is on: its "
                     "kernels cannot start; unset HSA_XNACK or compile with --offload-arch=%s",
                     executable, gfx, gfx);
@@ -148,24 +148,22 @@ int rp_cli_bad_option(const char *command, const char *argument, int key)
                               key == ':' ? "needs a value" : "is no option");
 }
 
-int rp_cli_threads(const char *word, struct rp_err *err)
+int rp_cli_threads(const char *word, struct rp_run_options *ret, struct rp_err *err)
 {
     char *end;
     long value = strtol(word, &end, 10);
 
     if (end == word || *end || value < 1 || value > 256)
         return rp_fail(err, RP_USAGE, "--threads %s: use a whole number from 1 to 256", word);
-    if (setenv("ROCM_PERF_DEVICE_THREADS", word, 1) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->threads = (uint32_t)value;
     return 0;
 }
 
-int rp_cli_gpus(const char *word, struct rp_err *err)
+int rp_cli_gpus(const char *word, struct rp_run_options *ret, struct rp_err *err)
 {
     if (word[0] < '1' || word[0] > '8' || word[1])
         return rp_fail(err, RP_USAGE, "--gpus %s: use a whole number from 1 to 8", word);
-    if (setenv("ROCM_PERF_DEVICE_GPUS", word, 1) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->gpus = (uint32_t)(word[0] - '0');
     return 0;
 }
 
@@ -180,11 +178,10 @@ int rp_cli_expected_status(const char *word, int *ret, struct rp_err *err)
     return 0;
 }
 
-int rp_cli_timing(const char *word, struct rp_err *err)
+int rp_cli_timing(const char *word, struct rp_run_options *ret, struct rp_err *err)
 {
-    if (!rp_device_timing_known(word))
+    ret->timing = rp_timing_parse(word);
+    if (!ret->timing)
         return rp_fail(err, RP_USAGE, "--timing %s: use off, fast or detailed", word);
-    if (setenv("ROCM_PERF_DEVICE_TIMING", word, 1) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return 0;
 }

@@ -15,6 +15,7 @@
 
 struct rp_counters;
 struct rp_err;
+struct rp_run_options;
 
 #define RP_ROOF_HELP                                                                               \
     "of the roofline:\n"                                                                           \
@@ -60,16 +61,16 @@ void rp_roof_options_free(struct rp_roof_options *options);
 /** For what getopt returned as ':' or '?': names the option, also one within "-xyz". */
 int rp_cli_bad_option(const char *command, const char *argument, int key);
 
-/** --threads N: passed on in the environment of the program. 0 or RP_USAGE with a message. */
-int rp_cli_threads(const char *word, struct rp_err *err);
+/** --threads N. 0 or RP_USAGE with a message. */
+int rp_cli_threads(const char *word, struct rp_run_options *ret, struct rp_err *err);
 
 /** --gpus N: likewise. */
-int rp_cli_gpus(const char *word, struct rp_err *err);
+int rp_cli_gpus(const char *word, struct rp_run_options *ret, struct rp_err *err);
 
 /** --expect-status N: 0 to 255. */
 int rp_cli_expected_status(const char *word, int *ret, struct rp_err *err);
 
 /** --timing off|fast|detailed: likewise. Whether the target has it is for rp_device_resolve. */
-int rp_cli_timing(const char *word, struct rp_err *err);
+int rp_cli_timing(const char *word, struct rp_run_options *ret, struct rp_err *err);
 
 #endif

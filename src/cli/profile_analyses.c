@@ -28,7 +28,7 @@ static int open_request(const struct rp_profile_options *options,
         return rc;
     *ret = (struct rp_run_request){
         .env = &session->env,
-        .device = session->device,
+        .options = &session->run,
         .argv = options->argv,
         .traced = true,
         .log = options->debug,
@@ -36,7 +36,6 @@ static int open_request(const struct rp_profile_options *options,
         .db_prefix = prefix,
         .stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
         .timeout_ns = options->timeout_ns,
-        .no_hip_calls = options->no_hip_calls,
     };
     return 0;
 }
@@ -194,7 +193,7 @@ static int collect_counters(const struct rp_profile_options *options,
     if (rp_device_counts(session)) { /* the base run counted */
         rc = rp_roofline_run_counters(session->stores, session->store_count, &session->counters,
                                       err);
-        return rc < 0 ? rc : rp_warn_of_missing_counters(options, session->counters, err);
+        return rc < 0 ? rc : rp_warn_of_missing_counters(options, session, err);
     }
     if (!session->tracer->count) {
         session->roofline_reason =
@@ -335,8 +334,8 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     }
     in.waves = session->waves;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
-    if (wish->print == RP_RESULT_TERMINAL && session->device == RP_DEVICE_SOFTWARE &&
-        !rp_device_timing_detailed())
+    if (wish->print == RP_RESULT_TERMINAL && session->run.device == RP_DEVICE_SOFTWARE &&
+        session->run.timing != RP_TIMING_DETAILED)
         rp_buf_puts(&session->summary,
                     "Thread traces need detailed timing: they are of a further run that has it, "
                     "and\ntheir cycles are not those of the times above.\n");
@@ -394,8 +393,6 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc < 0)
         return rc;
     show_progress(options, "thread trace", 0);
-    if (rp_device_counts(session)) /* the base run had them, and they take time */
-        rp_request_no_counters();
     rc = rp_kept_input_begin(&session->input, err);
     if (rc == 0)
         rc = session->tracer->trace_threads(&request, &threads, &run, err);
@@ -419,10 +416,10 @@ static int deep(const struct rp_profile_options *options, struct rp_profile_sess
 {
     if (session->tracer->count) /* rocprofv3 */
         return trace_threads(options, session, wish, err);
-    if (session->device != RP_DEVICE_SOFTWARE)
+    if (session->run.device != RP_DEVICE_SOFTWARE)
         session->no_threads_reason =
             "the built-in tracer cannot trace threads: that needs rocprofv3";
-    else if (!rp_device_has_thread_traces())
+    else if (!rp_software_gpu(&session->run).timing)
         session->no_threads_reason =
             "it follows from detailed timing, which there is not for this target";
     else

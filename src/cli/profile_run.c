@@ -22,7 +22,7 @@
 
 bool rp_device_counts(const struct rp_profile_session *session)
 {
-    return session->device == RP_DEVICE_SOFTWARE && session->tracer && !session->tracer->count;
+    return session->run.device == RP_DEVICE_SOFTWARE && session->tracer && !session->tracer->count;
 }
 
 /* --- the list ------------------------------------------------------------------------------ */
@@ -52,20 +52,22 @@ int rp_list_device_counters(void)
 
 /* --- what is asked for ---------------------------------------------------------------------- */
 
-static bool is_counted(const struct rp_device_counter_row *row)
+static bool is_counted(const struct rp_profile_session *session,
+                       const struct rp_device_counter_row *row)
 {
-    return row->kind == RP_COUNTER_WAVES ? rp_device_timing_detailed()
+    return row->kind == RP_COUNTER_WAVES ? session->run.timing == RP_TIMING_DETAILED
                                          : row->kind != RP_COUNTER_NONE;
 }
 
-int rp_check_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+int rp_check_device_counters(const struct rp_profile_options *options,
+                             const struct rp_profile_session *session, struct rp_err *err)
 {
     for (size_t i = 0; i < options->counter_count; i++) {
         const char *name = options->counters[i];
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
         const char *nearest = row ? NULL : rp_device_counter_nearest(name);
 
-        if (row && is_counted(row))
+        if (row && is_counted(session, row))
             continue;
         if (row && row->kind == RP_COUNTER_WAVES)
             return rp_fail(err, RP_USAGE,
@@ -86,50 +88,44 @@ int rp_check_device_counters(const struct rp_profile_options *options, struct rp
     return 0;
 }
 
-static void add(struct rp_buf *names, const char *name)
+static void add(const struct rp_profile_session *session, struct rp_buf *names, const char *name)
 {
     const struct rp_device_counter_row *row = rp_device_counter_find(name);
 
-    if (row && is_counted(row)) /* of a roofline's needs some may be missing */
+    if (row && is_counted(session, row)) /* of a roofline's needs some may be missing */
         rp_buf_printf(names, "%s%s", names->len ? "," : "", name);
 }
 
 /* What --pmc and the results need, with commas. */
-static void list_asked(const struct rp_profile_options *options, struct rp_buf *names)
+static void list_asked(const struct rp_profile_options *options,
+                       const struct rp_profile_session *session, struct rp_buf *names)
 {
     enum { MOST_NEEDS = 128 };
     struct rp_roofline_need needs[MOST_NEEDS];
-    const char *gfx, *product;
+    const struct rp_arch gpu = rp_software_gpu(&session->run);
     size_t count = 0;
 
-    rp_device_software(&gfx, &product);
     if (options->roofline || options->deep_analysis)
-        count = rp_roofline_needs(gfx, needs, MOST_NEEDS);
+        count = rp_roofline_needs(gpu.name, needs, MOST_NEEDS);
     if (options->deep_analysis)
-        count += rp_bottleneck_needs(gfx, MOST_NEEDS, needs + count, MOST_NEEDS - count);
+        count += rp_bottleneck_needs(gpu.name, MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
-        add(names, needs[i].name);
+        add(session, names, needs[i].name);
     for (size_t i = 0; i < options->counter_count; i++)
-        add(names, options->counters[i]);
+        add(session, names, options->counters[i]);
 }
 
-int rp_request_device_counters(const struct rp_profile_options *options, struct rp_err *err)
+char *rp_asked_device_counters(const struct rp_profile_options *options,
+                               const struct rp_profile_session *session, struct rp_err *err)
 {
     rp_autobuf names = {0};
+    char *text;
 
-    list_asked(options, &names);
-    if (!names.len) {
-        rp_request_no_counters();
-        return 0;
-    }
-    if (names.failed || setenv("ROCM_PERF_DEVICE_COUNTERS", rp_buf_text(&names), 1) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return 0;
-}
-
-void rp_request_no_counters(void)
-{
-    unsetenv("ROCM_PERF_DEVICE_COUNTERS");
+    list_asked(options, session, &names);
+    text = names.failed ? NULL : strdup(rp_buf_text(&names));
+    if (!text)
+        rp_out_of_memory(err);
+    return text;
 }
 
 /* --- what is missing ------------------------------------------------------------------------ */
@@ -165,14 +161,15 @@ static bool has_counter(const struct rp_counters *set, const struct rp_counted_d
 }
 
 int rp_warn_of_missing_counters(const struct rp_profile_options *options,
-                                const struct rp_counters *set, struct rp_err *err)
+                                const struct rp_profile_session *session, struct rp_err *err)
 {
+    const struct rp_counters *set = session->counters;
     rp_autofree uint64_t *lacking = calloc(set->kernel_count + 1, sizeof *lacking);
     rp_autobuf names = {0}, others = {0}, more = {0};
     size_t asked = 0, kernels = 0, first = 0;
     const char *name;
 
-    list_asked(options, &names);
+    list_asked(options, session, &names);
     if (!lacking || names.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     name = names.len ? first_of_caches(names.data, &asked) : NULL;

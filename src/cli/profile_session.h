@@ -13,8 +13,8 @@
 #include "analyze/roofline.h"
 #include "base/buf.h"
 #include "cli/results.h"
-#include "run/machine.h"
 #include "run/result_folder.h"
+#include "run/run_options.h"
 #include "run/standard_input.h"
 #include "run/tracers.h"
 #include "trace/rocpd.h"
@@ -25,10 +25,9 @@ enum { RP_MAX_PMC = 256 };
 
 struct rp_profile_options {
     unsigned runs;
-    enum rp_device device; /**< the user's wish */
-    bool wallclock;        /**< --no-rocprof */
+    struct rp_run_options run; /**< the user's wish */
+    bool wallclock;            /**< --no-rocprof */
     bool json, quiet, debug;
-    bool no_hip_calls;
     int64_t timeout_ns;  /**< of one run; 0 = none */
     int expected_status; /**< exit status of a program with which nothing is wrong */
     enum rp_tracer_request tracer;
@@ -43,7 +42,7 @@ struct rp_profile_options {
 /** Owned; release with rp_profile_session_free. */
 struct rp_profile_session {
     struct rp_environment env;
-    enum rp_device device;          /**< resolved */
+    struct rp_run_options run;      /**< resolved; of all runs but the first it counts nothing */
     const struct rp_tracer *tracer; /**< NULL: wallclock */
     char *tracer_version;           /**< NULL: that of this program, or unknown */
     struct rp_result_folder dir;
@@ -105,17 +104,16 @@ int rp_list_device_counters(void);
  * Whether the device has all that --pmc names.
  * @return 0, or RP_USAGE with the name and what to do
  */
-int rp_check_device_counters(const struct rp_profile_options *options, struct rp_err *err);
+int rp_check_device_counters(const struct rp_profile_options *options,
+                             const struct rp_profile_session *session, struct rp_err *err);
 
-/** Lets programs started from now on count what --pmc and the rooflines need. */
-int rp_request_device_counters(const struct rp_profile_options *options, struct rp_err *err);
+/** What --pmc and the rooflines need of the software device, with commas; NULL: no memory. */
+char *rp_asked_device_counters(const struct rp_profile_options *options,
+                               const struct rp_profile_session *session, struct rp_err *err);
 
 /** A line on stderr when launches lack counters that were asked for. */
 int rp_warn_of_missing_counters(const struct rp_profile_options *options,
-                                const struct rp_counters *set, struct rp_err *err);
-
-/** Programs started from now on count nothing. */
-void rp_request_no_counters(void);
+                                const struct rp_profile_session *session, struct rp_err *err);
 
 /** Whether the device counts for this tracer: then no further runs are needed. */
 bool rp_device_counts(const struct rp_profile_session *session);

@@ -86,7 +86,7 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_o
     return rc;
 }
 
-int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
+int rp_replay_child_run(const struct rp_environment *env, const struct rp_run_options *options,
                         const struct rp_replay_child *o, struct rp_proc_end *ret,
                         struct rp_err *err)
 {
@@ -100,12 +100,12 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
     int rc = plan_child(env, &o->options, &child, err);
 
     if (rc == 0)
-        rc = rp_launch_plan(env, device, child.argv, NULL, NULL, &plan, err);
+        rc = rp_launch_plan(env, options, child.argv, &plan, err);
     if (rc < 0)
         return rc;
     proc.path = plan.path;
     proc.argv = plan.argv;
-    proc.env = plan.env;
+    proc.env = plan.env.list;
     rc = rp_proc_run(&proc, ret, err);
     if (rc == 0 && !ret->signaled && ret->status == NOT_LOADED)
         rc = rp_fail(err, RP_ENVIRONMENT,
@@ -218,8 +218,8 @@ static json_t *made_result(const struct rp_proc_end *end)
                   : NULL;
 }
 
-static int replay(const struct rp_environment *env, enum rp_device device, const char *folder,
-                  int fd, struct rp_proc_end *ret, struct rp_err *err)
+static int replay(const struct rp_environment *env, const struct rp_run_options *options,
+                  const char *folder, int fd, struct rp_proc_end *ret, struct rp_err *err)
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
@@ -239,7 +239,7 @@ static int replay(const struct rp_environment *env, enum rp_device device, const
                                               .context = &watch,
                                               .timeout_ns = PATIENCE_NS};
 
-        rc = rp_replay_child_run(env, device, &child, ret, err);
+        rc = rp_replay_child_run(env, options, &child, ret, err);
         if (ret->signaled || ret->status != RP_REPLAY_AGAIN)
             break;
     }
@@ -262,37 +262,42 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
     return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_CHECK_FILE, err);
 }
 
-/* The program may have chosen its software device itself. */
-static int take_captured_gpu(const char *folder, struct rp_err *err)
+/* The program may have chosen its software device itself. @param ret_target  unchanged where the
+ * software device cannot be that GPU */
+static int take_captured_gpu(const char *folder, char *spec, size_t room, const char **ret_target,
+                             struct rp_err *err)
 {
     struct rp_capture *capture;
     int rc = rp_capture_open(folder, &capture, err);
 
     if (rc < 0)
         return rc;
-    rp_device_choose_product(rp_capture_get_facts(capture)->isa,
-                             rp_capture_get_facts(capture)->product);
+    if (rp_arch_spec(rp_capture_get_facts(capture)->isa, rp_capture_get_facts(capture)->product,
+                     spec, room) == 0)
+        *ret_target = spec;
     rp_capture_close(capture);
     return 0;
 }
 
-int rp_capture_self_check(const struct rp_environment *env, enum rp_device device,
+int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_options *options,
                           const char *folder, char **ret_label, char **ret_reason,
                           struct rp_err *err)
 {
     rp_autoclose int fd = rp_memfd("self_check", MFD_CLOEXEC);
     rp_cleanup(drop) json_t *result = NULL;
     struct rp_proc_end end = {0};
+    struct rp_run_options checked = *options;
     const char *label, *reason;
+    char target[128];
     int rc;
 
     if (fd < 0)
         return rp_fail(err, RP_ENVIRONMENT, "no memory for a file");
-    setenv("ROCM_PERF_DEVICE_TIMING", "off", 1); /* memory is looked at, not time */
-    rc = take_captured_gpu(folder, err);
+    checked.timing = RP_TIMING_OFF; /* memory is looked at, not time */
+    rc = take_captured_gpu(folder, target, sizeof target, &checked.target, err);
     if (rc < 0)
         return rc;
-    rc = replay(env, device, folder, fd, &end, err);
+    rc = replay(env, &checked, folder, fd, &end, err);
     if (rc < 0)
         return rc;
     result = !end.signaled && end.status == 0 ? read_result(fd) : made_result(&end);

@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "cli/cli.h"
 #include "replay/replay_protocol.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 
 struct rp_err;
 
@@ -24,7 +24,7 @@ struct rp_replay_child {
     void *context;
 };
 
-int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
+int rp_replay_child_run(const struct rp_environment *env, const struct rp_run_options *options,
                         const struct rp_replay_child *child, struct rp_proc_end *ret,
                         struct rp_err *err);
 
@@ -33,7 +33,7 @@ int rp_replay_child_run(const struct rp_environment *env, enum rp_device device,
  * @param ret_label  "deterministic", ...; to be freed
  * @param ret_reason NULL: none is needed; to be freed
  */
-int rp_capture_self_check(const struct rp_environment *env, enum rp_device device,
+int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_options *options,
                           const char *folder, char **ret_label, char **ret_reason,
                           struct rp_err *err);
 

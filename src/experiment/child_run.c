@@ -21,6 +21,7 @@
 #include "base/utf8.h"
 #include "experiment/judge.h"
 #include "run/hip_compiler.h"
+#include "run/run_options.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;
 
@@ -345,12 +346,17 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
                        struct rp_proc_end *ret, struct rp_err *err)
 {
     rp_autofree const char **argv = rp_own_command_argv(measure, self->words, self->program);
+    rp_cleanup(rp_run_env_free) struct rp_run_env env = {0};
     int rc;
 
     if (!argv)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = measure->run ? rp_run_env_make(NULL, measure->run, &env, err) : 0;
+    if (rc < 0)
+        return rc;
     rc = rp_child_run(
         &(struct rp_child){.argv = argv,
+                           .env = env.list,
                            .stdin_path = self->program ? measure->input : NULL,
                            .stdout_path = self->stdout_path,
                            .stderr_path = self->stderr_path,

@@ -17,6 +17,7 @@
 #include "experiment/verdict.h"
 
 struct rp_environment;
+struct rp_run_options;
 struct rp_err;
 struct rp_child_context;
 struct rp_proc_end;
@@ -114,6 +115,7 @@ struct rp_child_context {
     const char *self;                 /**< path of rocm-perf */
     const char *device;               /**< --device; NULL: not said */
     const char *timing;               /**< --timing; NULL: not said */
+    const struct rp_run_options *run; /**< what options say of how programs run; may be NULL */
     const char *folder;               /**< for what children say; exists */
     const char *input;                /**< path of its standard input; NULL: /dev/null */
     char *const *program;             /**< the user's command line, NULL-terminated */

@@ -575,47 +575,7 @@ static int rp_measure_run_command(const struct rp_measure_context *ev,
     return rc;
 }
 
-/* --- the environment of this process while the program runs ---------------------------------- */
-
-/** @return what the variables were; NULL: out of memory, nothing is changed */
-static char **keep_variables(const struct rp_env_change *variables)
-{
-    size_t count = 0;
-    char **kept;
-
-    while (variables && variables[count].name)
-        count++;
-    kept = calloc(count + 1, sizeof *kept);
-    for (size_t i = 0; kept && i < count; i++) {
-        const char *value = getenv(variables[i].name);
-
-        kept[i] = value ? strdup(value) : NULL;
-    }
-    return kept;
-}
-
-static void set_variable(const char *name, const char *value)
-{
-    if (value)
-        setenv(name, value, 1);
-    else
-        unsetenv(name);
-}
-
-static void give_variables(const struct rp_env_change *variables)
-{
-    for (; variables && variables->name; variables++)
-        set_variable(variables->name, variables->value);
-}
-
-static void give_back_variables(const struct rp_env_change *variables, char **kept)
-{
-    for (size_t i = 0; variables && variables[i].name; i++) {
-        set_variable(variables[i].name, kept[i]);
-        free(kept[i]);
-    }
-    free(kept);
-}
+/* --- standard files of this process while the program runs --------------------------------- */
 
 /** What the program and its tracer say goes there. @return the old one or < 0 */
 static int redirect_stderr(int fd, struct rp_err *err)
@@ -653,17 +613,18 @@ static int start(struct attempt *a, struct rp_err *err)
     const struct rp_evaluation_request *r = a->request;
     const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes};
     const bool traced = r->objective == RP_OBJECTIVE_DISPATCH;
+    struct rp_run_options options = *a->ev->options;
     const struct rp_run_request request = {.env = a->ev->env,
-                                           .device = a->ev->device,
+                                           .options = &options,
                                            .argv = r->command.argv,
                                            .traced = traced || a->watched,
-                                           .no_hip_calls = a->watched,
                                            .out_dir = a->folder,
                                            .db_prefix = "trace",
                                            .stdout_fd = a->tap.fds[0],
                                            .timeout_ns = a->timeout_ns,
                                            .limits = &limits};
 
+    options.more = r->command.env;
     return traced ? a->ev->tracer->trace(&request, &a->run, err)
                   : rp_run_program(&request, &a->run, err);
 }
@@ -685,10 +646,8 @@ static int redirect_stdin(const char *path, struct rp_err *err)
 
 static int run_tapped(struct attempt *a, struct rp_err *err)
 {
-    const struct rp_env_change *variables = a->request->command.env;
     rp_autoclose int old_input = redirect_stdin(a->request->input, err);
     rp_autoclose int old = old_input < 0 ? -1 : redirect_stderr(a->tap.fds[1], err);
-    char **kept;
     int rc;
 
     if (old_input < 0)
@@ -697,14 +656,7 @@ static int run_tapped(struct attempt *a, struct rp_err *err)
         dup2(old_input, STDIN_FILENO);
         return old;
     }
-    kept = keep_variables(variables);
-    if (kept) {
-        give_variables(variables);
-        rc = start(a, err);
-        give_back_variables(variables, kept);
-    } else {
-        rc = out_of_memory(err);
-    }
+    rc = start(a, err);
     dup2(old_input, STDIN_FILENO);
     dup2(old, STDERR_FILENO);
     rp_orphans_kill(a->ev->adopted, 0);
@@ -804,7 +756,7 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     int rc = 0;
 
     if (r->objective == RP_OBJECTIVE_DISPATCH)
-        rc = rp_objective_of_dispatches(&a->run, a->ev->device, &ns, &why, &failed, err);
+        rc = rp_objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
         rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)

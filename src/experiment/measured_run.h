@@ -101,8 +101,8 @@ struct rp_evaluation_request {
 
 struct rp_measure_context {
     const struct rp_environment *env;
-    enum rp_device device;            /**< resolved */
-    const struct rp_tracer *tracer;   /**< of runs whose dispatches are timed */
+    const struct rp_run_options *options; /**< resolved */
+    const struct rp_tracer *tracer;       /**< of runs whose dispatches are timed */
     const char *folder;               /**< for traces and outputs: made and emptied for each run */
     const struct rp_orphans *adopted; /**< since when processes are those of a program */
 };

@@ -21,7 +21,7 @@
 #include "optimize/kernel_source.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "run/standard_input.h"
 
 /* What a session begins with: the program as the user has it does the same as what the build
@@ -329,6 +329,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     s->measure = (struct rp_child_context){.self = s->o->self,
                                            .device = s->o->device,
                                            .timing = s->o->timing,
+                                           .run = &s->o->run,
                                            .folder = s->scratch,
                                            .input = s->input,
                                            .program = s->o->program,

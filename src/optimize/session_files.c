@@ -30,7 +30,7 @@
 #include "optimize/program_test.h"
 #include "optimize/session.h"
 #include "optimize/session_parts.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "run/standard_input.h"
 
 enum { RP_MAX_SOURCE_BYTES = 16 << 20 };

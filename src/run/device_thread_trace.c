@@ -361,41 +361,7 @@ int rp_symbolize_addresses(const char *symbolizer, const char *elf, const uint64
     return rc;
 }
 
-/** The device's model of time. */
-#define RP_TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
-
 /* --- asking -------------------------------------------------------------------------------- */
-
-static uint32_t number_or(const char *text, uint32_t otherwise)
-{
-    return text ? (uint32_t)strtoul(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10) : otherwise;
-}
-
-/* "[2-3],[7]" or "2-3 7": whatever stands between the numbers. */
-static void put_launches(struct rp_buf *to, const char *text)
-{
-    while (*text) {
-        char *end;
-        unsigned long first, last;
-
-        if (!isdigit((unsigned char)*text)) {
-            text++;
-            continue;
-        }
-        first = last = strtoul(text, &end, 10);
-        if (*end == '-' && isdigit((unsigned char)end[1]))
-            last = strtoul(end + 1, &end, 10);
-        rp_buf_printf(to, "%s%lu-%lu", to->len ? "," : "", first, last);
-        text = end;
-    }
-}
-
-static int set(const char *name, const struct rp_buf *value, struct rp_err *err)
-{
-    if (value->failed || setenv(name, rp_buf_text(value), 1) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return 0;
-}
 
 int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, struct rp_err *err)
 {
@@ -412,41 +378,6 @@ int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, 
     if (rc == 0)
         regfree(&compiled);
     return rc;
-}
-
-int rp_device_thread_trace_request(const struct rp_thread_trace_options *options,
-                                   struct rp_err *err)
-{
-    rp_autobuf kernels = {0}, launches = {0}, waves = {0}, timing = {0};
-    int rc;
-
-    for (size_t i = 0; options->symbols && options->symbols[i]; i++)
-        rp_buf_printf(&kernels, "%s%s", i ? "\n" : "", options->symbols[i]);
-    put_launches(&launches, options->iterations ? options->iterations : "1");
-    rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32 " %zx",
-                  number_or(options->target_cu, RP_THREADS_ANY_CU),
-                  number_or(options->shader_engines, 1), number_or(options->simd_select, 0xf),
-                  options->buffer_bytes
-                      ? number_or(options->buffer_bytes, 0) / sizeof(struct rp_threads_row)
-                      : RP_THREADS_ROWS);
-    rp_buf_puts(&timing, "detailed");
-    rc = set(RP_TIMING_VARIABLE, &timing, err);
-    if (rc == 0)
-        rc = set(RP_THREADS_KERNELS_VARIABLE, &kernels, err);
-    if (rc == 0)
-        rc = set(RP_THREADS_LAUNCHES_VARIABLE, &launches, err);
-    return rc < 0 ? rc : set(RP_THREADS_WAVES_VARIABLE, &waves, err);
-}
-
-void rp_device_thread_trace_withdraw(const char *timing)
-{
-    if (timing)
-        setenv(RP_TIMING_VARIABLE, timing, 1);
-    else
-        unsetenv(RP_TIMING_VARIABLE);
-    unsetenv(RP_THREADS_KERNELS_VARIABLE);
-    unsetenv(RP_THREADS_LAUNCHES_VARIABLE);
-    unsetenv(RP_THREADS_WAVES_VARIABLE);
 }
 
 /* --- a process ----------------------------------------------------------------------------- */

@@ -22,17 +22,6 @@ struct rp_code_listing;
 int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, struct rp_err *err);
 
 /**
- * Puts the wish into the environment, for programs started from now on; with detailed timing, which
- * thread traces are made of.
- * @param options  with symbols
- * @return 0, RP_ENVIRONMENT
- */
-int rp_device_thread_trace_request(const struct rp_thread_trace_options *options,
-                                   struct rp_err *err);
-/** Takes it out again. @param timing  ROCM_PERF_DEVICE_TIMING as it was; NULL: not there */
-void rp_device_thread_trace_withdraw(const char *timing);
-
-/**
  * Traces beside the record files of a run's processes, in the order of their start, become folders
  * in DIR/<prefix>-threads; run->thread_trace is that if there are any.
  * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT

@@ -506,15 +506,6 @@ static int make_scratch(struct scratch *scratch, struct rp_err *err)
     return 0;
 }
 
-static void add_env(struct rp_launch_plan *plan, const char *name, const char *value)
-{
-    struct rp_env_change *at = plan->env;
-
-    while (at->name)
-        at++;
-    *at = (struct rp_env_change){name, value, NULL};
-}
-
 static void drop_scratch(struct scratch *scratch)
 {
     if (scratch->folder)
@@ -530,15 +521,18 @@ static int start(const struct rp_captured_run_request *request, const struct scr
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     struct rp_proc proc = {.stdout_fd = stdout_fd, .stderr_fd = -1};
-    int rc = rp_launch_plan(request->env, request->device, request->argv, scratch->folder,
-                            getenv("ROCM_PERF_TOOL_DEBUG"), &plan, err);
+    struct rp_run_options options = *request->options;
+    int rc;
 
+    options.trace_dir = scratch->folder;
+    options.tracer_log = getenv("ROCM_PERF_TOOL_DEBUG"); /* there is no option for it */
+    options.capture_socket = scratch->socket;
+    rc = rp_launch_plan(request->env, &options, request->argv, &plan, err);
     if (rc < 0)
         return rc;
-    add_env(&plan, RP_SNAPSHOT_SOCKET_VARIABLE, scratch->socket);
     proc.path = plan.path;
     proc.argv = plan.argv;
-    proc.env = plan.env;
+    proc.env = plan.env.list;
     return rp_proc_run(&proc, ret, err);
 }
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/process.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "trace/capture.h"
 #include "trace/capture_stream.h"
 
@@ -21,7 +21,7 @@ enum { RP_CAPTURED_RUN_NAMES = 16 };
 
 struct rp_captured_run_request {
     const struct rp_environment *env;
-    enum rp_device device; /**< resolved */
+    const struct rp_run_options *options; /**< resolved */
     char *const *argv;
     const char *kernel; /**< regular expression for demangled names */
     struct rp_snapshot_selection selection;

@@ -160,36 +160,28 @@ static int plan_argv(const struct rp_environment *env, char *const *argv,
     return plan->path ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
-static int plan_env(const struct rp_environment *env, enum rp_device device, const char *trace_dir,
-                    const char *tracer_log, struct rp_launch_plan *plan, struct rp_err *err)
+/* A configuration may have another PATH. */
+static int find_program(const char *name, const struct rp_env_change *variables, char **ret,
+                        struct rp_err *err)
 {
-    size_t at = 0;
+    const char *search = NULL;
 
-    if (device == RP_DEVICE_SOFTWARE)
-        plan->env[at++] = (struct rp_env_change){"LD_PRELOAD", env->device_library, ":"};
-    if (!trace_dir)
-        return 0;
-    if (!env->tool_library)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "librocm-perf-tool.so is not beside this program; build or install "
-                       "rocm-perf-lab completely");
-    plan->env[at++] = (struct rp_env_change){"HSA_TOOLS_LIB", env->tool_library, NULL};
-    plan->env[at++] = (struct rp_env_change){"ROCM_PERF_TRACE_DIR", trace_dir, NULL};
-    plan->env[at++] = (struct rp_env_change){"ROCM_PERF_TOOL_DEBUG", tracer_log, NULL};
-    return 0;
+    for (; variables && variables->name; variables++)
+        if (strcmp(variables->name, "PATH") == 0)
+            search = variables->value;
+    return rp_find_program_in(search ? search : getenv("PATH"), name, ret, err);
 }
 
-int rp_launch_plan(const struct rp_environment *env, enum rp_device device, char *const *argv,
-                   const char *trace_dir, const char *tracer_log, struct rp_launch_plan *ret,
-                   struct rp_err *err)
+int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options *options,
+                   char *const *argv, struct rp_launch_plan *ret, struct rp_err *err)
 {
     struct rp_launch_plan plan = {0};
-    int rc = rp_find_program(argv[0], &plan.executable, err);
+    int rc = find_program(argv[0], options->more, &plan.executable, err);
 
     if (rc == 0)
         rc = plan_argv(env, argv, &plan, err);
     if (rc == 0)
-        rc = plan_env(env, device, trace_dir, tracer_log, &plan, err);
+        rc = rp_run_env_make(env, options, &plan.env, err);
     if (rc < 0) {
         rp_launch_free(&plan);
         return rc;
@@ -202,6 +194,7 @@ void rp_launch_free(struct rp_launch_plan *plan)
 {
     for (unsigned i = 0; i < 4; i++)
         free(plan->loader_args[i]);
+    rp_run_env_free(&plan->env);
     free(plan->executable);
     free(plan->path);
     free(plan->argv);

@@ -10,31 +10,25 @@
 #include <stdint.h>
 
 #include "base/process.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "trace/offload_bundle.h"
-
-struct rp_thread_trace_options;
 
 /** A command that is ready for rp_proc_run. Owned; release with rp_launch_free. */
 struct rp_launch_plan {
     char *path;
     char **argv; /**< NULL-terminated; strings owned by path, loader args or caller */
-    struct rp_env_change env[8];
+    struct rp_run_env env;
     char *loader_args[4]; /**< what stands before the program when the private loader runs it */
     char *executable;     /**< absolute path of the user's program */
 };
 
 /**
- * @param device      RP_DEVICE_GPU or RP_DEVICE_SOFTWARE (resolved)
- * @param argv        program and arguments; must outlive the plan
- * @param trace_dir   folder for the collector's record files; NULL = no tracing
- * @param tracer_log  file for the collector's raw log; NULL = none
- * @return 0; RP_USAGE when the program cannot be found; RP_ENVIRONMENT when the collector is
- * missing
+ * @param options  resolved
+ * @param argv     program and arguments; must outlive the plan, as what options point to
+ * @return 0; RP_USAGE when the program cannot be found; RP_ENVIRONMENT when a library is missing
  */
-int rp_launch_plan(const struct rp_environment *env, enum rp_device device, char *const *argv,
-                   const char *trace_dir, const char *tracer_log, struct rp_launch_plan *ret,
-                   struct rp_err *err);
+int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options *options,
+                   char *const *argv, struct rp_launch_plan *ret, struct rp_err *err);
 void rp_launch_free(struct rp_launch_plan *plan);
 
 /* Which GPUs a program file has device code for. */
@@ -57,7 +51,7 @@ enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool 
 
 struct rp_run_request {
     const struct rp_environment *env;
-    enum rp_device device; /**< resolved */
+    const struct rp_run_options *options; /**< resolved; who traces says where */
     char *const *argv;
     bool traced;
     bool log;                            /**< the collector writes tracer.log into out_dir */
@@ -65,10 +59,7 @@ struct rp_run_request {
     const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
     int stdout_fd;                       /**< for the program; -1 = inherit */
     int64_t timeout_ns;                  /**< 0 = none */
-    bool no_hip_calls;                   /**< calls of the program to HIP are not recorded */
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */
-    /** Thread traces of the software device; NULL: none. */
-    const struct rp_thread_trace_options *threads;
 };
 
 /** Owned; release with rp_run_free. */

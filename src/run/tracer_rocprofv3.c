@@ -540,8 +540,6 @@ static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
     return text;
 }
 
-enum { MAX_CHANGES = 128 };
-
 /* --- environment --------------------------------------------------------------------------- */
 
 /* Options of the user's own rocprofv3 runs would change ours. The two that name libraries stay. */
@@ -553,30 +551,38 @@ static bool is_foreign_option(const char *entry)
 }
 
 struct changes {
-    struct rp_env_change list[MAX_CHANGES];
-    char *names[MAX_CHANGES];
+    struct rp_env_change *list;
+    char **names; /**< of those that are taken out */
 };
 
 static void free_changes(struct changes *changes)
 {
-    for (size_t i = 0; i < MAX_CHANGES; i++)
-        free(changes->names[i]);
+    for (char **name = changes->names; name && *name; name++)
+        free(*name);
+    free(changes->names);
+    free(changes->list);
 }
 
 static int plan_env(const struct rp_launch_plan *plan, struct changes *ret, struct rp_err *err)
 {
-    size_t at = 0;
+    size_t at = 0, inherited = 0, out = 0;
 
-    for (; plan->env[at].name; at++)
-        ret->list[at] = plan->env[at];
-    for (char **entry = environ; *entry && at + 1 < MAX_CHANGES; entry++) {
+    while (plan->env.list[at].name)
+        at++;
+    while (environ[inherited])
+        inherited++;
+    ret->list = calloc(at + inherited + 1, sizeof *ret->list);
+    ret->names = calloc(inherited + 1, sizeof *ret->names);
+    if (!ret->list || !ret->names)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    memcpy(ret->list, plan->env.list, at * sizeof *ret->list);
+    for (char **entry = environ; *entry; entry++) {
         if (!is_foreign_option(*entry))
             continue;
-        ret->names[at] = strndup(*entry, strcspn(*entry, "="));
-        if (!ret->names[at])
+        ret->names[out] = strndup(*entry, strcspn(*entry, "="));
+        if (!ret->names[out])
             return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        ret->list[at].name = ret->names[at];
-        at++;
+        ret->list[at++].name = ret->names[out++];
     }
     return 0;
 }
@@ -596,7 +602,7 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
                            .timeout_ns = request->timeout_ns,
                            .limits = request->limits};
     struct rp_stderr_copy *tap = NULL;
-    int rc = rp_launch_plan(request->env, request->device, request->argv, NULL, NULL, &plan, err);
+    int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
         rc = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv, &args, err);
@@ -698,7 +704,7 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", relative);
     job->out_dir = dir;
     job->log = request->log;
-    job->no_hip_calls = request->no_hip_calls;
+    job->no_hip_calls = request->options->no_hip_calls;
     rc = start(request, job, &run.end, &text, err);
     if (rc == 0)
         rc = judge(request, dir, text, &run, err);

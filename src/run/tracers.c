@@ -61,16 +61,11 @@ static int trace_threads(const struct rp_run_request *request,
                          struct rp_err *err)
 {
     struct rp_run_request with = *request;
-    const char *before = getenv("ROCM_PERF_DEVICE_TIMING");
-    rp_autofree char *timing = before ? strdup(before) : NULL;
-    int rc = before && !timing ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
-                               : rp_device_thread_trace_request(options, err);
+    struct rp_run_options traced = *request->options;
 
-    with.threads = options;
-    if (rc == 0)
-        rc = rp_run_program(&with, ret, err);
-    rp_device_thread_trace_withdraw(timing);
-    return rc;
+    traced.thread_trace = options;
+    with.options = &traced;
+    return rp_run_program(&with, ret, err);
 }
 
 const struct rp_tracer rp_tracer_builtin = {
@@ -183,7 +178,8 @@ static int convert_threads(const struct rp_run_request *request, const struct re
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++)
         paths[i] = files[i].path;
-    return rp_device_thread_trace_convert(request, request->threads, paths, count, run, err);
+    return rp_device_thread_trace_convert(request, request->options->thread_trace, paths, count,
+                                          run, err);
 }
 
 /* A process whose collector could not even make its file has run unrecorded: not a result. */
@@ -213,7 +209,7 @@ static int collect_records(const struct rp_run_request *request, const char *rec
         rc = list_records(record_dir, &files, &count, err);
     if (rc == 0)
         rc = convert(request, files, count, run, err);
-    if (rc == 0 && request->threads)
+    if (rc == 0 && request->options->thread_trace)
         rc = convert_threads(request, files, count, run, err);
     free_files(files, count);
     return rc;
@@ -230,14 +226,17 @@ static int start(const struct rp_run_request *request, const char *record_dir, s
                            .stderr_fd = -1,
                            .timeout_ns = request->timeout_ns,
                            .limits = request->limits};
-    int rc =
-        rp_launch_plan(request->env, request->device, request->argv, record_dir, log, &plan, err);
+    struct rp_run_options options = *request->options;
+    int rc;
 
+    options.trace_dir = record_dir;
+    options.tracer_log = log;
+    rc = rp_launch_plan(request->env, &options, request->argv, &plan, err);
     if (rc < 0)
         return rc;
     proc.path = plan.path;
     proc.argv = plan.argv;
-    proc.env = plan.env;
+    proc.env = plan.env.list;
     return rp_proc_run(&proc, &run->end, err);
 }
 

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "run/machine.h"
 #include "run/run_program.h"
 
 struct rp_err;

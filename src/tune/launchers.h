@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "run/run_options.h"
+
 struct rp_err;
 struct rp_tune_pool_options;
 
@@ -18,6 +20,7 @@ struct rp_tune_pool_options;
  */
 
 struct rp_tune_pool_options {
+    struct rp_run_options run; /**< of programs, as far as options say it; workers are told so */
     const struct rp_launcher *launcher; /**< NULL: local */
     /** What a worker is, NULL-terminated: {rocm-perf, "autotune", "--worker", "--device", "gpu"}.
      */

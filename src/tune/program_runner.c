@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "experiment/measured_run.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "tune/command_template.h"
 #include "tune/space.h"
 #include "tune/worker.h"
@@ -84,18 +84,9 @@ static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char 
     return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
-static size_t software_count(void)
-{
-    const char *text = getenv("ROCM_PERF_DEVICE_GPUS");
-    const unsigned long count = text ? strtoul(text, NULL, 10) : 1;
-
-    return count ? count : 1; /* resolving the device refuses other values */
-}
-
-static int all_software(const char *visible, char **ret, struct rp_err *err)
+static int all_software(size_t count, const char *visible, char **ret, struct rp_err *err)
 {
     const struct rp_gpu like = {.product = ""};
-    const size_t count = software_count();
     rp_autofree struct rp_gpu *gpus = calloc(count, sizeof *gpus);
 
     if (!gpus)
@@ -105,34 +96,33 @@ static int all_software(const char *visible, char **ret, struct rp_err *err)
     return rp_gpu_choice_of(gpus, count, visible, ret, err);
 }
 
-int rp_gpu_choice(enum rp_device wish, char **ret, struct rp_err *err)
+int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *err)
 {
     const char *visible = getenv("ROCR_VISIBLE_DEVICES");
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     rp_autofree struct rp_gpu *gpus = NULL;
-    enum rp_device device;
+    struct rp_run_options run = *wish;
     size_t count;
     int rc = rp_environment_detect(&env, err);
 
     if (rc == 0)
-        rc = rp_device_resolve(&env, wish, &device, err);
+        rc = rp_device_resolve(&env, &run, err);
     if (rc < 0)
         return rc;
-    if (device == RP_DEVICE_SOFTWARE)
-        return all_software(visible, ret, err);
+    if (run.device == RP_DEVICE_SOFTWARE)
+        return all_software(run.gpus ? run.gpus : 1, visible, ret, err);
     rp_gpus_list(RP_GPU_NODES, RP_GPU_FILES, &gpus, &count);
     return rp_gpu_choice_of(gpus, count, visible, ret, err);
 }
 
 /**
  * Whether the software device has all of these.
- * @param gpus  numbers, NULL-terminated
+ * @param gpus   numbers, NULL-terminated
+ * @param count  how many it has
  * @return 0; RP_USAGE: which one it has not
  */
-static int rp_gpu_choice_check_software(const char *const *gpus, struct rp_err *err)
+static int rp_gpu_choice_check_software(const char *const *gpus, size_t count, struct rp_err *err)
 {
-    const size_t count = software_count();
-
     for (; *gpus; gpus++) {
         char *end;
         const unsigned long number = strtoul(*gpus, &end, 10);
@@ -328,6 +318,7 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
                            struct rp_err *err)
 {
     struct live *l = calloc(1, sizeof *l);
+    struct rp_run_options run = options->pool.run;
     const struct rp_worker_hello *hello;
     int rc;
 
@@ -341,14 +332,18 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
     }
     hello = rp_tune_pool_device(l->pool);
     /* whoever sees none of its GPUs would fail */
-    if (hello->on.software && options->pool.gpus &&
-        (rc = rp_gpu_choice_check_software(options->pool.gpus, err)) < 0) {
+    if (hello->on.software)
+        rc = rp_run_options_inherit(&run, err);
+    if (rc == 0 && hello->on.software && options->pool.gpus)
+        rc = rp_gpu_choice_check_software(options->pool.gpus, run.gpus ? run.gpus : 1, err);
+    if (rc < 0) {
         rp_program_runner_close(ret);
         return rc;
     }
     ret->workers = rp_tune_pool_workers(l->pool);
     ret->exact = hello->on.software && options->objective == RP_OBJECTIVE_DISPATCH;
     ret->device = (struct rp_run_device){.kind = hello->on.software ? "software" : "hardware",
+                                         .threads = run.threads,
                                          .name = hello->on.gpu,
                                          .rocm = hello->on.rocm,
                                          .timing = hello->on.timing,

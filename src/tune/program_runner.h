@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "experiment/measured_run.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "tune/launchers.h"
 #include "tune/search.h"
 #include "tune/worker_pool.h"
@@ -52,11 +52,12 @@ const char *rp_objective_word(enum rp_objective objective);
 /* What `--gpus all` means: a worker for each GPU, all of one model. */
 
 /**
- * All GPUs of this machine that we may use, or of the software device (ROCM_PERF_DEVICE_GPUS), as a
- * list: "0,1,2". Those that ROCR_VISIBLE_DEVICES leaves.
+ * All GPUs of this machine that we may use, or of the software device, as a list: "0,1,2". Those
+ * that ROCR_VISIBLE_DEVICES leaves.
+ * @param wish  not resolved
  * @param ret  owned
  * @return 0; RP_ENVIRONMENT: there is none, or they are of several models, which are named
  */
-int rp_gpu_choice(enum rp_device wish, char **ret, struct rp_err *err);
+int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *err);
 
 #endif

@@ -66,6 +66,7 @@ struct rp_run_device {
     const char *rocm;        /**< version; "" when nobody knows */
     const char *timing;      /**< model of time of the software device; "" elsewhere */
     uint32_t timing_version; /**< of that model; 0 elsewhere */
+    uint32_t threads;        /**< of the software device; 0: as many as there are */
 };
 
 struct rp_runner {

@@ -1,7 +1,9 @@
 #include "tune/search_journal.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,23 +26,20 @@ static int out_of_memory(struct rp_err *err)
 
 /* --- what an answer means --------------------------------------------------------------------- */
 
-/** How the software device runs programs; modelled times do not depend on it. */
-static const char *threads_of(const struct rp_search_identity *of)
-{
-    return strcmp(of->runner->device.kind, "software") == 0 && !of->runner->exact
-               ? getenv("ROCM_PERF_DEVICE_THREADS")
-               : NULL;
-}
-
 /** What is run, as far as texts say it; they need not be UTF-8. */
 static bool add_texts(const struct rp_search_identity *of, json_t *to)
 {
+    const struct rp_runner *runner = of->runner;
+    char threads[16];
+    /* How the software device runs programs: modelled times do not depend on it. */
+    const bool has_threads = runner->device.threads && !runner->exact;
     const struct {
         const char *key, *text;
     } texts[] = {{"command", of->live->command},      {"build", of->live->build},
                  {"check", of->live->check},          {"pattern", of->live->pattern},
-                 {"recording_sha256", of->recording}, {"threads", threads_of(of)}};
+                 {"recording_sha256", of->recording}, {"threads", has_threads ? threads : NULL}};
 
+    snprintf(threads, sizeof threads, "%" PRIu32, runner->device.threads);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].text &&
             json_object_set_new(to, texts[i].key,

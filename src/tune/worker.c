@@ -25,7 +25,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "run/tracers.h"
 #include "tune/worker_protocol.h"
 
@@ -161,7 +161,7 @@ static void rp_orphan_watch_begin(void)
 struct worker {
     const struct rp_worker_options *options;
     struct rp_environment env;
-    enum rp_device device;
+    struct rp_run_options run; /**< resolved */
     const struct rp_tracer *tracer;
     struct rp_orphans adopted;
     struct rp_worker_folder folder;
@@ -183,7 +183,7 @@ static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp
                                   .visible = strdup(visible ? visible : "")};
     if (!h->version || !h->host || !h->visible)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return rp_device_identify(&w->env, w->device, &h->on, err);
+    return rp_device_identify(&w->env, &w->run, &h->on, err);
 }
 
 /* --- talking --------------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ static void send_fatal(const struct worker *w, const struct rp_err *why)
 static int answer(const struct worker *w, const char *line, size_t bytes, struct rp_err *err)
 {
     const struct rp_measure_context evaluator = {.env = &w->env,
-                                                 .device = w->device,
+                                                 .options = &w->run,
                                                  .tracer = w->tracer,
                                                  .folder = w->folder.path,
                                                  .adopted = &w->adopted};
@@ -299,10 +299,11 @@ static int prepare(struct worker *w, struct rp_err *err)
 {
     int rc = rp_environment_detect(&w->env, err);
 
+    w->run = w->options->run;
     if (rc == 0)
-        rc = rp_device_resolve(&w->env, w->options->device, &w->device, err);
+        rc = rp_device_resolve(&w->env, &w->run, err);
     if (rc == 0)
-        rc = rp_tracer_choose(&w->env, w->device, RP_TRACER_AUTO, &w->tracer, err);
+        rc = rp_tracer_choose(&w->env, w->run.device, RP_TRACER_AUTO, &w->tracer, err);
     return rc < 0 ? rc : rp_worker_folder_open(&w->folder, err);
 }
 

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/machine.h"
+#include "run/run_options.h"
 
 struct rp_err;
 
 struct rp_worker_options {
-    enum rp_device device; /**< the user's wish */
-    const char *version;   /**< of rocm-perf */
+    struct rp_run_options run; /**< the user's wish */
+    const char *version;       /**< of rocm-perf */
 };
 
 /**

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "experiment/measured_run.h"
-#include "run/machine.h"
+#include "run/run_options.h"
 #include "tune/command_template.h"
 
 struct rp_buf;

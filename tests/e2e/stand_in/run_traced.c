@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     struct rp_err err = RP_ERR_INIT;
     struct rp_run_request request = {
         .env = &env,
-        .device = RP_DEVICE_SOFTWARE,
+        .options = &(struct rp_run_options){.device = RP_DEVICE_SOFTWARE},
         .traced = true,
         .db_prefix = "trace",
         .stdout_fd = -1,

@@ -14,6 +14,7 @@
 #include "run/machine.h"
 #include "run/result_folder.h"
 #include "run/run_program.h"
+#include "run/tracers.h"
 #include "trace/records.h"
 
 #include "run/run_program.c"
@@ -99,54 +100,65 @@ static void another_major_version_is_not(void **state)
     unsetenv("ROCM_PATH");
 }
 
+static int resolved(const struct rp_environment *env, enum rp_device wish, enum rp_device *ret,
+                    struct rp_err *err)
+{
+    struct rp_run_options options = {.device = wish};
+    int rc = rp_device_resolve(env, &options, err);
+
+    *ret = options.device;
+    return rc;
+}
+
 static void devices_are_resolved(void **state)
 {
     struct rp_environment env = {.rocm_kind = RP_ROCM_PRIVATE,
                                  .private_root = (char *)"/cache/rocm",
                                  .device_library = (char *)"/x.so"};
+    struct rp_run_options wish = {0};
     struct rp_err err = RP_ERR_INIT;
     enum rp_device device;
 
     (void)state;
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), 0);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), 0);
     assert_int_equal(device, RP_DEVICE_GPU);
     env.gpu_reason = (char *)"no driver";
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), 0);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), 0);
     assert_int_equal(device, RP_DEVICE_SOFTWARE);
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_GPU, &device, &err), -RP_ENVIRONMENT);
+    assert_int_equal(resolved(&env, RP_DEVICE_GPU, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "--device software"));
     env.device_library = (char *)"/with space/x.so";
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "LD_PRELOAD"));
     env.device_library = NULL;
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     env.rocm_kind = RP_ROCM_NONE;
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "; run ./setup in the source folder"));
     env.setup_command = (char *)"/usr/share/rocm-perf-lab/setup --rocm";
-    assert_int_equal(rp_device_resolve(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
+    assert_int_equal(resolved(&env, RP_DEVICE_AUTO, &device, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "; run /usr/share/rocm-perf-lab/setup --rocm"));
-    assert_int_equal(rp_device_parse("cuda", &device, &err), -RP_USAGE);
-    assert_int_equal(rp_device_parse("software:", &device, &err), -RP_USAGE);
-    assert_int_equal(rp_device_parse("software:gfx1030", &device, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("cuda", &wish, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("software:", &wish, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("software:gfx1030", &wish, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "RDNA2"));
-    assert_int_equal(rp_device_parse("software:gfx942:mi308x", &device, &err), -RP_USAGE);
+    assert_int_equal(rp_device_parse("software:gfx942:mi308x", &wish, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "gfx942:mi325x"));
 
-    const char *gfx, *product;
-    assert_int_equal(rp_device_parse("software:mi325x", &device, &err), 0);
-    assert_int_equal(device, RP_DEVICE_SOFTWARE);
-    rp_device_software(&gfx, &product);
-    assert_string_equal(gfx, "gfx942");
-    assert_string_equal(product, "AMD Instinct MI325X");
-    unsetenv("ROCM_PERF_DEVICE");
-    rp_device_software(&gfx, &product);
-    assert_string_equal(product, "AMD Instinct MI300X");
+    assert_int_equal(rp_device_parse("software:mi325x", &wish, &err), 0);
+    assert_int_equal(wish.device, RP_DEVICE_SOFTWARE);
+    assert_string_equal(rp_software_gpu(&wish).name, "gfx942");
+    assert_string_equal(rp_software_gpu(&wish).product, "AMD Instinct MI325X");
+    assert_int_equal(rp_device_parse("software", &wish, &err), 0);
+    assert_string_equal(rp_software_gpu(&wish).product, "AMD Instinct MI300X");
+    wish.target = NULL;
+    assert_string_equal(rp_software_gpu(&wish).product, "AMD Instinct MI300X");
 }
 
 static void timing_is_part_of_the_identity(void **state)
 {
     const struct rp_environment env = {.rocm_version = (char *)"7.2.4"};
+    struct rp_run_options options;
     struct rp_device_identity id;
     struct rp_err err = RP_ERR_INIT;
 
@@ -154,6 +166,7 @@ static void timing_is_part_of_the_identity(void **state)
     for (int detailed = 0; detailed < 2; detailed++) {
         rp_autofree char *gpu = NULL, *timing = NULL, *expected = NULL;
 
+        options = (struct rp_run_options){.device = RP_DEVICE_SOFTWARE};
         if (detailed) {
             setenv("ROCM_PERF_DEVICE", "mi325x", 1);
             setenv("ROCM_PERF_DEVICE_TIMING", "detailed", 1);
@@ -161,7 +174,8 @@ static void timing_is_part_of_the_identity(void **state)
             unsetenv("ROCM_PERF_DEVICE");
             unsetenv("ROCM_PERF_DEVICE_TIMING");
         }
-        assert_int_equal(rp_device_identify(&env, RP_DEVICE_SOFTWARE, &id, &err), 0);
+        assert_int_equal(rp_run_options_inherit(&options, &err), 0);
+        assert_int_equal(rp_device_identify(&env, &options, &id, &err), 0);
         gpu = rp_device_identity_gpu(&id);
         timing = rp_device_identity_timing(&id);
         expected = detailed ? rp_format("detailed (version %d)", RP_TIMING_DETAILED_VERSION)
@@ -263,27 +277,145 @@ static void elf_files_tell_their_needs(void **state)
     assert_false(needs.needs_rocm);
 }
 
+/* The value that a program gets; NULL: none, or it is taken out. @p ret_said  whether the plan
+ * names it at all */
+static const char *planned(const struct rp_run_env *env, const char *name, bool *ret_said)
+{
+    const char *value = NULL;
+
+    *ret_said = false;
+    for (const struct rp_env_change *at = env->list; at->name; at++)
+        if (strcmp(at->name, name) == 0) { /* the last one stays */
+            *ret_said = true;
+            value = at->value;
+        }
+    return value;
+}
+
 static void plans_carry_device_and_collector(void **state)
 {
     struct rp_environment env = {.rocm_kind = RP_ROCM_INSTALLED,
                                  .device_library = (char *)"/d.so",
                                  .tool_library = (char *)"/t.so"};
+    const struct rp_run_options software = {.device = RP_DEVICE_SOFTWARE, .trace_dir = "/tmp"};
+    struct rp_run_options on_gpu = {.device = RP_DEVICE_GPU};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0}, gpu = {0};
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)"true", NULL};
     struct rp_err err = RP_ERR_INIT;
+    bool said;
 
     (void)state;
-    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_SOFTWARE, argv, "/tmp", NULL, &plan, &err), 0);
-    assert_string_equal(plan.env[0].name, "LD_PRELOAD");
-    assert_string_equal(plan.env[1].name, "HSA_TOOLS_LIB");
+    assert_int_equal(rp_launch_plan(&env, &software, argv, &plan, &err), 0);
+    assert_string_equal(plan.env.list[0].name, "LD_PRELOAD");
+    assert_string_equal(plan.env.list[1].name, "HSA_TOOLS_LIB");
+    assert_null(planned(&plan.env, "ROCM_PERF_TOOL_DEBUG", &said));
+    assert_true(said); /* the user's own log would be written by all runs */
     assert_string_equal(plan.argv[0], "sh");
     assert_string_equal(plan.argv[2], "true");
     assert_null(plan.argv[3]);
-    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_GPU, argv, NULL, NULL, &gpu, &err), 0);
-    assert_null(gpu.env[0].name);
+    assert_int_equal(rp_launch_plan(&env, &on_gpu, argv, &gpu, &err), 0);
+    assert_null(gpu.env.list[0].name);
     env.tool_library = NULL;
-    assert_int_equal(rp_launch_plan(&env, RP_DEVICE_GPU, argv, "/tmp", NULL, &gpu, &err),
-                     -RP_ENVIRONMENT);
+    on_gpu.trace_dir = "/tmp";
+    assert_int_equal(rp_launch_plan(&env, &on_gpu, argv, &gpu, &err), -RP_ENVIRONMENT);
+}
+
+static void is_planned(const struct rp_run_options *options, const char *name, const char *value)
+{
+    rp_cleanup(rp_run_env_free) struct rp_run_env env = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const char *found;
+    bool said;
+
+    assert_int_equal(rp_run_env_make(NULL, options, &env, &err), 0);
+    found = planned(&env, name, &said);
+    assert_true(said);
+    if (value)
+        assert_string_equal(found, value);
+    else
+        assert_null(found);
+}
+
+static void options_become_variables(void **state)
+{
+    static const char *const symbols[] = {"_Z3addv", "_Z3subv", NULL};
+    static const struct rp_env_change more[] = {
+        {.name = "ROCM_PERF_DEVICE_GPUS", .value = "2"}, {.name = "UNROLL", .value = "4"}, {0}};
+    const struct rp_thread_trace_options threads = {
+        .symbols = symbols, .iterations = "[2-3],[7]", .simd_select = "0x3", .target_cu = "1"};
+    struct rp_run_options o = {.target = "mi325x",
+                               .timing = RP_TIMING_FAST,
+                               .threads = 3,
+                               .gpus = 8,
+                               .target_said = true,
+                               .counters = "SQ_WAVES,GRBM_COUNT"};
+
+    (void)state;
+    is_planned(&o, "ROCM_PERF_DEVICE", "mi325x");
+    is_planned(&o, "ROCM_PERF_DEVICE_TIMING", "fast");
+    is_planned(&o, "ROCM_PERF_DEVICE_THREADS", "3");
+    is_planned(&o, "ROCM_PERF_DEVICE_GPUS", "8");
+    is_planned(&o, "ROCM_PERF_DEVICE_TARGET_SAID", "1");
+    is_planned(&o, "ROCM_PERF_DEVICE_COUNTERS", "SQ_WAVES,GRBM_COUNT");
+    o.counters = "";
+    o.thread_trace = &threads;
+    o.more = more;
+    is_planned(&o, "ROCM_PERF_DEVICE_COUNTERS", NULL);
+    is_planned(&o, "ROCM_PERF_DEVICE_TIMING", "detailed");
+    is_planned(&o, RP_THREADS_KERNELS_VARIABLE, "_Z3addv\n_Z3subv");
+    is_planned(&o, RP_THREADS_LAUNCHES_VARIABLE, "2-3,7-7");
+    is_planned(&o, RP_THREADS_WAVES_VARIABLE, "1 1 3 200000");
+    is_planned(&o, "ROCM_PERF_DEVICE_GPUS", "2");
+    is_planned(&o, "UNROLL", "4");
+}
+
+static void nothing_said_is_inherited(void **state)
+{
+    const struct rp_run_options nothing = {0};
+    rp_cleanup(rp_run_env_free) struct rp_run_env env = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_run_env_make(NULL, &nothing, &env, &err), 0);
+    assert_null(env.list[0].name);
+}
+
+/* What is in the environment, what an option says, and what comes of both. */
+static void options_come_before_variables(void **state)
+{
+    struct rp_run_options o = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    setenv("ROCM_PERF_DEVICE", "mi325x", 1);
+    setenv("ROCM_PERF_DEVICE_TIMING", "detailed", 1);
+    setenv("ROCM_PERF_DEVICE_THREADS", "5", 1);
+    setenv("ROCM_PERF_DEVICE_GPUS", "many", 1);
+    assert_int_equal(rp_run_options_inherit(&o, &err), -RP_USAGE);
+    assert_string_equal(err.text, "ROCM_PERF_DEVICE_GPUS=many: use a whole number from 1 to 8, or "
+                                  "unset it");
+    o = (struct rp_run_options){.gpus = 2, .usual_target = "mi300a"};
+    assert_int_equal(rp_run_options_inherit(&o, &err), 0);
+    assert_string_equal(o.target, "mi325x");
+    assert_int_equal(o.timing, RP_TIMING_DETAILED);
+    assert_int_equal(o.threads, 5);
+    assert_int_equal(o.gpus, 2);
+    o = (struct rp_run_options){
+        .gpus = 2, .threads = 1, .timing = RP_TIMING_OFF, .target = "gfx90a:mi250x"};
+    assert_int_equal(rp_run_options_inherit(&o, &err), 0);
+    assert_string_equal(o.target, "gfx90a:mi250x");
+    assert_int_equal(o.timing, RP_TIMING_OFF);
+    assert_int_equal(o.threads, 1);
+    unsetenv("ROCM_PERF_DEVICE_GPUS");
+    unsetenv("ROCM_PERF_DEVICE_THREADS");
+    unsetenv("ROCM_PERF_DEVICE_TIMING");
+    unsetenv("ROCM_PERF_DEVICE");
+    o = (struct rp_run_options){.usual_target = "mi300a"};
+    assert_int_equal(rp_run_options_inherit(&o, &err), 0);
+    assert_string_equal(o.target, "mi300a");
+    assert_int_equal(o.timing, RP_TIMING_UNSAID);
+    assert_int_equal(o.threads, 0);
+    assert_int_equal(o.gpus, 0);
 }
 
 /* --- result folder ------------------------------------------------------------------------- */
@@ -396,6 +528,9 @@ int main(void)
         cmocka_unit_test(no_compiler_is_an_error),
         cmocka_unit_test_setup_teardown(elf_files_tell_their_needs, make_scratch, drop_scratch),
         cmocka_unit_test(plans_carry_device_and_collector),
+        cmocka_unit_test(options_become_variables),
+        cmocka_unit_test(nothing_said_is_inherited),
+        cmocka_unit_test(options_come_before_variables),
         cmocka_unit_test_setup_teardown(results_are_replaced_and_foreign_files_kept, make_scratch,
                                         drop_scratch),
         cmocka_unit_test_setup_teardown(a_folder_for_nothing_goes_again, make_scratch,

@@ -65,12 +65,10 @@ static void of_the_software_device(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    unsetenv("ROCM_PERF_DEVICE_GPUS");
-    assert_int_equal(rp_gpu_choice_check_software(both, &err), -RP_USAGE);
+    assert_int_equal(rp_gpu_choice_check_software(both, 1, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--gpus 1: the software device has 1"));
-    setenv("ROCM_PERF_DEVICE_GPUS", "2", 1);
-    assert_int_equal(rp_gpu_choice_check_software(both, &err), 0);
-    assert_int_equal(rp_gpu_choice_check_software(word, &err), -RP_USAGE);
+    assert_int_equal(rp_gpu_choice_check_software(both, 2, &err), 0);
+    assert_int_equal(rp_gpu_choice_check_software(word, 2, &err), -RP_USAGE);
 }
 
 int main(void)

@@ -1,0 +1,438 @@
+/* How a program runs: from options and variables of this process to variables of the program. */
+#include "run/run_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "run/tracers.h"
+#include "trace/capture_stream.h"
+#include "trace/records.h"
+
+#define DEVICE_VARIABLE "ROCM_PERF_DEVICE"
+#define TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
+
+static const char *const timing_words[] = {[RP_TIMING_UNSAID] = "",
+                                           [RP_TIMING_OFF] = "off",
+                                           [RP_TIMING_FAST] = "fast",
+                                           [RP_TIMING_DETAILED] = "detailed"};
+
+enum rp_timing_choice rp_timing_parse(const char *word)
+{
+    for (int i = RP_TIMING_OFF; i <= RP_TIMING_DETAILED; i++)
+        if (strcmp(word, timing_words[i]) == 0)
+            return (enum rp_timing_choice)i;
+    return RP_TIMING_UNSAID;
+}
+
+struct rp_arch rp_software_gpu(const struct rp_run_options *options)
+{
+    struct rp_arch arch;
+
+    if (rp_arch_select(options->target, &arch) < 0)
+        rp_arch_select(NULL, &arch);
+    return arch;
+}
+
+const char *rp_device_label(enum rp_device device)
+{
+    return device == RP_DEVICE_SOFTWARE ? "software" : "hardware";
+}
+
+/* --- whose times they are ------------------------------------------------------------------- */
+
+void rp_device_identity_free(struct rp_device_identity *identity)
+{
+    free(identity->gfx);
+    free(identity->gpu);
+    free(identity->rocm);
+    free(identity->timing);
+    *identity = (struct rp_device_identity){0};
+}
+
+static void identify_software(const struct rp_run_options *options, struct rp_device_identity *ret)
+{
+    static const uint32_t versions[] = {[RP_TIMING_UNSAID] = RP_TIMING_FAST_VERSION,
+                                        [RP_TIMING_OFF] = RP_TIMING_OFF_VERSION,
+                                        [RP_TIMING_FAST] = RP_TIMING_FAST_VERSION,
+                                        [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION};
+    const struct rp_arch arch = rp_software_gpu(options);
+
+    ret->gfx = strdup(arch.name);
+    ret->gpu = strdup(arch.product);
+    ret->compute_units = arch.compute_units;
+    ret->node = -1;
+    ret->timing = strdup(timing_words[options->timing ? options->timing : RP_TIMING_FAST]);
+    ret->timing_version = versions[options->timing];
+}
+
+static int identify_gpu(struct rp_device_identity *ret, struct rp_err *err)
+{
+    const char *visible = getenv("ROCR_VISIBLE_DEVICES");
+    rp_autofree struct rp_gpu *gpus = NULL;
+    const struct rp_gpu *gpu;
+    size_t count;
+
+    rp_gpus_list(RP_GPU_NODES, RP_GPU_FILES, &gpus, &count);
+    gpu = rp_gpus_first_visible(gpus, count, visible);
+    if (!gpu)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCR_VISIBLE_DEVICES=%s names no GPU of this machine, which has %zu",
+                       visible ? visible : "", count);
+    ret->gfx = strdup(gpu->gfx);
+    ret->gpu = strdup(gpu->product);
+    ret->compute_units = gpu->compute_units;
+    ret->node = gpu->node;
+    ret->timing = strdup("");
+    return 0;
+}
+
+int rp_device_identify(const struct rp_environment *env, const struct rp_run_options *options,
+                       struct rp_device_identity *ret, struct rp_err *err)
+{
+    int rc = 0;
+
+    *ret = (struct rp_device_identity){.software = options->device == RP_DEVICE_SOFTWARE,
+                                       .rocm = strdup(env->rocm_version ? env->rocm_version : "")};
+    if (ret->software)
+        identify_software(options, ret);
+    else
+        rc = identify_gpu(ret, err);
+    if (rc == 0 && (!ret->gfx || !ret->gpu || !ret->rocm || !ret->timing))
+        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (rc < 0)
+        rp_device_identity_free(ret);
+    return rc;
+}
+
+char *rp_device_identity_gpu(const struct rp_device_identity *identity)
+{
+    return rp_format("%s (%s%s, %u CUs)", identity->gpu[0] ? identity->gpu : "GPU",
+                     identity->software ? "software device, " : "", identity->gfx,
+                     identity->compute_units);
+}
+
+char *rp_device_identity_timing(const struct rp_device_identity *identity)
+{
+    return *identity->timing
+               ? rp_format("%s (version %u)", identity->timing, identity->timing_version)
+               : strdup("");
+}
+
+/* --- from words and variables ---------------------------------------------------------------- */
+
+/* Whether the software device can be @p spec ("gfx942:mi325x"), which was said with @p option. */
+static int check_software(const char *option, const char *spec, struct rp_err *err)
+{
+    char choices[512];
+    struct rp_arch arch;
+    int rc = rp_arch_select(spec, &arch);
+
+    rp_arch_choices(RP_ARCH_SOFTWARE, choices, sizeof choices);
+    if (rc == -ENOTSUP)
+        return rp_fail(err, RP_USAGE, "%s%s: the software device cannot be a %s: %s; use %s",
+                       option, spec, arch.name, arch.software_refusal, choices);
+    if (rc == -ENODATA)
+        return rp_fail(err, RP_USAGE,
+                       "%s%s: of the %s not enough is known here to model it; use %s", option, spec,
+                       arch.product, choices);
+    if (rc < 0)
+        return rp_fail(err, RP_USAGE, "%s%s: no such target; use %s", option, spec, choices);
+    return 0;
+}
+
+int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err *err)
+{
+    static const char with_target[] = "software:";
+
+    if (strcmp(word, "auto") == 0)
+        ret->device = RP_DEVICE_AUTO;
+    else if (strcmp(word, "gpu") == 0)
+        ret->device = RP_DEVICE_GPU;
+    else if (strcmp(word, "software") == 0) {
+        ret->device = RP_DEVICE_SOFTWARE;
+        ret->target = rp_arch_default()->name; /* whatever the environment says */
+    } else if (strncmp(word, with_target, strlen(with_target)) == 0) {
+        ret->device = RP_DEVICE_SOFTWARE;
+        ret->target = word + strlen(with_target);
+        return check_software("--device software:", ret->target, err);
+    } else
+        return rp_fail(err, RP_USAGE, "--device %s: use auto, gpu, software or software:TARGET",
+                       word);
+    return 0;
+}
+
+static int take_timing(struct rp_run_options *options, struct rp_err *err)
+{
+    const char *said = options->timing ? NULL : getenv(TIMING_VARIABLE);
+    struct rp_arch arch;
+    char others[256];
+
+    if (said && *said)
+        options->timing = rp_timing_parse(said);
+    if (said && *said && !options->timing)
+        return rp_fail(err, RP_USAGE, TIMING_VARIABLE "=%s: use off, fast or detailed, or unset it",
+                       said);
+    arch = rp_software_gpu(options);
+    if (options->timing != RP_TIMING_DETAILED || arch.timing)
+        return 0;
+    rp_arch_choices(RP_ARCH_TIMED, others, sizeof others);
+    return rp_fail(err, RP_USAGE,
+                   "there is no detailed timing of %s:%s; use fast timing, or one of %s", arch.name,
+                   arch.product, others);
+}
+
+static int check_order(struct rp_err *err)
+{
+    static const char shuffled[] = "shuffled:";
+    const char *text = getenv("ROCM_PERF_DEVICE_ORDER");
+    char *end = NULL;
+    long seed = 0;
+
+    if (!text || !*text || strcmp(text, "forward") == 0 || strcmp(text, "reversed") == 0)
+        return 0;
+    if (strncmp(text, shuffled, strlen(shuffled)) == 0 &&
+        isdigit((unsigned char)text[strlen(shuffled)]))
+        seed = strtol(text + strlen(shuffled), &end, 10);
+    if (end && end > text + strlen(shuffled) && !*end && seed >= 1 && seed <= 1000000)
+        return 0;
+    return rp_fail(err, RP_USAGE,
+                   "ROCM_PERF_DEVICE_ORDER=%s: use forward, reversed, or shuffled:N with N from 1 "
+                   "to 1000000, or unset it",
+                   text);
+}
+
+/** A whole number from 1 on, unless an option says one. */
+static int take_number(const char *name, uint32_t most, uint32_t *value, struct rp_err *err)
+{
+    const char *text = *value ? NULL : getenv(name);
+    char *end;
+    long number;
+
+    if (!text || !*text)
+        return 0;
+    number = strtol(text, &end, 10);
+    if (end == text || *end || number < 1 || number > (long)most)
+        return rp_fail(err, RP_USAGE,
+                       "%s=%s: use a whole number from 1 to %" PRIu32 ", or unset it", name, text,
+                       most);
+    *value = (uint32_t)number;
+    return 0;
+}
+
+static int take_target(struct rp_run_options *options, struct rp_err *err)
+{
+    const char *said = options->target ? NULL : getenv(DEVICE_VARIABLE);
+
+    if (!options->target)
+        options->target = said && (*said || !options->usual_target) ? said : options->usual_target;
+    if (said && strcmp(said, "off") == 0)
+        return rp_fail(err, RP_USAGE,
+                       DEVICE_VARIABLE "=off: the software device is switched off; unset the "
+                                       "variable, or use --device gpu");
+    return options->target ? check_software(DEVICE_VARIABLE "=", options->target, err) : 0;
+}
+
+int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err)
+{
+    const char *jit = getenv("ROCM_PERF_DEVICE_JIT");
+    uint32_t leftovers = 0;
+    int rc = take_number("ROCM_PERF_DEVICE_THREADS", 256, &options->threads, err);
+
+    if (rc == 0)
+        rc = take_number("ROCM_PERF_DEVICE_GPUS", 8, &options->gpus, err);
+    if (rc == 0)
+        rc = take_number("ROCM_PERF_DEVICE_LEFTOVERS", INT32_MAX, &leftovers, err);
+    if (rc == 0 && jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
+        rc = rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
+    if (rc == 0)
+        rc = check_order(err);
+    if (rc == 0)
+        rc = take_target(options, err);
+    return rc < 0 ? rc : take_timing(options, err);
+}
+
+int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *options,
+                      struct rp_err *err)
+{
+    enum rp_device device = options->device;
+
+    if (env->rocm_refused)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
+                       env->rocm_refused);
+    if (env->rocm_kind == RP_ROCM_NONE)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run %s", env->private_root,
+                       rp_environment_fix(env));
+    if (device == RP_DEVICE_AUTO)
+        device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
+    int rc = device == RP_DEVICE_SOFTWARE ? rp_run_options_inherit(options, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (device == RP_DEVICE_GPU && env->gpu_reason)
+        return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
+                       env->gpu_reason);
+    if (device == RP_DEVICE_SOFTWARE && env->device_library && strpbrk(env->device_library, " :"))
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s: LD_PRELOAD cannot hold a path with a space or a colon; move or install "
+                       "rocm-perf-lab to a folder without",
+                       env->device_library);
+    if (device == RP_DEVICE_SOFTWARE && !env->device_library)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "librocm-perf-device.so is not beside this program; build or install "
+                       "rocm-perf-lab completely");
+    options->device = device;
+    return 0;
+}
+
+/* --- variables of the program --------------------------------------------------------------- */
+
+static uint32_t number_or(const char *text, uint32_t otherwise)
+{
+    return text ? (uint32_t)strtoul(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10) : otherwise;
+}
+
+/* "[2-3],[7]" or "2-3 7": whatever stands between the numbers. */
+static void put_launches(struct rp_buf *to, const char *text)
+{
+    while (*text) {
+        char *end;
+        unsigned long first, last;
+
+        if (!isdigit((unsigned char)*text)) {
+            text++;
+            continue;
+        }
+        first = last = strtoul(text, &end, 10);
+        if (*end == '-' && isdigit((unsigned char)end[1]))
+            last = strtoul(end + 1, &end, 10);
+        rp_buf_printf(to, "%s%lu-%lu", to->len ? "," : "", first, last);
+        text = end;
+    }
+}
+
+/* The tracer's words for what thread traces are wanted: values[0..2]. */
+static void ask_for_threads(const struct rp_thread_trace_options *asked, char *values[3])
+{
+    struct rp_buf kernels = {0}, launches = {0}, waves = {0};
+
+    for (size_t i = 0; asked->symbols && asked->symbols[i]; i++)
+        rp_buf_printf(&kernels, "%s%s", i ? "\n" : "", asked->symbols[i]);
+    put_launches(&launches, asked->iterations ? asked->iterations : "1");
+    rp_buf_printf(&waves, "%" PRIx32 " %" PRIx32 " %" PRIx32 " %zx",
+                  number_or(asked->target_cu, RP_THREADS_ANY_CU),
+                  number_or(asked->shader_engines, 1), number_or(asked->simd_select, 0xf),
+                  asked->buffer_bytes
+                      ? number_or(asked->buffer_bytes, 0) / sizeof(struct rp_threads_row)
+                      : RP_THREADS_ROWS);
+    values[0] = rp_buf_steal(&kernels);
+    values[1] = rp_buf_steal(&launches);
+    values[2] = rp_buf_steal(&waves);
+}
+
+struct changes {
+    struct rp_env_change *at;
+    size_t count;
+};
+
+static void add(struct changes *to, const char *name, const char *value)
+{
+    to->at[to->count++] = (struct rp_env_change){.name = name, .value = value};
+}
+
+static void add_said(struct changes *to, const char *name, const char *value)
+{
+    if (value && *value)
+        add(to, name, value);
+}
+
+/* What the software device is to be. */
+static void add_device(const struct rp_run_options *o, char *values[5], struct changes *to)
+{
+    const enum rp_timing_choice timing = o->thread_trace ? RP_TIMING_DETAILED : o->timing;
+
+    add_said(to, DEVICE_VARIABLE, o->target);
+    add_said(to, TIMING_VARIABLE, timing_words[timing]);
+    add_said(to, "ROCM_PERF_DEVICE_THREADS", o->threads ? values[3] : NULL);
+    add_said(to, "ROCM_PERF_DEVICE_GPUS", o->gpus ? values[4] : NULL);
+    if (o->counters)
+        add(to, "ROCM_PERF_DEVICE_COUNTERS", *o->counters ? o->counters : NULL);
+    add_said(to, "ROCM_PERF_DEVICE_TARGET_SAID", o->target_said ? "1" : NULL);
+    if (!o->thread_trace)
+        return;
+    add(to, RP_THREADS_KERNELS_VARIABLE, values[0]);
+    add(to, RP_THREADS_LAUNCHES_VARIABLE, values[1]);
+    add(to, RP_THREADS_WAVES_VARIABLE, values[2]);
+}
+
+/* The libraries that are injected, and what they are to record. */
+static int add_libraries(const struct rp_environment *env, const struct rp_run_options *o,
+                         struct changes *to, struct rp_err *err)
+{
+    if (o->device == RP_DEVICE_SOFTWARE) {
+        add(to, "LD_PRELOAD", env->device_library);
+        to->at[to->count - 1].separator = ":";
+    }
+    if (!o->trace_dir)
+        return 0;
+    if (!env->tool_library)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "librocm-perf-tool.so is not beside this program; build or install "
+                       "rocm-perf-lab completely");
+    add(to, "HSA_TOOLS_LIB", env->tool_library);
+    add(to, "ROCM_PERF_TRACE_DIR", o->trace_dir);
+    add(to, "ROCM_PERF_TOOL_DEBUG", o->tracer_log);
+    add_said(to, "ROCM_PERF_HIP_CALLS", o->no_hip_calls ? "off" : NULL);
+    add_said(to, RP_SNAPSHOT_SOCKET_VARIABLE, o->capture_socket);
+    return 0;
+}
+
+int rp_run_env_make(const struct rp_environment *env, const struct rp_run_options *options,
+                    struct rp_run_env *ret, struct rp_err *err)
+{
+    enum { MOST_OWN = 16 };
+    struct rp_run_env made = {0};
+    struct changes to = {0};
+    size_t more = 0;
+    int rc = 0;
+
+    while (options->more && options->more[more].name)
+        more++;
+    made.list = to.at = calloc(more + MOST_OWN, sizeof *to.at);
+    if (options->thread_trace)
+        ask_for_threads(options->thread_trace, made.values);
+    made.values[3] = rp_format("%" PRIu32, options->threads);
+    made.values[4] = rp_format("%" PRIu32, options->gpus);
+    if (!made.list || !made.values[3] || !made.values[4] ||
+        (options->thread_trace && (!made.values[0] || !made.values[1] || !made.values[2]))) {
+        rp_run_env_free(&made);
+        return rp_out_of_memory(err);
+    }
+    add_device(options, made.values, &to);
+    for (size_t i = 0; i < more; i++)
+        to.at[to.count++] = options->more[i];
+    if (env)
+        rc = add_libraries(env, options, &to, err);
+    if (rc < 0)
+        rp_run_env_free(&made);
+    else
+        *ret = made;
+    return rc;
+}
+
+void rp_run_env_free(struct rp_run_env *env)
+{
+    for (size_t i = 0; i < sizeof env->values / sizeof *env->values; i++)
+        free(env->values[i]);
+    free(env->list);
+    *env = (struct rp_run_env){0};
+}

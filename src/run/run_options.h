@@ -1,0 +1,122 @@
+/**
+ * @file run_options.h
+ * @brief How a program runs: on which device, with which model of time, and what the injected
+ *        libraries are told. What no option says comes from the variables ROCM_PERF_*; all of it
+ *        becomes variables of the program once, when that starts.
+ */
+#ifndef RP_RUN_RUN_OPTIONS_H
+#define RP_RUN_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "base/process.h"
+#include "run/machine.h"
+
+struct rp_err;
+struct rp_thread_trace_options;
+
+enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
+
+/** How the software device finds out how long kernels take. */
+enum rp_timing_choice { RP_TIMING_UNSAID = 0, RP_TIMING_OFF, RP_TIMING_FAST, RP_TIMING_DETAILED };
+
+/** Zeros: nothing is said, a program has what this process has inherited. Nothing in it is owned.
+ */
+struct rp_run_options {
+    enum rp_device device;    /**< the user's wish; rp_device_resolve makes it GPU or SOFTWARE */
+    const char *target;       /**< what the software device is: "gfx942:mi325x". NULL: not said */
+    const char *usual_target; /**< what it is where the variable does not say so, either */
+    enum rp_timing_choice timing; /**< of the software device */
+    uint32_t threads, gpus;       /**< of the software device; 0: not said */
+    bool no_hip_calls;            /**< calls of the program to HIP are not recorded */
+    bool target_said;             /**< the user knows already that the program has no code for it */
+    const char *counters;         /**< of the software device, with commas; "": it counts none */
+    const struct rp_thread_trace_options *thread_trace; /**< of the software device; NULL: none */
+    const char *trace_dir;            /**< folder for the tracer's record files; NULL: no tracing */
+    const char *tracer_log;           /**< file for the tracer's raw log; NULL: none */
+    const char *capture_socket;       /**< who waits for captured dispatches; NULL: nobody */
+    const struct rp_env_change *more; /**< variables of a configuration, ended by a NULL name */
+};
+
+/**
+ * --device: "auto", "gpu", "software" or "software:TARGET", TARGET as of rp_arch_select.
+ * @return 0, or RP_USAGE for another word or a target that the software device cannot be
+ */
+int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err *err);
+
+/** "off", "fast", "detailed". @return UNSAID for another word */
+enum rp_timing_choice rp_timing_parse(const char *word);
+
+/**
+ * Of the software device: what no option says is taken from the variables.
+ * @return 0; RP_USAGE: a variable has a value that the software device does not understand, or
+ *         what is said does not go together
+ */
+int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err);
+
+/**
+ * Resolves AUTO, checks that the device can be used here, and lets the options of the software
+ * device inherit.
+ * @return 0; RP_USAGE; RP_ENVIRONMENT with the one command that helps
+ */
+int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *options,
+                      struct rp_err *err);
+
+/** The GPU that the software device is. */
+struct rp_arch rp_software_gpu(const struct rp_run_options *options);
+
+/** "hardware" or "software", as it stands in results. */
+const char *rp_device_label(enum rp_device device);
+
+/* Whose times they are: the GPU, its ROCm, and the model of time. Times of two that differ in any
+ * of these are not compared.
+ */
+
+/** Release with rp_device_identity_free. */
+struct rp_device_identity {
+    bool software;           /**< the software device: its times are modelled */
+    char *gfx;               /**< "gfx942" */
+    char *gpu;               /**< product: "AMD Instinct MI300X"; "": not in our table */
+    uint32_t compute_units;  /**< 0: not known */
+    int64_t node;            /**< number of the GPU for the driver of its host; -1: software */
+    char *rocm;              /**< "7.2.4"; "": not known */
+    char *timing;            /**< model of time of the software device; "" on a GPU */
+    uint32_t timing_version; /**< of that model; 0 on a GPU */
+};
+
+/**
+ * What a program runs on: the first GPU that it sees, or the software device.
+ * @param options  resolved
+ * @return 0; RP_ENVIRONMENT
+ */
+int rp_device_identify(const struct rp_environment *env, const struct rp_run_options *options,
+                       struct rp_device_identity *ret, struct rp_err *err);
+
+/** Accepts zeros. */
+void rp_device_identity_free(struct rp_device_identity *identity);
+
+/** "AMD Instinct MI300X (software device, gfx942, 304 CUs)"; free it. NULL: out of memory. */
+char *rp_device_identity_gpu(const struct rp_device_identity *identity);
+
+/** "fast (version 2)", "" on a GPU; free it. NULL: out of memory. */
+char *rp_device_identity_timing(const struct rp_device_identity *identity);
+
+/** Variables for a program. Release with rp_run_env_free. */
+struct rp_run_env {
+    struct rp_env_change *list; /**< ended by a NULL name */
+    char *values[5];            /**< of those that are made here */
+};
+
+/**
+ * The one place that makes variables of options.
+ * @param env  NULL: for a program that injects the libraries itself, as rocm-perf does
+ * @return 0; RP_ENVIRONMENT: a library is missing
+ */
+int rp_run_env_make(const struct rp_environment *env, const struct rp_run_options *options,
+                    struct rp_run_env *ret, struct rp_err *err);
+/** Accepts zeros. */
+void rp_run_env_free(struct rp_run_env *env);
+
+#endif
