@@ -95,6 +95,13 @@ def layers(tree):
             "a circle of 2 files: src/base/a.h src/base/err.h")
     refused("name twice", {"src/run/records.c": ""}, "the name records.c stands twice: src/run/records.c src/trace/records.c")
 
+    refused("environment changed", {"src/run/x.c": 'void rp_x(void)\n{\n    setenv("A", "1", 1);\n}\n'},
+            "src/run/x.c:3: setenv stands in src/base/process.c")
+    refused("variable read elsewhere", {"src/cli/x.c": 'const char *rp_x(void)\n{\n    return getenv("ROCM_PERF_CACHE");\n}\n'},
+            'src/cli/x.c: "ROCM_PERF_CACHE" is read by src/run/run_options.c')
+    twice = 'const char *rp_x(void)\n{\n    return getenv("ROCM_PERF_CACHE") ?: getenv("ROCM_PERF_CACHE");\n}\n'
+    refused("variable read twice", {"src/run/machine.c": twice}, '"ROCM_PERF_CACHE" is read at 2 places')
+
     # The list of known faults: it lets pass what is in it, and only shrinks.
     tree.fill({**circle, "tools/layers-known.txt": "circle src/base/err.c src/base/other.c\n"})
     tree.expect("known", tree.run("check-layers"), 0, "1 known faults")

@@ -37,15 +37,25 @@ enum { FIRST_CARD = 64 };
 /* The single mutable global of the library. Replaced (never freed) in a forked child. */
 static struct rp_device *the_device;
 
+static const char *device_said(void)
+{
+    return getenv("ROCM_PERF_DEVICE");
+}
+
+static const char *gpus_said(void)
+{
+    return getenv("ROCM_PERF_DEVICE_GPUS");
+}
+
 static int chosen(struct rp_arch *ret)
 {
-    const char *value = getenv("ROCM_PERF_DEVICE");
+    const char *value = device_said();
     return rp_arch_select(value && *value ? value : NULL, ret);
 }
 
 bool rp_device_wanted(void)
 {
-    const char *value = getenv("ROCM_PERF_DEVICE");
+    const char *value = device_said();
     struct rp_arch arch;
     return !value || (strcmp(value, "off") != 0 && chosen(&arch) == 0);
 }
@@ -60,7 +70,7 @@ struct rp_arch rp_device_arch(void)
 /** The command line refuses a wrong choice; this is for those who set the variable themselves. */
 __attribute__((constructor)) static void tell_wrong_choice(void)
 {
-    const char *value = getenv("ROCM_PERF_DEVICE");
+    const char *value = device_said();
     char choices[512];
     if (!value || strcmp(value, "off") == 0 || rp_device_wanted())
         return;
@@ -81,7 +91,7 @@ static void tell_wrong_values(void)
 {
     const char *jit = getenv("ROCM_PERF_DEVICE_JIT");
     const char *threads = getenv("ROCM_PERF_DEVICE_THREADS");
-    const char *gpus = getenv("ROCM_PERF_DEVICE_GPUS");
+    const char *gpus = gpus_said();
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     const char *leftovers = getenv(RP_EXEC_POISON_VARIABLE);
     uint32_t seed;
@@ -125,7 +135,7 @@ static void tell_wrong_values(void)
 
 unsigned rp_device_gpu_count(void)
 {
-    const char *value = getenv("ROCM_PERF_DEVICE_GPUS");
+    const char *value = gpus_said();
     unsigned count = value ? gpu_count_of(value) : 1;
     return count ? count : 1;
 }
