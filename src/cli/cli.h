@@ -73,9 +73,8 @@ struct rp_work rp_activity_work(struct rp_activity *busy);
 /** As rp_cli_notes, above the line. */
 struct rp_note_sink rp_activity_notes(struct rp_activity *busy);
 
-#define RP_CMD(name, function, summary) int rp_cmd_##function(int argc, char **argv);
-#include "cli/cmds.def"
-#undef RP_CMD
+#define COMMAND(id, operands, summary) int rp_cmd_##id(int argc, char **argv);
+#include "cli/options.def"
 
 /** Prints "rocm-perf: message" and returns err->code. */
 int rp_cli_error(const struct rp_err *err);

@@ -1,5 +1,3 @@
-#include <getopt.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,152 +7,10 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
+#include "cli/options.h"
 #include "cli/results.h"
 #include "library/library.h"
 #include "report/report.h"
-
-static const char help[] =
-    "usage: rocm-perf analyze [--json | --roofline | --thread-trace | --analysis] [--full]\n"
-    "                         [-o DIR] [--top N] [--max-inferred PERCENT] [--arch ARCH]\n"
-    "                         [--memory-bandwidth-gbps N] [--clock-mhz N] [--ceilings FILE]\n"
-    "                         [--flop-model MODEL] TRACE...\n"
-    "\n"
-    "Says from rocpd traces of one run, one file per process or rank, what bounds its end-to-end\n"
-    "time: the critical path, the slack of everything else, and what a faster kernel would bring.\n"
-    "A trace may also be the JSON file of rocprofv3 (PREFIX_results.json) or its CSV files\n"
-    "(PREFIX_kernel_trace.csv and what lies beside it), or a folder of any of these.\n"
-    "Where hardware counters were collected, says of each kernel how far it is from what the GPU\n"
-    "can do. Counters may also be CSV files, or folders of them, of rocprofv3 and "
-    "rocprof-compute.\n"
-    "Of *kernel_stats.csv alone there is a table of kernels. Any of these may be packed by gzip.\n"
-    "Folders of decoded thread traces (ATT) say what the waves waited for, by instruction.\n"
-    "\n"
-    "  --json        print dag.json (schemas/dag.schema.json) instead of a summary\n"
-    "  --full        with every kernel and copy and its slack\n"
-    "  --roofline    print roofline.json (schemas/roofline.schema.json) instead\n"
-    "  --thread-trace\n"
-    "                print thread_trace.json (schemas/thread_trace.schema.json) instead\n"
-    "  --analysis    print analysis.json (schemas/analysis.schema.json) instead: what limits each\n"
-    "                kernel, and which one to look at first\n"
-    "  --top N       of the ranking of kernels, print the first N\n"
-    "  -o DIR        also write DIR/dag.json, DIR/roofline.json, DIR/thread_trace.json and\n"
-    "                DIR/analysis.json, as far as there is something to say; those of them that\n"
-    "                there is nothing for are removed\n"
-    "  --max-inferred PERCENT\n"
-    "                fail when more of the critical path's time rests on guessed dependencies,\n"
-    "                or more of the dependencies are guessed\n"
-    "  --help        this text\n"
-    "\n" RP_ROOF_HELP "\n"
-    "exit status: 0 done, 1 more than --max-inferred is guessed, 2 usage, 3 a trace cannot be\n"
-    "used, 4 environment\n";
-
-struct options {
-    bool json, full, roofline, thread_trace, analysis;
-    size_t top; /* 0: the default */
-    const char *folder;
-    bool gated;
-    double max_inferred_percent;
-    struct rp_roof_options roof;
-};
-
-/* --- options ------------------------------------------------------------------------------- */
-
-static int take_gate(const char *word, struct options *ret)
-{
-    char *end;
-
-    ret->max_inferred_percent = strtod(word, &end);
-    ret->gated =
-        end != word && !*end && ret->max_inferred_percent >= 0 && ret->max_inferred_percent <= 100;
-    return ret->gated ? 0
-                      : rp_cli_usage_error(
-                            "analyze", "--max-inferred %s: use a percentage from 0 to 100", word);
-}
-
-static int take_top(const char *word, struct options *ret)
-{
-    char *end;
-    unsigned long count = strtoul(word, &end, 10);
-
-    if (end == word || *end || *word == '-' || count == 0 || count > 1000000)
-        return rp_cli_usage_error("analyze", "--top %s: use a number from 1 to 1000000", word);
-    ret->top = count;
-    return 0;
-}
-
-/* 0 or an exit code. */
-static int take_option(int c, const char *word, struct options *ret)
-{
-    switch (c) {
-    case 'j':
-        ret->json = true;
-        return 0;
-    case 'f':
-        ret->full = true;
-        return 0;
-    case 'r':
-        ret->roofline = true;
-        return 0;
-    case 't':
-        ret->thread_trace = true;
-        return 0;
-    case 'n':
-        ret->analysis = true;
-        return 0;
-    case 'k':
-        return take_top(word, ret);
-    case 'o':
-        ret->folder = word;
-        return 0;
-    case 'i':
-        return take_gate(word, ret);
-    default:
-        return rp_roof_option_parse("analyze", c, word, &ret->roof);
-    }
-}
-
-static int parse(int argc, char **argv, struct options *ret, int *ret_code)
-{
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"full", no_argument, NULL, 'f'},
-        {"roofline", no_argument, NULL, 'r'},
-        {"thread-trace", no_argument, NULL, 't'},
-        {"analysis", no_argument, NULL, 'n'},
-        {"top", required_argument, NULL, 'k'},
-        {"output", required_argument, NULL, 'o'},
-        RP_ROOF_OPTIONS,
-        {"max-inferred", required_argument, NULL, 'i'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
-        if (c == 'h')
-            *ret_code = rp_cli_help(help);
-        else if (c == '?' || c == ':')
-            *ret_code = rp_cli_bad_option("analyze", argv[optind - 1], c);
-        else if ((*ret_code = take_option(c, optarg, ret)) == 0)
-            continue;
-        return -1;
-    }
-    if (ret->json + ret->roofline + ret->thread_trace + ret->analysis > 1)
-        *ret_code =
-            rp_cli_usage_error("analyze", "--json, --roofline, --thread-trace and --analysis"
-                                          " print different results: choose one");
-    else if (ret->full && !ret->json && !ret->folder)
-        *ret_code = rp_cli_usage_error("analyze", "--full is about dag.json: add --json or -o DIR");
-    else if (ret->top && ret->json + ret->roofline + ret->thread_trace)
-        *ret_code = rp_cli_usage_error("analyze", "--top is about the ranking: leave out --json,"
-                                                  " --roofline and --thread-trace");
-    else if (optind == argc)
-        *ret_code = rp_cli_usage_error("analyze", "no trace given");
-    else
-        return 0;
-    return -1;
-}
 
 /* --- results ------------------------------------------------------------------------------- */
 
@@ -165,13 +21,14 @@ struct inferred {
 
 /* What people want to know of a gate that failed: a path of recorded durations may still lead
  * through guessed dependencies only. */
-static int check_inferred(const struct options *options, const struct inferred *inferred)
+static int check_inferred(const struct rp_analyze_cli *options, const struct inferred *inferred)
 {
     struct rp_err err = RP_ERR_INIT;
     bool by_path = inferred->of_path >= inferred->of_dependencies;
     double share = by_path ? inferred->of_path : inferred->of_dependencies;
 
-    if (!options->gated || share * 100 <= options->max_inferred_percent)
+    if (!RP_IS_GIVEN(analyze, options, max_inferred_percent) ||
+        share * 100 <= options->max_inferred_percent)
         return RP_OK;
     rp_fail(&err, RP_VERDICT,
             "analyze: %.2f %% of %s guessed, more than "
@@ -184,9 +41,9 @@ static int check_inferred(const struct options *options, const struct inferred *
 }
 
 /* --json, --roofline ... choose what is printed; none of them: all, for people. */
-static struct rp_result_request request_for(const struct options *options, bool chosen)
+static struct rp_result_request request_for(const struct rp_analyze_cli *options, bool chosen)
 {
-    struct rp_result_request ret = {.folder = options->folder, .full = options->full};
+    struct rp_result_request ret = {.folder = options->output, .full = options->full};
 
     if (chosen)
         ret.print = RP_RESULT_JSON;
@@ -196,23 +53,24 @@ static struct rp_result_request request_for(const struct options *options, bool 
 }
 
 /* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
-static int make_parts(struct rp_inputs *in, const struct options *options,
-                      struct rp_analysis *parts, struct rp_err *err)
+static int make_parts(struct rp_inputs *in, const struct rp_analyze_cli *options,
+                      const struct rp_roof_options *roof, struct rp_analysis *parts,
+                      struct rp_err *err)
 {
     bool other = options->roofline || options->thread_trace;
     const struct rp_analysis_request wanted = {
-        .dag = !other || options->folder || options->gated,
+        .dag = !other || options->output || RP_IS_GIVEN(analyze, options, max_inferred_percent),
         .steps = options->full,
         .roofline = options->roofline,
         .ranking = request_for(options, options->analysis).print != RP_RESULT_SILENT ||
-                   options->folder != NULL,
-        .roof = &options->roof.roof,
+                   options->output != NULL,
+        .roof = &roof->roof,
     };
 
     return rp_analysis_make(in, &wanted, parts, err);
 }
 
-static int put_parts(const struct rp_inputs *in, const struct options *options,
+static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *options,
                      const struct rp_analysis *parts, struct rp_file_set *pending,
                      struct rp_buf *text, struct rp_err *err)
 {
@@ -230,7 +88,7 @@ static int put_parts(const struct rp_inputs *in, const struct options *options,
     if (rc == 0 && in->waves.count)
         rc = rp_put_thread_trace(in, &for_waves, text, err);
     if (rc == 0 && parts->has_ranking)
-        rc = rp_put_ranking(&parts->ranking, options->top, &for_ranking, text, err);
+        rc = rp_put_ranking(&parts->ranking, (size_t)options->top, &for_ranking, text, err);
     if (rc == 0 && parts->has_roofline && for_roofline.print == RP_RESULT_TERMINAL)
         rc = rp_report_counters_term(&parts->roofline, true, rp_cli_style(), text, err);
     return rc == 0 && text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
@@ -252,20 +110,21 @@ static int drop_others(const struct rp_inputs *in, const char *folder,
     return rp_results_drop(folder, lacking, count, err);
 }
 
-static int put_results(struct rp_inputs *in, const struct options *options, struct rp_buf *text,
+static int put_results(struct rp_inputs *in, const struct rp_analyze_cli *options,
+                       const struct rp_roof_options *roof, struct rp_buf *text,
                        struct inferred *ret_inferred, struct rp_err *err)
 {
     rp_cleanup(rp_analysis_free) struct rp_analysis parts = {0};
     rp_cleanup(rp_file_set_drop) struct rp_file_set pending = {0};
-    int rc = make_parts(in, options, &parts, err);
+    int rc = make_parts(in, options, roof, &parts, err);
 
     rp_work_at(&in->work, RP_WORK_WRITE, 0);
     if (rc == 0)
         rc = put_parts(in, options, &parts, &pending, text, err);
     if (rc == 0)
         rc = rp_file_set_commit(&pending, err);
-    if (rc == 0 && options->folder)
-        rc = drop_others(in, options->folder, &parts, err);
+    if (rc == 0 && options->output)
+        rc = drop_others(in, options->output, &parts, err);
     if (rc == 0 && parts.dag.makespan_ns)
         *ret_inferred = (struct inferred){
             .of_path =
@@ -275,13 +134,8 @@ static int put_results(struct rp_inputs *in, const struct options *options, stru
     return rc;
 }
 
-static void free_options(struct options *options)
-{
-    rp_roof_options_free(&options->roof);
-}
-
 /* What was asked for and the files do not hold; NULL: nothing. */
-static const char *lacking(const struct rp_inputs *in, const struct options *options)
+static const char *lacking(const struct rp_inputs *in, const struct rp_analyze_cli *options)
 {
     if (options->json && in->store_count == 0)
         return in->stats
@@ -298,7 +152,7 @@ static const char *lacking(const struct rp_inputs *in, const struct options *opt
     if (options->roofline && in->store_count == 0 && !in->counters)
         return "--roofline: neither counters nor a trace of kernels is among the files, so there "
                "is no roofline; use --thread-trace";
-    if (options->gated && in->store_count == 0)
+    if (RP_IS_GIVEN(analyze, options, max_inferred_percent) && in->store_count == 0)
         return "--max-inferred is about the graph of a rocpd trace, and there is none";
     if (options->thread_trace && in->waves.count == 0)
         return "--thread-trace: no thread trace is among the files; give a folder "
@@ -306,7 +160,7 @@ static const char *lacking(const struct rp_inputs *in, const struct options *opt
     return NULL;
 }
 
-static int analyze(char *const *paths, size_t count, const struct options *options,
+static int analyze(const struct rp_analyze_cli *options, const struct rp_roof_options *roof,
                    struct rp_activity *busy)
 {
     rp_cleanup(rp_inputs_close) struct rp_inputs in = {.notes = rp_activity_notes(busy),
@@ -314,11 +168,11 @@ static int analyze(char *const *paths, size_t count, const struct options *optio
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0};
     struct inferred inferred = {0};
-    int code, rc = rp_inputs_open(paths, count, &in, &err);
+    int code, rc = rp_inputs_open(options->args.operands, options->args.operand_count, &in, &err);
     const char *missing = rc == 0 ? lacking(&in, options) : NULL;
 
     if (rc == 0 && !missing)
-        rc = put_results(&in, options, &text, &inferred, &err);
+        rc = put_results(&in, options, roof, &text, &inferred, &err);
     rp_activity_end(busy);
     if (missing)
         return rp_cli_usage_error("analyze", "%s", missing);
@@ -350,19 +204,20 @@ static int keep_apart(const char *folder, char **paths, size_t count, struct rp_
 
 int rp_cmd_analyze(int argc, char **argv)
 {
-    rp_cleanup(free_options) struct options options = {0};
+    struct rp_analyze_cli options;
+    rp_cleanup(rp_roof_options_free) struct rp_roof_options roof = {0};
     struct rp_err err = RP_ERR_INIT;
     struct rp_activity busy;
     int code;
 
-    if (parse(argc, argv, &options, &code) < 0)
+    if (!rp_options_parse(RP_COMMAND_analyze, argc, argv, &options, &code))
         return code;
-    if (rp_roof_options_read(&options.roof, &err) < 0)
-        return rp_cli_error(&err);
-    if (keep_apart(options.folder, argv + optind, (size_t)(argc - optind), &err) < 0)
+    roof = (struct rp_roof_options)RP_ROOF_OPTIONS(options);
+    if (rp_roof_options_read(&roof, &err) < 0 ||
+        keep_apart(options.output, options.args.operands, options.args.operand_count, &err) < 0)
         return rp_cli_error(&err);
     rp_activity_begin(options.full, &busy); /* a summary is soon written */
-    code = analyze(argv + optind, (size_t)(argc - optind), &options, &busy);
+    code = analyze(&options, &roof, &busy);
     rp_activity_end(&busy);
     return code;
 }

@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,20 +8,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
+#include "cli/options.h"
 #include "report/report_text.h"
 #include "run/machine.h"
-
-static const char help[] =
-    "usage: rocm-perf doctor [--json]\n"
-    "\n"
-    "Shows what this machine offers: ROCm, GPU, rocprofv3, compiler, our own libraries; what is\n"
-    "missing, and the one command that fixes it.\n"
-    "\n"
-    "  --json   print JSON (schemas/doctor.schema.json)\n"
-    "  --help   this text\n"
-    "\n"
-    "exit status: 0 programs can be profiled here, 2 usage, 4 something needed is missing\n";
 
 static const char *rocm_kind_name(enum rp_rocm_kind kind)
 {
@@ -121,29 +109,19 @@ static void doctor_text(const struct rp_environment *env, const char *device,
 
 int rp_cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf out = {0};
     const char *device;
-    bool json = false;
-    int c, code;
+    struct rp_doctor_cli options;
+    int code;
 
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (c == 'h')
-            return rp_cli_help(help);
-        if (c != 'j')
-            return rp_cli_bad_option("doctor", argv[optind - 1], c);
-        json = true;
-    }
-    if (optind < argc)
-        return rp_cli_usage_error("doctor", "unexpected argument %s", argv[optind]);
+    if (!rp_options_parse(RP_COMMAND_doctor, argc, argv, &options, &code))
+        return code;
     if (rp_environment_detect(&env, &err) < 0)
         return rp_cli_error(&err);
     device = auto_device(&env, &err);
-    if (json) {
+    if (options.json) {
         rp_autofree char *text = doctor_json(&env, device, &err);
         rp_buf_printf(&out, "%s\n", text ? text : "null");
     } else {

@@ -7,30 +7,9 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "run/hip_compiler.h"
 #include "run/machine.h"
-
-static const char help[] =
-    "usage: rocm-perf hipcc ARGS...\n"
-    "\n"
-    "Runs the HIP compiler of the ROCm in use with ARGS; its input, output and exit status pass\n"
-    "through. With the private ROCm that ./setup made, the compiler is told where its own "
-    "headers,\n"
-    "device libraries and loader are, and --offload-arch=gfx942 is the default. Programs compiled\n"
-    "this way start with `rocm-perf run`, or by themselves on a machine with a GPU.\n"
-    "`rocm-perf hipcc --help` prints this; `rocm-perf hipcc -help` shows the compiler's own\n"
-    "options.\n"
-    "\n"
-    "What the compiler of the private ROCm has made before of the same command and the same files "
-    "is\n"
-    "kept in the folder compiler of the cache, and taken from there (rocm-perf-hipcc(1)).\n"
-    "\n"
-    "environment:\n"
-    "  ROCM_PERF_COMPILER_CACHE   the most that is kept there, in MiB (default 1024); off: "
-    "nothing\n"
-    "\n"
-    "exit status: the compiler's; 2 when ROCM_PERF_COMPILER_CACHE is no size, 4 when there is no\n"
-    "compiler\n";
 
 /** As if this process had become the compiler. */
 static int run_cached(const struct rp_environment *env, const struct rp_proc *proc)
@@ -61,7 +40,7 @@ int rp_cmd_hipcc(int argc, char **argv)
     struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
 
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-        return rp_cli_help(help);
+        return rp_options_print_help(RP_COMMAND_hipcc);
     if (rp_environment_detect(&env, &err) < 0 || rp_hipcc_args(&env, argv + 1, &args, &err) < 0)
         return rp_cli_error(&err);
     proc.path = args[0];

@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
+#include "cli/options.h"
 #include "cli/replay_child.h"
 #include "cli/result_text.h"
 #include "report/report_text.h"
@@ -30,14 +30,12 @@
 
 /** Zeroed: the first dispatch that matches. Owned; release with rp_dispatch_selection_free. */
 struct rp_dispatch_selection {
-    struct rp_snapshot_selection selection; /**< complete after rp_dispatch_selection_finish */
+    struct rp_snapshot_selection selection; /**< complete after rp_dispatch_selection_read */
     uint64_t *numbers;
     size_t count;
-    bool longest, representative, has_most;
-    bool several; /**< after rp_dispatch_selection_finish: each capture gets a folder of its own */
+    bool longest, representative;
+    bool several; /**< each capture gets a folder of its own */
 };
-
-enum { MOST_GEOMETRIES = 16 /* captures may be large */ };
 
 /* A whole number up to the next comma, x or end. */
 static bool read_number(const char **at, uint64_t least, uint64_t most, uint64_t *ret)
@@ -141,73 +139,42 @@ static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
 }
 
 /** --queue, --stream, --gpu N. */
-static int rp_dispatch_selection_number(struct rp_dispatch_selection *choice,
-                                        enum rp_snapshot_filter filter, const char *word,
-                                        struct rp_err *err)
+static void rp_dispatch_selection_place(struct rp_dispatch_selection *choice,
+                                        enum rp_snapshot_filter filter, uint64_t place,
+                                        uint32_t *to)
 {
-    const char *name = filter == RP_SNAPSHOT_QUEUE    ? "queue"
-                       : filter == RP_SNAPSHOT_STREAM ? "stream"
-                                                      : "gpu";
-    uint32_t *to = filter == RP_SNAPSHOT_QUEUE    ? &choice->selection.queue
-                   : filter == RP_SNAPSHOT_STREAM ? &choice->selection.stream
-                                                  : &choice->selection.gpu;
-    const char *at = word;
-    uint64_t number;
-
-    if (!read_number(&at, 0, UINT32_MAX - 1, &number) || *at)
-        return rp_fail(err, RP_USAGE, "--%s %s: use a whole number, 0 being the %s", name, word,
-                       filter == RP_SNAPSHOT_STREAM ? "default stream" : "first");
-    *to = (uint32_t)number;
+    *to = (uint32_t)place;
     choice->selection.filters |= filter;
-    return 0;
 }
 
-/** --most N. */
-static int rp_dispatch_selection_max(struct rp_dispatch_selection *choice, const char *word,
-                                     struct rp_err *err)
-{
-    const char *at = word;
-    uint64_t number;
-
-    if (!read_number(&at, 1, RP_SNAPSHOT_MAX_NUMBERS, &number) || *at)
-        return rp_fail(err, RP_USAGE, "--most %s: use a whole number from 1 to %d", word,
-                       RP_SNAPSHOT_MAX_NUMBERS);
-    choice->selection.most = (uint32_t)number;
-    choice->has_most = true;
-    return 0;
-}
-
-/** Whether anything was chosen. */
-static bool rp_dispatch_selection_is_made(const struct rp_dispatch_selection *choice)
-{
-    return choice->numbers || choice->selection.filters || choice->longest ||
-           choice->representative || choice->has_most;
-}
-
-/** All options are there: refuses what makes no sense together, fills what was left out. */
-static int rp_dispatch_selection_finish(struct rp_dispatch_selection *choice, struct rp_err *err)
+/** What the options choose. The rules of options.def have refused what makes no sense together. */
+static int rp_dispatch_selection_read(const struct rp_isolate_cli *args,
+                                      struct rp_dispatch_selection *choice, struct rp_err *err)
 {
     struct rp_snapshot_selection *s = &choice->selection;
     int rc = 0;
 
-    if (choice->longest && (choice->representative || choice->count))
-        return rp_fail(err, RP_USAGE,
-                       "--longest chooses one dispatch itself: leave out %s, or narrow its choice "
-                       "with --grid, --workgroup, --queue, --stream or --gpu",
-                       choice->count ? "--dispatch" : "--representative");
-    if (choice->representative && choice->count)
-        return rp_fail(err, RP_USAGE,
-                       "--representative takes the first dispatch of each geometry: leave out "
-                       "--dispatch, or name the geometry with --grid and --workgroup");
-    if (choice->has_most && !choice->representative)
-        return rp_fail(err, RP_USAGE, "--most is for --representative");
-    if (!choice->representative && !choice->longest && choice->count == 0)
+    choice->longest = args->longest;
+    choice->representative = args->representative;
+    for (size_t i = 0; rc == 0 && i < args->dispatches.count; i++)
+        rc = rp_dispatch_selection_dispatches(choice, args->dispatches.at[i], err);
+    if (rc == 0 && args->grid)
+        rc = rp_dispatch_selection_size(choice, RP_SNAPSHOT_GRID, args->grid, err);
+    if (rc == 0 && args->workgroup)
+        rc = rp_dispatch_selection_size(choice, RP_SNAPSHOT_WORKGROUP, args->workgroup, err);
+    if (RP_IS_GIVEN(isolate, args, queue))
+        rp_dispatch_selection_place(choice, RP_SNAPSHOT_QUEUE, args->queue, &s->queue);
+    if (RP_IS_GIVEN(isolate, args, stream))
+        rp_dispatch_selection_place(choice, RP_SNAPSHOT_STREAM, args->stream, &s->stream);
+    if (RP_IS_GIVEN(isolate, args, gpu))
+        rp_dispatch_selection_place(choice, RP_SNAPSHOT_GPU, args->gpu, &s->gpu);
+    if (rc == 0 && !choice->representative && !choice->longest && choice->count == 0)
         rc = rp_dispatch_selection_dispatches(choice, "1", err);
     if (rc < 0)
         return rc;
     s->mode = choice->representative ? RP_SNAPSHOT_GEOMETRIES : RP_SNAPSHOT_NUMBERS;
-    if (choice->representative && !choice->has_most)
-        s->most = MOST_GEOMETRIES;
+    if (choice->representative)
+        s->most = (uint32_t)args->most;
     s->number_count = (uint32_t)choice->count;
     choice->several = choice->representative || choice->count > 1;
     return 0;
@@ -219,171 +186,12 @@ static void rp_dispatch_selection_free(struct rp_dispatch_selection *choice)
     memset(choice, 0, sizeof *choice);
 }
 
-static const char help[] =
-    "usage: rocm-perf isolate --kernel REGEX [SELECTION] [-o DIR] [--device D] [--threads N]\n"
-    "                         [--gpus N] [--timing T] [--no-self-check] [--expect-status N]\n"
-    "                         [--] PROGRAM [ARGS...]\n"
-    "       rocm-perf isolate inspect|verify [--json] DIR\n"
-    "       rocm-perf isolate --list [DIR]\n"
-    "\n"
-    "Runs a program and captures a dispatch of a kernel: its code, its arguments, and all memory "
-    "that\n"
-    "it could reach, before it ran and after. The GPU is brought to rest around it; a queue or a\n"
-    "kernel that does not end means that the capture is declined, and the program goes on.\n"
-    "rocm-perf replay runs it again, which is tried at once: whether its result is the same each "
-    "time.\n"
-    "\n"
-    "  --kernel REGEX  the kernels: a regular expression that is found in the demangled name\n"
-    "\n"
-    "selection, of the dispatches of these kernels:\n"
-    "  --dispatch N[,N...]   which of those that match, 1 being the first (default 1)\n"
-    "  --longest             the one that takes longest: the program runs twice, and the first run "
-    "tells\n"
-    "  --representative      the first one of each geometry: kernel, grid, workgroup and LDS\n"
-    "  --most N              geometries with --representative (default 16)\n"
-    "  --grid X[,Y,Z]        only with this grid, in work-items\n"
-    "  --workgroup X[,Y,Z]   only with this workgroup\n"
-    "  --queue N             only on this queue of the process, 0 being the first\n"
-    "  --stream N            only on this HIP stream, 0 being the default one, 1 the first "
-    "created\n"
-    "  --gpu N               only on this GPU, 0 being the first that the program sees\n"
-    "\n"
-    "  -o DIR          the capture, which must not be there yet (default isolate_capture); of\n"
-    "                  several dispatches each has a folder in it, dispatch-N\n"
-    "  --device D      auto: the GPU if there is one, else the software MI300X (default); gpu;\n"
-    "                  software; software:TARGET (rocm-perf doctor lists them)\n"
-    "  --threads N     processors the software MI300X may use (default: all)\n"
-    "  --gpus N        how many software MI300X there are, 1 to 8 (default 1)\n"
-    "  --timing T      times of the software MI300X: fast (default), detailed, off\n"
-    "  --no-self-check do not replay the capture when it is made\n"
-    "  --expect-status N\n"
-    "                  the program ends with exit status N, 0 to 255, when nothing is wrong "
-    "(default "
-    "0)\n"
-    "\n"
-    "Without a GPU or ROCm:\n"
-    "  inspect DIR     what a capture holds, and what it could not\n"
-    "  verify DIR      read every byte of it and compare checksums\n"
-    "  --list [DIR]    the captures in a folder (default: this one)\n"
-    "  --json          inspect and verify: as JSON\n"
-    "  --help          this text\n"
-    "\n"
-    "exit status: 0 ok; 1 a dispatch did not come, or was declined; 2 usage; 3 not a capture, not\n"
-    "complete or damaged; 4 environment; 5 the program failed; 130 interrupted\n"
-    "(a capture that is there is whole)\n";
-
+/** What the command line says, and what it chooses. */
 struct options {
-    const char *kernel, *folder;
-    struct rp_dispatch_selection choice;
-    bool has_folder, list, json, unchecked;
-    int expected_status;
+    struct rp_isolate_cli args;
     struct rp_run_options run;
+    struct rp_dispatch_selection choice;
 };
-
-/* As completion leaves them: what is beside the folder is named with more behind its name. */
-static void strip_slashes(char *folder)
-{
-    size_t length = strlen(folder);
-
-    while (length > 1 && folder[length - 1] == '/')
-        folder[--length] = '\0';
-}
-
-static int take_option(int c, struct options *o, struct rp_err *err)
-{
-    switch (c) {
-    case 'k':
-        o->kernel = optarg;
-        return rp_kernel_pattern_check("--kernel", optarg, err);
-    case 'n':
-        return rp_dispatch_selection_dispatches(&o->choice, optarg, err);
-    case 'L':
-        o->choice.longest = true;
-        return 0;
-    case 'R':
-        o->choice.representative = true;
-        return 0;
-    case 'M':
-        return rp_dispatch_selection_max(&o->choice, optarg, err);
-    case 'G':
-        return rp_dispatch_selection_size(&o->choice, RP_SNAPSHOT_GRID, optarg, err);
-    case 'W':
-        return rp_dispatch_selection_size(&o->choice, RP_SNAPSHOT_WORKGROUP, optarg, err);
-    case 'Q':
-        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_QUEUE, optarg, err);
-    case 'S':
-        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_STREAM, optarg, err);
-    case 'D':
-        return rp_dispatch_selection_number(&o->choice, RP_SNAPSHOT_GPU, optarg, err);
-    case 'o':
-        strip_slashes(optarg);
-        o->folder = optarg;
-        o->has_folder = true;
-        return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs the name of a folder");
-    case 'd':
-        return rp_device_parse(optarg, &o->run, err);
-    case 't':
-        return rp_cli_threads(optarg, &o->run, err);
-    case 'g':
-        return rp_cli_gpus(optarg, &o->run, err);
-    case 'm':
-        return rp_cli_timing(optarg, &o->run, err);
-    case 'u':
-        o->unchecked = true;
-        return 0;
-    case 'e':
-        return rp_cli_expected_status(optarg, &o->expected_status, err);
-    case 'l':
-        o->list = true;
-        return 0;
-    default:
-        o->json = true;
-        return 0;
-    }
-}
-
-static int parse(int argc, char **argv, struct options *o, int *ret_code)
-{
-    static const struct option options[] = {
-        {"kernel", required_argument, NULL, 'k'},
-        {"dispatch", required_argument, NULL, 'n'},
-        {"output", required_argument, NULL, 'o'},
-        {"device", required_argument, NULL, 'd'},
-        {"threads", required_argument, NULL, 't'},
-        {"gpus", required_argument, NULL, 'g'},
-        {"timing", required_argument, NULL, 'm'},
-        {"no-self-check", no_argument, NULL, 'u'},
-        {"expect-status", required_argument, NULL, 'e'},
-        {"longest", no_argument, NULL, 'L'},
-        {"representative", no_argument, NULL, 'R'},
-        {"most", required_argument, NULL, 'M'},
-        {"grid", required_argument, NULL, 'G'},
-        {"workgroup", required_argument, NULL, 'W'},
-        {"queue", required_argument, NULL, 'Q'},
-        {"stream", required_argument, NULL, 'S'},
-        {"gpu", required_argument, NULL, 'D'},
-        {"list", no_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct rp_err err = RP_ERR_INIT;
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, "+:ho:", options, NULL)) != -1) {
-        if (c == 'h') {
-            *ret_code = rp_cli_help(help);
-            return -1;
-        }
-        if (c != ':' && c != '?' && take_option(c, o, &err) == 0)
-            continue;
-        *ret_code = c == ':' || c == '?' ? rp_cli_bad_option("isolate", argv[optind - 1], c)
-                                         : rp_cli_error(&err);
-        return -1;
-    }
-    return 0;
-}
 
 /* --- without a GPU ------------------------------------------------------------------------- */
 
@@ -572,11 +380,11 @@ static void name_missing(const struct options *o, const struct rp_captured_run *
         return;
     if (isolation->processes == 1)
         rp_cli_note("not captured: %s %s of those that match %s: the program made fewer",
-                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->kernel);
+                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->args.kernel);
     else /* what others made after it was not looked at */
         rp_cli_note("not captured: %s %s of those that match %s: %zu processes used the GPU, each "
                     "counts its own, and the one that is captured made fewer",
-                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->kernel,
+                    missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->args.kernel,
                     isolation->processes);
 }
 
@@ -652,18 +460,18 @@ static int say_why_not(const struct options *o, const struct rp_captured_run *is
     else if (isolation->processes == 0)
         rp_cli_note("not captured: the program did not use the GPU");
     else if (isolation->kernels_wanted == 0) {
-        rp_cli_note("not captured: no kernel name matches %s; kernels of the program%s", o->kernel,
-                    isolation->names[0] ? ":" : ": none");
+        rp_cli_note("not captured: no kernel name matches %s; kernels of the program%s",
+                    o->args.kernel, isolation->names[0] ? ":" : ": none");
         print_names(isolation);
     } else if (isolation->captured > 0)
         name_missing(o, isolation);
     else if (o->choice.count && o->choice.numbers[0] > 1)
         rp_cli_note("not captured: %s made fewer than %" PRIu64 " dispatches that match %s%s",
                     isolation->processes == 1 ? "the program" : "each process of the program",
-                    o->choice.numbers[0], o->kernel,
+                    o->choice.numbers[0], o->args.kernel,
                     filtered ? " and the other options; those of other kinds:" : "");
     else
-        rp_cli_note("not captured: the program made no dispatch that matches %s%s", o->kernel,
+        rp_cli_note("not captured: the program made no dispatch that matches %s%s", o->args.kernel,
                     filtered ? " and the other options; those of other kinds (grids in work-items):"
                              : "");
     if (filtered && isolation->captured == 0 && !isolation->declined)
@@ -701,7 +509,7 @@ static int describe(const struct options *o, const char *folder,
     if (rp_capture_open(folder, &capture, &err) < 0)
         return rp_cli_error(&err);
     rp_capture_line(folder, capture, rp_cli_style(), &text);
-    if (!o->unchecked)
+    if (!o->args.no_self_check)
         check(folder, request, &text);
     return print_and_free(&text);
 }
@@ -715,9 +523,10 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
 
     /* One that cannot be read does not hide the others. */
     for (size_t i = 0; i < isolation->captured; i++) {
-        rp_autofree char *folder = o->choice.several ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER,
-                                                                 o->folder, isolation->matches[i])
-                                                     : strdup(o->folder);
+        rp_autofree char *folder =
+            o->choice.several
+                ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER, o->args.output, isolation->matches[i])
+                : strdup(o->args.output);
         const int one = folder ? describe(o, folder, request) : RP_ENVIRONMENT;
 
         code = code == RP_OK ? one : code;
@@ -731,7 +540,7 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
 
         code = code == RP_OK ? missing : code;
     }
-    if (!end->signaled && end->status == o->expected_status)
+    if (!end->signaled && (uint64_t)end->status == o->args.expected_status)
         return code;
     rp_cli_note("the program %s %d", end->signaled ? "was ended by signal" : "ended with status",
                 end->status);
@@ -781,7 +590,7 @@ static int compare_runs(const struct options *o, const struct rp_longest_dispatc
     const struct rp_snapshot_dispatch *d;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_capture_open(o->folder, &capture, &err) < 0)
+    if (rp_capture_open(o->args.output, &capture, &err) < 0)
         return rp_cli_error(&err);
     d = &rp_capture_get_facts(capture)->dispatch;
     if (memcmp(d->grid, longest->grid, sizeof d->grid) == 0 &&
@@ -857,9 +666,9 @@ static int run(struct options *o, char **argv)
     struct rp_captured_run_request request = {.env = &env,
                                               .options = &o->run,
                                               .argv = argv,
-                                              .kernel = o->kernel,
+                                              .kernel = o->args.kernel,
                                               .selection = o->choice.selection,
-                                              .folder = o->folder,
+                                              .folder = o->args.output,
                                               .several = o->choice.several,
                                               .version = RP_VERSION,
                                               .waits = say_waits};
@@ -867,14 +676,14 @@ static int run(struct options *o, char **argv)
     rp_autofree char *executable = NULL;
     rp_autoclose int claim = -1;
 
-    if (rp_output_lock(o->folder, &claim, &err) < 0)
+    if (rp_output_lock(o->args.output, &claim, &err) < 0)
         return rp_cli_error(&err);
-    if (rp_path_exists(o->folder)) {
+    if (rp_path_exists(o->args.output)) {
         rp_fail(&err, RP_USAGE, "%s exists already; remove it or give another folder with -o",
-                o->folder);
+                o->args.output);
         return rp_cli_error(&err);
     }
-    if (rp_output_check_folder(o->folder, RP_CAPTURE_PARTIAL, &err) < 0 ||
+    if (rp_output_check_folder(o->args.output, RP_CAPTURE_PARTIAL, &err) < 0 ||
         rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &o->run, &err) < 0 ||
         check_gpu(o, &env, &err) < 0 || rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
@@ -886,40 +695,36 @@ static int run(struct options *o, char **argv)
 static void free_options(struct options *o)
 {
     rp_dispatch_selection_free(&o->choice);
+    rp_args_free(&o->args);
+}
+
+/** What needs no program. */
+static int look(const struct rp_isolate_cli *args)
+{
+    const char *action = args->args.action;
+    char **folders = args->args.operands;
+    const size_t count = args->args.operand_count;
+
+    if (count > 1 || (action && count != 1))
+        return rp_cli_usage_error("isolate", "%s takes one folder", action ? action : "--list");
+    if (!action)
+        return list(count ? folders[0] : ".");
+    return strcmp(action, "inspect") == 0 ? inspect(folders[0], args->json)
+                                          : verify(folders[0], args->json);
 }
 
 int rp_cmd_isolate(int argc, char **argv)
 {
-    rp_cleanup(free_options) struct options o = {.folder = "isolate_capture"};
+    rp_cleanup(free_options) struct options o = {0};
     struct rp_err err = RP_ERR_INIT;
-    const bool bare =
-        argc > 1 && (strcmp(argv[1], "inspect") == 0 || strcmp(argv[1], "verify") == 0);
-    const char *action = bare ? argv[1] : NULL;
     int code;
 
-    if (parse(argc - bare, argv + bare, &o, &code) < 0)
+    if (!rp_options_parse(RP_COMMAND_isolate, argc, argv, &o.args, &code))
         return code;
-    argc -= bare;
-    argv += bare;
-    if (action || o.list) {
-        if (o.kernel || rp_dispatch_selection_is_made(&o.choice) || o.has_folder || o.unchecked ||
-            (o.list && (action || o.json)))
-            return rp_cli_usage_error("isolate", "%s takes the folder of a capture%s",
-                                      action ? action : "--list", action ? " and --json" : "");
-        if (argc - optind > 1 || (action && argc - optind != 1))
-            return rp_cli_usage_error("isolate", "%s takes one folder", action ? action : "--list");
-        if (o.list)
-            return list(optind < argc ? argv[optind] : ".");
-        return strcmp(action, "inspect") == 0 ? inspect(argv[optind], o.json)
-                                              : verify(argv[optind], o.json);
-    }
-    if (!o.kernel)
-        return rp_cli_usage_error("isolate", "--kernel says which kernel is to be captured");
-    if (o.json)
-        return rp_cli_usage_error("isolate", "--json is for inspect and verify");
-    if (optind == argc)
-        return rp_cli_usage_error("isolate", "no program given");
-    if (rp_dispatch_selection_finish(&o.choice, &err) < 0)
-        return rp_cli_error(&err);
-    return run(&o, argv + optind);
+    if (o.args.args.action || o.args.list)
+        return look(&o.args);
+    if (rp_dispatch_selection_read(&o.args, &o.choice, &err) < 0)
+        return rp_args_refuse(&o.args.args, &err);
+    rp_device_options_read(o.args.device, o.args.threads, o.args.gpus, o.args.timing, &o.run);
+    return run(&o, o.args.args.operands);
 }

@@ -1,7 +1,5 @@
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -27,17 +25,17 @@
 
 /* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
  * repeats would only say it again; their stderr is always shown. */
-static int stdout_for_run(const struct rp_profile_options *options, unsigned number)
+static int stdout_for_run(const struct rp_profile_cli *options, unsigned number)
 {
     if (number > 1)
         return open("/dev/null", O_WRONLY | O_CLOEXEC);
     return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
 }
 
-static void show_progress(const struct rp_profile_options *options,
+static void show_progress(const struct rp_profile_cli *options,
                           const struct rp_profile_session *session, unsigned number)
 {
-    rp_autofree char *what = rp_format("run %u of %u", number, options->runs);
+    rp_autofree char *what = rp_format("run %u of %" PRIu64, number, options->runs);
     double all_ms = 0;
 
     if (!what || options->quiet)
@@ -45,14 +43,15 @@ static void show_progress(const struct rp_profile_options *options,
     for (unsigned i = 0; i + 1 < number; i++)
         all_ms += session->wall_ms[i];
     rp_progress_say("profile", what,
-                    number > 1 ? all_ms / 1e3 / (number - 1) * (options->runs + 1 - number) : 0);
+                    number > 1 ? all_ms / 1e3 / (number - 1) * (double)(options->runs + 1 - number)
+                               : 0);
 }
 
 /*
  * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
  * ROCr says at the end of every run (device/driver/libc_hooks.c) is shown once.
  */
-static void show_log(const struct rp_profile_options *options, struct rp_profile_session *session,
+static void show_log(const struct rp_profile_cli *options, struct rp_profile_session *session,
                      const char *dir)
 {
     static const char leak[] = "Warning: Resource leak detected by ";
@@ -71,7 +70,7 @@ static void show_log(const struct rp_profile_options *options, struct rp_profile
     }
 }
 
-static int run_once(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int run_once(const struct rp_profile_cli *options, struct rp_profile_session *session,
                     unsigned number, struct rp_err *err)
 {
     rp_autofree char *dir =
@@ -82,12 +81,12 @@ static int run_once(const struct rp_profile_options *options, struct rp_profile_
     struct rp_run_request request = {
         .env = &session->env,
         .options = &run,
-        .argv = options->argv,
+        .argv = options->args.operands,
         .traced = !options->wallclock,
         .log = options->debug,
         .out_dir = dir,
         .db_prefix = prefix,
-        .timeout_ns = options->timeout_ns,
+        .timeout_ns = (int64_t)(options->timeout_s * 1e9),
     };
     int rc;
 
@@ -161,10 +160,10 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
     return 0;
 }
 
-static int program_failed(const struct rp_profile_options *options,
-                          struct rp_profile_session *session, struct rp_err *err)
+static int program_failed(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                          struct rp_err *err)
 {
-    rp_autofree char *where = rp_format("run %zu of %u", session->run_count, options->runs);
+    rp_autofree char *where = rp_format("run %zu of %" PRIu64, session->run_count, options->runs);
 
     if (!where)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -172,19 +171,18 @@ static int program_failed(const struct rp_profile_options *options,
                                      where, err);
 }
 
-static int all_failed(const struct rp_profile_options *options, const struct rp_launches *launches,
+static int all_failed(const struct rp_profile_cli *options, const struct rp_launches *launches,
                       struct rp_err *err)
 {
     rp_autofree char *text = rp_launches_text(launches);
 
-    return text ? rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->argv[0], text)
+    return text ? rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->args.operands[0], text)
                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 /* @param launches  NULL: not known */
-static int no_kernel(const struct rp_profile_options *options,
-                     const struct rp_profile_session *session, const struct rp_launches *launches,
-                     struct rp_err *err)
+static int no_kernel(const struct rp_profile_cli *options, const struct rp_profile_session *session,
+                     const struct rp_launches *launches, struct rp_err *err)
 {
     uint64_t lost = session->losses.lost_dispatches + session->losses.lost_records;
 
@@ -192,23 +190,23 @@ static int no_kernel(const struct rp_profile_options *options,
         return rp_fail(err, RP_PROGRAM,
                        "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
                        "to profile; the device's message is above",
-                       options->argv[0], lost);
+                       options->args.operands[0], lost);
     if (session->losses.untraced_queues)
         return rp_fail(err, RP_ENVIRONMENT,
                        "%s launched its kernels on queues that the collector cannot "
                        "watch" RP_WALLCLOCK_INSTEAD,
-                       options->argv[0]);
+                       options->args.operands[0]);
     if (launches && launches->failed)
         return all_failed(options, launches, err);
     return rp_fail(err, RP_BAD_INPUT,
                    "%s launched no kernel on %s, so there is nothing to "
                    "profile" RP_WALLCLOCK_INSTEAD,
-                   options->argv[0],
+                   options->args.operands[0],
                    session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }
 
 /* Takes the run's device time; keeps the stores of the base run open for the analysis. */
-static int measure_run(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int measure_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                        struct rp_err *err)
 {
     size_t at = session->run_count - 1;
@@ -276,7 +274,7 @@ static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *er
     return rc;
 }
 
-static int run_all(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int run_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
     session->runs = calloc(options->runs, sizeof *session->runs);
@@ -297,13 +295,15 @@ static int run_all(const struct rp_profile_options *options, struct rp_profile_s
 }
 
 /* Everything that can be refused before the program runs. */
-static int prepare(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int prepare(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
     rp_autofree char *program = NULL;
     int rc = rp_environment_detect(&session->env, err);
 
-    session->run = options->run;
+    rp_device_options_read(options->device, options->threads, options->gpus, options->timing,
+                           &session->run);
+    session->run.no_hip_calls = options->no_hip_calls;
     session->run.counters = "";
     if (rc == 0)
         rc = rp_device_resolve(&session->env, &session->run, err);
@@ -313,34 +313,42 @@ static int prepare(const struct rp_profile_options *options, struct rp_profile_s
                      "--timing off models no times, and a profile is about these: use fast or "
                      "detailed, or rocm-perf run; --no-rocprof times the whole process");
     if (rc == 0 && !options->wallclock)
-        rc = rp_tracer_choose(&session->env, session->run.device, options->tracer, &session->tracer,
-                              err);
-    if (rc == 0 && options->counter_count && rp_device_counts(session))
+        rc = rp_tracer_choose(&session->env, session->run.device,
+                              (enum rp_tracer_request)options->tracer, &session->tracer, err);
+    if (rc == 0 && options->counters.count && rp_device_counts(session))
         rc = rp_check_device_counters(options, session, err);
-    else if (rc == 0 && options->counter_count && !session->tracer->count)
+    else if (rc == 0 && options->counters.count && !session->tracer->count)
         rc = rp_fail(err, RP_ENVIRONMENT,
                      "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
                      " rocprofv3",
                      session->tracer->name);
+    session->threads = (struct rp_thread_trace_options){
+#define NUMBER(member, ...) .member = options->att_##member,
+#define WORD(member, ...)   .member = options->att_##member,
+#include "run/thread_trace_options.def"
+#undef NUMBER
+#undef WORD
+        .serialize_all = options->att_serialize_all,
+    };
     if (rc == 0 && options->deep_analysis && rp_device_counts(session))
-        rc = rp_device_thread_trace_check(&options->threads, err);
+        rc = rp_device_thread_trace_check(&session->threads, err);
     if (rc == 0)
-        rc = rp_find_program(options->argv[0], &program, err);
+        rc = rp_find_program(options->args.operands[0], &program, err);
     if (rc == 0)
         rp_cli_warn_about_target(program, &session->run);
     if (rc == 0)
         rc = rp_kept_input_open(options->runs > 1 || options->deep_analysis || options->roofline ||
-                                    options->counter_count,
+                                    options->counters.count,
                                 options->runs > 1 ? "use --runs 1" : "leave out further analyses",
                                 &session->input, err);
     if (rc == 0)
-        rc = rp_result_folder_open(options->out_dir, &session->dir, err);
+        rc = rp_result_folder_open(options->output, &session->dir, err);
     return rc;
 }
 
 /* A trace of the runtime's own kernels alone, while the program's did not come to their end, is
  * nothing that the program did. */
-static int refuse_failed(const struct rp_profile_options *options,
+static int refuse_failed(const struct rp_profile_cli *options,
                          const struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_profile *p = session->profile;
@@ -395,7 +403,7 @@ static void rp_profile_session_free(struct rp_profile_session *session);
  *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
  * RP_ENVIRONMENT
  */
-static int rp_profile_session_run(const struct rp_profile_options *options,
+static int rp_profile_session_run(const struct rp_profile_cli *options,
                                   struct rp_profile_session *ret, struct rp_err *err)
 {
     struct rp_profile_session session = {0};
@@ -470,349 +478,13 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     memset(session, 0, sizeof *session);
 }
 
-enum { DEFAULT_RUNS = 3, MAX_RUNS = 1000 };
-
-static const char help[] =
-    "usage: rocm-perf profile [options] [--] PROGRAM [ARGS...]\n"
-    "\n"
-    "Runs PROGRAM several times, records every kernel dispatch, and prints which kernels ran, how\n"
-    "long, how steadily, and with which registers, LDS and occupancy. The runtime is the sum of\n"
-    "(end - start) over all dispatches of the first run, on the device's own clock.\n"
-    "\n"
-    "  --runs N       how often PROGRAM runs, 1 to 1000 (default 3), each time with the same\n"
-    "                 standard input; 1 for a terminal or an endless stream\n"
-    "  --device D     auto: the GPU if there is one, else the software MI300X (default)\n"
-    "                 gpu: the GPU or an error; software: the software MI300X; software:TARGET:\n"
-    "                 another target, such as software:mi325x (rocm-perf doctor lists them)\n"
-    "  --threads N    processors the software MI300X may use (default: all)\n"
-    "  --gpus N       how many software MI300X there are, 1 to 8 (default 1)\n"
-    "  --timing T     how the software MI300X finds out how long kernels take. fast: from counts "
-    "of\n"
-    "                 what they execute (default); detailed: replays part of them on a modelled\n"
-    "                 machine; off, with --no-rocprof only: not at all\n"
-    "  -o DIR         where the result goes (default .rocpd_profile): profile.json, the traces\n"
-    "                 (rocpd SQLite). The result before stays until the new one is complete\n"
-    "  --tracer T     auto: rocprofv3 on a GPU where there is one, else builtin (default);\n"
-    "                 rocprofv3; builtin: this program's own collector\n"
-    "  --no-hip-calls record kernels and copies only, not the program's calls of HIP\n"
-    "  --timeout S    stop a run that takes longer than S seconds (default: none)\n"
-    "  --expect-status N\n"
-    "                 PROGRAM ends with exit status N, 0 to 255, when nothing is wrong (default "
-    "0)\n"
-    "  --no-rocprof   no tracing: wall-clock time of the whole process only\n"
-    "  --json         print profile.json; PROGRAM's stdout goes to stderr\n"
-    "  --quiet        print only the runtime in ms (PROGRAM's stdout goes to stderr)\n"
-    "  --debug        print the tracer's raw log on stderr, keep it as DIR/tracer.log\n"
-    "  --version      print the version\n"
-    "  --help         this text\n"
-    "\n"
-    "analyses (results are kept in DIR):\n"
-    "  --roofline        hardware counters, on a GPU in as many further runs as they need: FLOPs,\n"
-    "                    bytes, rates and what bounds each kernel (roofline.json)\n"
-    "  --focus-critical  which kernels the end-to-end time depends on (dag.json)\n"
-    "  --deep-analysis   both, a thread trace of the kernel that took most time, and what limits\n"
-    "                    each kernel (analysis.json)\n"
-    "  --pmc NAMES       further counters, separated by blanks or commas; may be repeated\n"
-    "  --list-counters   the counters of the software device, and which it cannot have; then "
-    "ends\n";
-
-static const char help_tail[] =
-    "\n"
-    "PROGRAM's stdout is shown for the first run only. Results from the software MI300X say so:\n"
-    "their times are modelled, not measured on hardware.\n"
-    "\n"
-    "exit status: 0 ok, 2 usage (also: PROGRAM cannot be run), 3 PROGRAM launched no kernel,\n"
-    "  4 environment (no ROCm, no device, rocprofv3 failed, cannot write DIR), 5 PROGRAM failed, "
-    "HIP\n"
-    "  refused all of its launches, or no kernel of it ended, 130 interrupted\n";
-
-static const struct word_option {
-    const char *name, *help;
-    size_t offset; /**< in rp_profile_options */
-    bool number;
-    uint64_t least, most;
-} thread_options[] = {
-#define NUMBER(member, option, least, most, help)                                                  \
-    {option, help, offsetof(struct rp_profile_options, threads.member), true, least, most},
-#define WORD(member, option, help)                                                                 \
-    {option, help, offsetof(struct rp_profile_options, threads.member), false, 0, 0},
-#include "run/thread_trace_options.def"
-#undef NUMBER
-#undef WORD
-};
-enum { THREAD_OPTIONS = sizeof thread_options / sizeof *thread_options };
-
-static int show_help(void)
-{
-    rp_autobuf text = {0};
-
-    rp_buf_puts(&text, help);
-    rp_buf_puts(&text, "\nthread-trace options (same names as rocprofv3):\n");
-    for (size_t i = 0; i < THREAD_OPTIONS; i++)
-        rp_buf_printf(&text, "  --%-24s %s\n", thread_options[i].name, thread_options[i].help);
-    rp_buf_printf(&text, "  --%-24s %s\n", "att-serialize-all",
-                  "all kernels one after the other, not only the traced ones");
-    rp_buf_puts(&text, help_tail);
-    return rp_cli_help(rp_buf_text(&text));
-}
-
-static int parse_runs(const char *word, unsigned *ret, struct rp_err *err)
-{
-    char *end;
-    long value;
-
-    errno = 0;
-    value = strtol(word, &end, 10);
-    if (errno || end == word || *end || value < 1 || value > MAX_RUNS)
-        return rp_fail(err, RP_USAGE, "--runs %s: use a whole number from 1 to %d", word, MAX_RUNS);
-    *ret = (unsigned)value;
-    return 0;
-}
-
-static int parse_timeout(const char *word, int64_t *ret_ns, struct rp_err *err)
-{
-    char *end;
-    double seconds = strtod(word, &end);
-
-    if (end == word || *end || !(seconds >= 0.001 && seconds <= 1e6))
-        return rp_fail(err, RP_USAGE, "--timeout %s: use a number of seconds from 0.001 to 1000000",
-                       word);
-    *ret_ns = (int64_t)(seconds * 1e9);
-    return 0;
-}
-
-enum option_key {
-    KEY_RUNS = 256,
-    KEY_DEVICE,
-    KEY_THREADS,
-    KEY_GPUS,
-    KEY_TIMING,
-    KEY_WALL,
-    KEY_JSON,
-    KEY_QUIET,
-    KEY_DEBUG,
-    KEY_VERSION,
-    KEY_TRACER,
-    KEY_ROOFLINE,
-    KEY_CRITICAL,
-    KEY_DEEP,
-    KEY_PMC,
-    KEY_LIST,
-    KEY_SERIALIZE,
-    KEY_TIMEOUT,
-    KEY_STATUS,
-    KEY_NO_CALLS,
-    KEY_THREADS_FIRST /**< and on: thread_options */
-};
-
-/* "0x" begins a hexadecimal number, as rocprofv3 reads them; "010" is ten for it and refused. */
-static int parse_number(const struct word_option *option, const char *word, struct rp_err *err)
-{
-    bool hex = strncmp(word, "0x", 2) == 0;
-    const char *digits = hex ? word + 2 : word;
-    unsigned long long value;
-    char *end;
-
-    errno = 0;
-    value = strtoull(digits, &end, hex ? 16 : 10);
-    if (errno || !isxdigit((unsigned char)*digits) || *end || (!hex && *word == '0' && word[1]) ||
-        value < option->least || value > option->most)
-        return rp_fail(err, RP_USAGE, "--%s %s: use a number from %" PRIu64 " to %" PRIu64,
-                       option->name, word, option->least, option->most);
-    return 0;
-}
-
-static int take_thread_option(size_t at, struct rp_profile_options *options, struct rp_err *err)
-{
-    const struct word_option *option = &thread_options[at];
-    int rc = 0;
-
-    if (option->number)
-        rc = parse_number(option, optarg, err);
-    else if (!*optarg)
-        rc = rp_fail(err, RP_USAGE, "--%s needs a value", option->name);
-    else if (option->offset == offsetof(struct rp_profile_options, threads.kernels))
-        rc = rp_kernel_regex_check("--kernel-include-regex", optarg, err);
-    else if (option->offset == offsetof(struct rp_profile_options, threads.iterations))
-        rc = rp_kernel_ranges_check(optarg, err);
-    if (rc == 0)
-        memcpy((char *)options + option->offset, &optarg, sizeof optarg);
-    return rc;
-}
-
-/* Writes into the argument: the names stay where they are. */
-static int take_counters(char *word, struct rp_profile_options *options, struct rp_err *err)
-{
-    char *state = NULL;
-    size_t before = options->counter_count;
-
-    for (char *name = strtok_r(word, ", ", &state); name; name = strtok_r(NULL, ", ", &state)) {
-        if (options->counter_count == RP_MAX_PMC)
-            return rp_fail(err, RP_USAGE, "--pmc: more than %d counters", RP_MAX_PMC);
-        options->counters[options->counter_count++] = name;
-    }
-    if (options->counter_count == before)
-        return rp_fail(err, RP_USAGE, "--pmc needs the name of a counter");
-    return 0;
-}
-
-static int take_option(int key, struct rp_profile_options *options, struct rp_err *err)
-{
-    switch (key) {
-    case KEY_RUNS:
-        return parse_runs(optarg, &options->runs, err);
-    case KEY_DEVICE:
-        return rp_device_parse(optarg, &options->run, err);
-    case KEY_THREADS:
-        return rp_cli_threads(optarg, &options->run, err);
-    case KEY_GPUS:
-        return rp_cli_gpus(optarg, &options->run, err);
-    case KEY_TIMING:
-        return rp_cli_timing(optarg, &options->run, err);
-    case KEY_TIMEOUT:
-        return parse_timeout(optarg, &options->timeout_ns, err);
-    case KEY_STATUS:
-        return rp_cli_expected_status(optarg, &options->expected_status, err);
-    case KEY_NO_CALLS:
-        options->run.no_hip_calls = true;
-        return 0;
-    case KEY_WALL:
-        options->wallclock = true;
-        return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case KEY_QUIET:
-        options->quiet = true;
-        return 0;
-    case KEY_DEBUG:
-        options->debug = true;
-        return 0;
-    case KEY_TRACER:
-        return rp_tracer_parse(optarg, &options->tracer, err);
-    case KEY_ROOFLINE:
-        options->roofline = true;
-        return 0;
-    case KEY_CRITICAL:
-        options->focus_critical = true;
-        return 0;
-    case KEY_DEEP:
-        options->deep_analysis = true;
-        return 0;
-    case KEY_PMC:
-        return take_counters(optarg, options, err);
-    case KEY_SERIALIZE:
-        options->threads.serialize_all = true;
-        return 0;
-    case 'o':
-        options->out_dir = optarg;
-        return *optarg ? 0 : rp_fail(err, RP_USAGE, "-o needs a folder");
-    default:
-        if (key >= KEY_THREADS_FIRST && key < KEY_THREADS_FIRST + THREAD_OPTIONS)
-            return take_thread_option((size_t)(key - KEY_THREADS_FIRST), options, err);
-        return rp_fail(err, RP_USAGE, "unknown option");
-    }
-}
-
-static const struct option plain_options[] = {
-    {"runs", required_argument, NULL, KEY_RUNS},
-    {"device", required_argument, NULL, KEY_DEVICE},
-    {"threads", required_argument, NULL, KEY_THREADS},
-    {"gpus", required_argument, NULL, KEY_GPUS},
-    {"timing", required_argument, NULL, KEY_TIMING},
-    {"no-rocprof", no_argument, NULL, KEY_WALL},
-    {"json", no_argument, NULL, KEY_JSON},
-    {"quiet", no_argument, NULL, KEY_QUIET},
-    {"debug", no_argument, NULL, KEY_DEBUG},
-    {"version", no_argument, NULL, KEY_VERSION},
-    {"tracer", required_argument, NULL, KEY_TRACER},
-    {"roofline", no_argument, NULL, KEY_ROOFLINE},
-    {"focus-critical", no_argument, NULL, KEY_CRITICAL},
-    {"deep-analysis", no_argument, NULL, KEY_DEEP},
-    {"pmc", required_argument, NULL, KEY_PMC},
-    {"list-counters", no_argument, NULL, KEY_LIST},
-    {"att-serialize-all", no_argument, NULL, KEY_SERIALIZE},
-    {"timeout", required_argument, NULL, KEY_TIMEOUT},
-    {"expect-status", required_argument, NULL, KEY_STATUS},
-    {"no-hip-calls", no_argument, NULL, KEY_NO_CALLS},
-    {"help", no_argument, NULL, 'h'},
-};
-enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
-
-/* What does not go together; NULL: it does. */
-static const char *conflict(const struct rp_profile_options *options)
-{
-    const struct rp_thread_trace_options *threads = &options->threads;
-    bool thread_option = threads->serialize_all;
-
-    for (size_t i = 0; i < THREAD_OPTIONS; i++) {
-        const char *word;
-
-        memcpy(&word, (const char *)options + thread_options[i].offset, sizeof word);
-        thread_option |= word != NULL;
-    }
-    if (options->json && options->quiet)
-        return "--json and --quiet exclude each other";
-    if (options->wallclock && options->tracer != RP_TRACER_AUTO)
-        return "--no-rocprof traces nothing: leave out --tracer";
-    if (options->wallclock && (options->roofline || options->focus_critical ||
-                               options->deep_analysis || options->counter_count))
-        return "--no-rocprof traces nothing: --roofline, --focus-critical, --deep-analysis and"
-               " --pmc need a trace";
-    if (options->wallclock && options->run.no_hip_calls)
-        return "--no-rocprof traces nothing: leave out --no-hip-calls";
-    if (thread_option && !options->deep_analysis)
-        return "options of the thread trace need --deep-analysis";
-    if (threads->activity_period && (threads->counters || threads->counter_period))
-        return "--att-activity excludes --att-perfcounters and --att-perfcounter-ctrl";
-    return NULL;
-}
-
-/* @return 0 to go on; 1 when *ret_code is the exit code */
-static int parse(int argc, char **argv, struct rp_profile_options *options, int *ret_code)
-{
-    struct option table[PLAIN_OPTIONS + THREAD_OPTIONS + 1] = {0};
-    struct rp_err err = RP_ERR_INIT;
-    int key;
-
-    memcpy(table, plain_options, sizeof plain_options);
-    for (int i = 0; i < (int)THREAD_OPTIONS; i++)
-        table[PLAIN_OPTIONS + i] =
-            (struct option){thread_options[i].name, required_argument, NULL, KEY_THREADS_FIRST + i};
-    opterr = 0;
-    while ((key = getopt_long(argc, argv, "+:ho:", table, NULL)) != -1) {
-        if (key == KEY_LIST) {
-            *ret_code = rp_list_device_counters();
-            return 1;
-        }
-        if (key == 'h' || key == KEY_VERSION) {
-            *ret_code = key == 'h' ? show_help() : rp_cli_result("rocm-perf " RP_VERSION "\n");
-            return 1;
-        }
-        if (take_option(key, options, &err) < 0) {
-            *ret_code = key == ':' || key == '?'
-                            ? rp_cli_bad_option("profile", argv[optind - 1], key)
-                            : rp_cli_error(&err);
-            return 1;
-        }
-    }
-    options->argv = argv + optind;
-    if (conflict(options))
-        *ret_code = rp_cli_usage_error("profile", "%s", conflict(options));
-    else if (optind == argc)
-        *ret_code = rp_cli_usage_error("profile", "no program given");
-    else
-        return 0;
-    return 1;
-}
-
-static void fill_report(const struct rp_profile_options *options,
+static void fill_report(const struct rp_profile_cli *options,
                         const struct rp_profile_session *session, struct rp_profile_report *report)
 {
     const struct rp_run *base = &session->runs[0];
     size_t args = 0;
 
-    while (options->argv[args])
+    while (options->args.operands[args])
         args++;
     *report = (struct rp_profile_report){
         .profile = session->profile,
@@ -829,7 +501,7 @@ static void fill_report(const struct rp_profile_options *options,
         .roofline_reason = session->roofline_reason,
         .provenance =
             {
-                .command = (const char *const *)options->argv,
+                .command = (const char *const *)options->args.operands,
                 .command_count = args,
                 .rocm_version = session->env.rocm_version,
                 .tool_version = RP_VERSION,
@@ -877,7 +549,7 @@ static void warn_of_failed_launches(const struct rp_profile *profile)
         rp_cli_note("%s", text);
 }
 
-static int print_result(const struct rp_profile_options *options,
+static int print_result(const struct rp_profile_cli *options,
                         const struct rp_profile_session *session,
                         const struct rp_profile_report *report, const char *json,
                         struct rp_err *err)
@@ -903,9 +575,19 @@ static void free_paths(char ***paths)
     free(*paths);
 }
 
+/** What is done without a program. @return false: a profile is wanted */
+static bool do_without_program(const struct rp_profile_cli *options, int *ret_code)
+{
+    if (options->list_counters)
+        *ret_code = rp_list_device_counters();
+    else if (options->version)
+        *ret_code = rp_cli_result("rocm-perf " RP_VERSION "\n");
+    return options->list_counters || options->version;
+}
+
 int rp_cmd_profile(int argc, char **argv)
 {
-    struct rp_profile_options options = {.runs = DEFAULT_RUNS, .out_dir = ".rocpd_profile"};
+    rp_cleanup(rp_args_free) struct rp_profile_cli options;
     rp_cleanup(rp_profile_session_free) struct rp_profile_session session = {0};
     rp_cleanup(free_paths) char **paths = NULL;
     struct rp_profile_report report;
@@ -913,7 +595,8 @@ int rp_cmd_profile(int argc, char **argv)
     rp_autobuf json = {0};
     int code;
 
-    if (parse(argc, argv, &options, &code))
+    if (!rp_options_parse(RP_COMMAND_profile, argc, argv, &options, &code) ||
+        do_without_program(&options, &code))
         return code;
     if (rp_profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);

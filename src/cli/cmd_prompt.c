@@ -1,4 +1,3 @@
-#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
+#include "cli/options.h"
 #include "experiment/build_command.h"
 #include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
@@ -21,126 +20,9 @@
 #include "run/kernel_pattern.h"
 #include "run/machine.h"
 
-static const char help[] =
-    "usage: rocm-perf prompt --source FILE [--kernel SYMBOL|REGEX] [options]\n"
-    "\n"
-    "Prints the question that a model server would be asked about a kernel: its rules, what the\n"
-    "file declares for it, its text, and with --profile what was measured of it. Nobody is asked,\n"
-    "nothing is sent.\n"
-    "\n"
-    "  --source FILE     HIP source with the kernel\n"
-    "  --kernel WHICH    the kernel: its symbol, or a regular expression (ECMAScript) that finds\n"
-    "                    its name and no other (default: the file's only kernel)\n"
-    "  --profile DIR     results of rocm-perf profile; with --deep-analysis they say most\n"
-    "  --build COMMAND   how the program is built (default: compile_commands.json, else\n"
-    "                    hipcc -O3 FILE)\n"
-    "  --compile-commands FILE   that compile_commands.json\n"
-    "  --flags 'OPTIONS' instead: options of the compiler, '-O2 -I inc -DX'\n"
-    "  --unit FILE       where the source is a header: the file that is compiled and includes it\n"
-    "  --arch GPU        for which the file is read (default: that of the profile, else gfx942)\n"
-    "  --allow body      the question of a session that may change the whole body; without it,\n"
-    "                    unroll pragmas only\n"
-    "  --max-tokens N    longest question, estimated at 3 bytes for a token (default 16000)\n"
-    "  --json            print JSON (schemas/prompt.schema.json): the messages as they would be "
-    "sent\n"
-    "  --help            this text\n"
-    "\n"
-    "exit status: 0 ok, 2 usage, 3 the source or the profile cannot be used, 4 no compiler\n";
-
-struct choice {
-    const char *source, *kernel, *profile, *arch;
-    struct rp_build_choice build;
-    enum rp_edit_scope scope;
-    bool json;
-    uint64_t max_tokens;
-};
-
-enum { MOST_TOKENS = 10000000, LEAST_TOKENS = 500, DEFAULT_TOKENS = 16000 };
-
-static int take_option(int c, struct choice *choice, struct rp_err *err)
+static enum rp_edit_scope scope_of(const struct rp_prompt_cli *args)
 {
-    char *end;
-    long number;
-
-    switch (c) {
-    case 's':
-        choice->source = optarg;
-        return 0;
-    case 'k':
-        choice->kernel = optarg;
-        return 0;
-    case 'p':
-        choice->profile = optarg;
-        return 0;
-    case 'a':
-        choice->arch = optarg;
-        return 0;
-    case 'b':
-        choice->build.build = optarg;
-        return 0;
-    case 'c':
-        choice->build.compile_commands = optarg;
-        return 0;
-    case 'f':
-        choice->build.flags = optarg;
-        return 0;
-    case 'u':
-        choice->build.unit = optarg;
-        return 0;
-    case 'j':
-        choice->json = true;
-        return 0;
-    case 'w':
-        if (strcmp(optarg, "body") != 0)
-            return rp_fail(err, RP_USAGE, "--allow %s: use body", optarg);
-        choice->scope = RP_EDIT_BODY;
-        return 0;
-    default:
-        number = strtol(optarg, &end, 10);
-        if (end == optarg || *end || number < LEAST_TOKENS || number > MOST_TOKENS)
-            return rp_fail(err, RP_USAGE, "--max-tokens %s: use a whole number from %d to %d",
-                           optarg, LEAST_TOKENS, MOST_TOKENS);
-        choice->max_tokens = (uint64_t)number;
-        return 0;
-    }
-}
-
-/* @return 0; RP_OK + 1 when help was printed; negative */
-static int read_options(int argc, char **argv, struct choice *ret, struct rp_err *err)
-{
-    static const struct option options[] = {{"source", required_argument, NULL, 's'},
-                                            {"kernel", required_argument, NULL, 'k'},
-                                            {"profile", required_argument, NULL, 'p'},
-                                            {"build", required_argument, NULL, 'b'},
-                                            {"compile-commands", required_argument, NULL, 'c'},
-                                            {"flags", required_argument, NULL, 'f'},
-                                            {"unit", required_argument, NULL, 'u'},
-                                            {"arch", required_argument, NULL, 'a'},
-                                            {"allow", required_argument, NULL, 'w'},
-                                            {"max-tokens", required_argument, NULL, 't'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (c == 'h')
-            return 1;
-        if (c == '?' || c == ':') {
-            rp_cli_bad_option("prompt", argv[optind - 1], c);
-            return -RP_USAGE;
-        }
-        if (take_option(c, ret, err) < 0)
-            return -rp_cli_usage_error("prompt", "%s", err->text);
-    }
-    if (optind < argc)
-        return -rp_cli_usage_error("prompt", "%s is no option", argv[optind]);
-    if (!ret->source)
-        return -rp_cli_usage_error("prompt", "--source is missing");
-    if (ret->kernel && rp_kernel_pattern_check("--kernel", ret->kernel, err) < 0)
-        return -rp_cli_error(err);
-    return 0;
+    return args->allow >= 0 ? RP_EDIT_BODY : RP_EDIT_UNROLL;
 }
 
 static bool same_symbol(const char *symbol, const char *word)
@@ -203,7 +85,7 @@ static const struct rp_kernel_facts *facts_of(const struct rp_facts *facts, cons
 }
 
 /* Of the profile's kernels: they all ran on the same kind of GPU, or nobody can tell. */
-static const char *arch_of(const struct choice *choice, const struct rp_facts *facts)
+static const char *arch_of(const struct rp_prompt_cli *choice, const struct rp_facts *facts)
 {
     if (choice->arch)
         return choice->arch;
@@ -215,13 +97,13 @@ static const char *arch_of(const struct choice *choice, const struct rp_facts *f
 
 /* The messages are those of a request's body; which model gets them, settings say that are not
  * read here. */
-static char *prompt_json(const struct choice *choice, const struct rp_kernel_source *source,
+static char *prompt_json(const struct rp_prompt_cli *choice, const struct rp_kernel_source *source,
                          const char *arch, const struct rp_llm_prompt *prompt)
 {
     json_t *root = json_pack(
         "{s:s, s:s, s:s, s:s, s:[{s:s, s:s}, {s:s, s:s}], s:I, s:I}", "schema_version", "1.0",
         "symbol", source->symbol, "architecture", arch, "scope",
-        choice->scope == RP_EDIT_UNROLL ? "unroll" : "body", "messages", "role", "system",
+        scope_of(choice) == RP_EDIT_UNROLL ? "unroll" : "body", "messages", "role", "system",
         "content", prompt->system, "role", "user", "content", prompt->user, "estimated_tokens",
         (json_int_t)prompt->tokens, "parts_left_out", (json_int_t)prompt->left_out);
     rp_autofree char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
@@ -230,11 +112,11 @@ static char *prompt_json(const struct choice *choice, const struct rp_kernel_sou
     return text ? rp_format("%s\n", text) : NULL;
 }
 
-static int print_prompt(const struct choice *choice, const struct rp_kernel_source *source,
+static int print_prompt(const struct rp_prompt_cli *choice, const struct rp_kernel_source *source,
                         const char *arch, const struct rp_kernel_facts *facts, struct rp_err *err)
 {
     const struct rp_proposer_input input = {
-        .source = source, .facts = facts, .scope = choice->scope};
+        .source = source, .facts = facts, .scope = scope_of(choice)};
     rp_cleanup(rp_llm_prompt_free) struct rp_llm_prompt prompt = {0};
     rp_autofree char *out = NULL;
 
@@ -253,8 +135,12 @@ static int print_prompt(const struct choice *choice, const struct rp_kernel_sour
 RP_DEFINE_CLEANUP(struct rp_compile_command, rp_compile_command_free)
 RP_DEFINE_CLEANUP(struct rp_kernel_source, rp_kernel_source_free)
 
-static int run(const struct choice *choice, struct rp_err *err)
+static int run(const struct rp_prompt_cli *choice, struct rp_err *err)
 {
+    const struct rp_build_choice build = {.build = choice->build,
+                                          .compile_commands = choice->compile_commands,
+                                          .flags = choice->flags,
+                                          .unit = choice->unit};
     rp_cleanup(rp_cleanup_rp_compile_command_free) struct rp_compile_command *command = NULL;
     rp_cleanup(rp_cleanup_rp_kernel_source_free) struct rp_kernel_source *source = NULL;
     rp_cleanup(rp_source_kernels_free) struct rp_source_kernels kernels = {0};
@@ -268,7 +154,7 @@ static int run(const struct choice *choice, struct rp_err *err)
     arch = arch_of(choice, &facts);
     if (!rp_arch_find(arch))
         return rp_fail(err, RP_USAGE, "--arch %s: not a GPU that is known here", arch);
-    if (rp_compile_command_read(&choice->build, choice->source, &command, err) < 0 ||
+    if (rp_compile_command_read(&build, choice->source, &command, err) < 0 ||
         rp_source_kernels(command, choice->source, arch, &kernels, err) < 0 ||
         choose(&kernels, choice->kernel, &which, err) < 0 ||
         rp_kernel_source_read(command, choice->source, kernels.symbols[which], arch, &source, err) <
@@ -282,16 +168,14 @@ static int run(const struct choice *choice, struct rp_err *err)
 
 int rp_cmd_prompt(int argc, char **argv)
 {
-    struct choice choice = {.scope = RP_EDIT_UNROLL, .max_tokens = DEFAULT_TOKENS};
+    struct rp_prompt_cli args;
     struct rp_err err = RP_ERR_INIT;
-    int rc = read_options(argc, argv, &choice, &err);
+    int rc;
 
-    if (rc == 1)
-        return rp_cli_help(help);
-    if (rc < 0)
-        return -rc;
+    if (!rp_options_parse(RP_COMMAND_prompt, argc, argv, &args, &rc))
+        return rc;
     rp_proc_catch_signals();
-    rc = run(&choice, &err);
+    rc = run(&args, &err);
     if (rc < 0 && err.code)
         return rp_cli_error(&err);
     return -rc;

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/memfd.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
+#include "cli/options.h"
 #include "cli/replay_child.h"
 #include "cli/result_text.h"
 #include "replay/page_changes.h"
@@ -18,231 +18,19 @@
 #include "run/machine.h"
 #include "trace/capture.h"
 
-static const char help[] =
-    "usage: rocm-perf replay full-vm --capture-dir DIR [--iterations N] [--warmup N] "
-    "[--no-recopy]\n"
-    "                                [--hsaco F [--compare RULE]] [--verify] [--json] [--device "
-    "D]\n"
-    "                                [--timing T]\n"
-    "       rocm-perf replay compare A.hsaco B.hsaco --capture-dir DIR [--blocks N] [--margin X]\n"
-    "                                [--gate G] [--compare RULE] [--cache C] [--json] [--device "
-    "D]\n"
-    "                                [--timing T]\n"
-    "       rocm-perf replay reserve-check --capture-dir DIR [--json] [--device D]\n"
-    "\n"
-    "Runs the dispatch of a capture (rocm-perf isolate) again, in a process that has the captured\n"
-    "memory at its addresses.\n"
-    "\n"
-    "  full-vm            rebuild the memory, run the kernel, print its times\n"
-    "  compare            run two other kernels by turns; say whether B is faster or slower than "
-    "A,\n"
-    "                     equal, or that it is undecided; nothing unless both are right\n"
-    "  reserve-check      only see whether every range can be had at its address here\n"
-    "  --capture-dir DIR  the capture (default isolate_capture)\n"
-    "  --iterations N     timed runs (default 1)\n"
-    "  --warmup N         runs before them (default 0)\n"
-    "  --no-recopy        do not restore the memory between runs\n"
-    "  --verify           compare the memory after the first run with the captured state\n"
-    "  --hsaco F          run the kernel of this code object in place of the captured one; "
-    "refused\n"
-    "                     if it does not fit; memory is checked after every run\n"
-    "  --compare RULE     when its result is right: exact, or f32, f16, bf16 or f64 with "
-    "tolerances\n"
-    "                     (f32,abs=1e-6,rel=1e-5,ulp=2); default: exact, but for a kernel whose "
-    "own\n"
-    "                     runs differ, which gives four times what they differ by\n"
-    "  --inputs T         of what type numbers in memory are: other ones are tried, from which "
-    "the\n"
-    "                     kernel must give what the captured one gives: auto (default: pages that\n"
-    "                     can be nothing else), none, f32, f16, bf16, f64, i32\n"
-    "  --cache C          what caches hold before timed runs: warm (by a run that is not timed) "
-    "or\n"
-    "                     cold (by filling more memory than they hold); default: what is there "
-    "then\n"
-    "  --blocks N         compare: most blocks of four runs of each kernel (10 to 200, default "
-    "40)\n"
-    "  --margin X         compare: by how many per cent kernels may differ and be equal (default "
-    "1)\n"
-    "  --gate G           compare: fail unless B is faster (G: faster) or not slower (not-slower)\n"
-    "  --json             print JSON\n"
-    "  --device D         auto, gpu, software, software:TARGET; default: what it was captured on,\n"
-    "                     where that is software, else auto\n"
-    "  --timing T         how the software device finds out times: fast, detailed, off; default: "
-    "as\n"
-    "                     when it was captured\n"
-    "  --help             this text\n"
-    "\n"
-    "Not there yet: kernels that need the host while they run (printf, malloc).\n"
-    "\n"
-    "exit status: 0 ok; 1 memory differs, an address is taken, the kernel does not fit or end, or "
-    "the\n"
-    "one of --hsaco or compare crashes, the gate failed; 2 usage; 3 not a capture, not complete "
-    "or\n"
-    "damaged; 4 environment; 5 the replay crashed otherwise; 6 with --gate: undecided\n";
-
-enum {
-    MOST_STARTS = 4 + RP_STEP_CHANGES + RP_STEP_VARIATIONS,
-    MOST_RUNS = 1000000,
-    LEAST_BLOCKS = 10,
-    MOST_BLOCKS = 200,
-    MOST_GPUS = 8
-};
+enum { MOST_STARTS = 4 + RP_STEP_CHANGES + RP_STEP_VARIATIONS, MOST_GPUS = 8 };
 
 struct options {
-    const char *folder;
-    const char *iterations, *warmup;
-    const char *hsaco;   /**< "": the captured one */
-    const char *other;   /**< of compare; NULL: none */
-    const char *compare; /**< NULL: not said */
-    const char *blocks, *margin;
-    const char *inputs; /**< NULL: not said */
-    const char *timing; /**< NULL: not said */
-    char cache, gate;   /**< letters for the child; '-': not said */
-    bool stateful, verify, json, has_device;
-    bool full_vm_only, compare_only, runs; /* options were given that are for runs, or for those */
+    struct rp_replay_cli args;
+    const char *action;
+    const char *hsaco; /**< of --hsaco, or A of compare; "": the captured one */
+    const char *other; /**< B of compare; NULL: none */
     struct rp_run_options run;
     char target[128];            /* the GPU of the capture, where the software device can be it */
     unsigned gpus;               /**< of the capture */
     char other_gpu[192];         /**< of the capture, where the software device cannot be it */
     const char *captured_timing; /**< of the software device; "": unknown. Static */
 };
-
-static int check_number(const char *option, const char *word, long least, long most,
-                        struct rp_err *err)
-{
-    char *end;
-    long value = strtol(word, &end, 10);
-
-    if (word[0] < '0' || word[0] > '9' || *end || value < least || value > most)
-        return rp_fail(err, RP_USAGE, "%s %s: use a whole number from %ld to %ld", option, word,
-                       least, most);
-    return 0;
-}
-
-static int take_margin(const char *word, struct rp_err *err)
-{
-    char *end;
-    const double percent = strtod(word, &end);
-
-    if (word[0] < '0' || word[0] > '9' || *end || !(percent <= 100))
-        return rp_fail(err, RP_USAGE, "--margin %s: use per cent, from 0 to 100", word);
-    return 0;
-}
-
-static int take_compare_option(int c, struct options *o, struct rp_err *err)
-{
-    o->compare_only = true;
-    switch (c) {
-    case 'b':
-        o->blocks = optarg;
-        return check_number("--blocks", optarg, LEAST_BLOCKS, MOST_BLOCKS, err);
-    case 'm':
-        o->margin = optarg;
-        return take_margin(optarg, err);
-    default:
-        o->gate = strcmp(optarg, "faster") == 0 ? 'f' : 'n';
-        return o->gate == 'f' || strcmp(optarg, "not-slower") == 0
-                   ? 0
-                   : rp_fail(err, RP_USAGE, "--gate %s: use faster or not-slower", optarg);
-    }
-}
-
-static int take_cache(struct options *o, struct rp_err *err)
-{
-    o->cache = optarg[0];
-    return strcmp(optarg, "warm") == 0 || strcmp(optarg, "cold") == 0
-               ? 0
-               : rp_fail(err, RP_USAGE, "--cache %s: use warm or cold", optarg);
-}
-
-static int take_option(int c, struct options *o, struct rp_err *err)
-{
-    struct rp_inputs_rule inputs;
-    struct rp_compare_rule rule;
-
-    o->full_vm_only = o->full_vm_only || strchr("nwsvH", c);
-    o->runs = o->runs || strchr("nwsvHCki", c);
-    switch (c) {
-    case 'b':
-    case 'm':
-    case 'g':
-        return take_compare_option(c, o, err);
-    case 'k':
-        return take_cache(o, err);
-    case 'i':
-        o->inputs = optarg;
-        return rp_inputs_parse(optarg, RP_EXACT, &inputs, err);
-    case 'c':
-        o->folder = optarg;
-        return *optarg ? 0 : rp_fail(err, RP_USAGE, "--capture-dir needs the name of a folder");
-    case 'n':
-        o->iterations = optarg;
-        return check_number("--iterations", optarg, 1, MOST_RUNS, err);
-    case 'w':
-        o->warmup = optarg;
-        return check_number("--warmup", optarg, 0, MOST_RUNS, err);
-    case 's':
-        o->stateful = true;
-        return 0;
-    case 'v':
-        o->verify = true;
-        return 0;
-    case 'H':
-        o->hsaco = optarg;
-        return optarg[0] ? 0 : rp_fail(err, RP_USAGE, "--hsaco: name a file");
-    case 'C':
-        o->compare = optarg;
-        return rp_compare_rule_parse(optarg, &rule, err);
-    case 'j':
-        o->json = true;
-        return 0;
-    case 't':
-        o->timing = optarg;
-        return rp_cli_timing(optarg, &o->run, err);
-    default:
-        o->has_device = true;
-        return rp_device_parse(optarg, &o->run, err);
-    }
-}
-
-static int parse(int argc, char **argv, struct options *o, int *ret_code)
-{
-    static const struct option options[] = {
-        {"capture-dir", required_argument, NULL, 'c'},
-        {"iterations", required_argument, NULL, 'n'},
-        {"warmup", required_argument, NULL, 'w'},
-        {"no-recopy", no_argument, NULL, 's'},
-        {"verify", no_argument, NULL, 'v'},
-        {"hsaco", required_argument, NULL, 'H'},
-        {"compare", required_argument, NULL, 'C'},
-        {"cache", required_argument, NULL, 'k'},
-        {"inputs", required_argument, NULL, 'i'},
-        {"blocks", required_argument, NULL, 'b'},
-        {"margin", required_argument, NULL, 'm'},
-        {"gate", required_argument, NULL, 'g'},
-        {"json", no_argument, NULL, 'j'},
-        {"device", required_argument, NULL, 'd'},
-        {"timing", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct rp_err err = RP_ERR_INIT;
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (c == 'h') {
-            *ret_code = rp_cli_help(help);
-            return -1;
-        }
-        if (c != ':' && c != '?' && take_option(c, o, &err) == 0)
-            continue;
-        *ret_code = c == ':' || c == '?' ? rp_cli_bad_option("replay", argv[optind - 1], c)
-                                         : rp_cli_error(&err);
-        return -1;
-    }
-    return 0;
-}
 
 /* --- the process --------------------------------------------------------------------------- */
 
@@ -256,30 +44,26 @@ struct attempt {
     int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
 };
 
-static int start(const struct rp_environment *env, const struct options *o, const char *action,
+static int start(const struct rp_environment *env, const struct options *o,
                  const struct attempt *attempt, struct rp_proc_end *ret, struct rp_err *err)
 {
     const struct rp_replay_child child = {
-        .options = {.action = strcmp(action, "compare") == 0         ? RP_REPLAY_COMPARE
-                              : strcmp(action, "reserve-check") == 0 ? RP_REPLAY_RESERVE_CHECK
-                                                                     : RP_REPLAY_FULL_VM,
-                    .capture_dir = o->folder,
-                    .iterations = strtoul(o->other ? o->blocks : o->iterations, NULL, 10),
-                    .warmup = strtoul(o->warmup, NULL, 10),
-                    .no_recopy = o->stateful,
-                    .verify = o->verify,
+        .options = {.action = o->other                                  ? RP_REPLAY_COMPARE
+                              : strcmp(o->action, "reserve-check") == 0 ? RP_REPLAY_RESERVE_CHECK
+                                                                        : RP_REPLAY_FULL_VM,
+                    .capture_dir = o->args.capture_dir,
+                    .iterations = o->other ? o->args.blocks : o->args.iterations,
+                    .warmup = o->args.warmup,
+                    .no_recopy = o->args.no_recopy,
+                    .verify = o->args.verify,
                     .hsaco = o->hsaco,
                     .other = o->other,
-                    .compare = o->compare,
-                    .inputs = o->inputs ? o->inputs : "auto",
-                    .cache = o->cache == 'w'   ? RP_CACHE_WARM
-                             : o->cache == 'c' ? RP_CACHE_COLD
-                                               : RP_CACHE_AS_IS,
-                    .margin = strtod(o->margin, NULL),
-                    .gate = o->gate == 'f'   ? RP_GATE_FASTER
-                            : o->gate == 'n' ? RP_GATE_NOT_SLOWER
-                                             : RP_GATE_NONE,
-                    .json = o->json,
+                    .compare = o->args.compare,
+                    .inputs = o->args.inputs ? o->args.inputs : "auto",
+                    .cache = (enum rp_cache)(o->args.cache + 1),
+                    .margin = o->args.margin_percent,
+                    .gate = (enum rp_gate)(o->args.gate + 1),
+                    .json = o->args.json,
                     .modelled = o->run.device == RP_DEVICE_SOFTWARE,
                     .may_retry = !attempt->last,
                     .probe = attempt->probe,
@@ -373,7 +157,7 @@ static int how_it_ended(const struct options *o, const struct attempt *attempt,
                     steps[0] == RP_STEP_OTHER ? "; --inputs none leaves them out" : "");
         return RP_VERDICT;
     }
-    rp_cli_note("the replay of %s was ended by signal %d", o->folder, end->status);
+    rp_cli_note("the replay of %s was ended by signal %d", o->args.capture_dir, end->status);
     return RP_PROGRAM;
 }
 
@@ -391,17 +175,17 @@ static int show(int text_fd)
     return rp_cli_result(rp_buf_text(&text));
 }
 
-static int run(const struct rp_environment *env, const struct options *o, const char *action)
+static int run(const struct rp_environment *env, const struct options *o)
 {
     /* The child has it as well. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
-    rp_autoclose int text_fd = o->json ? -1 : rp_memfd("text", MFD_CLOEXEC);
+    rp_autoclose int text_fd = o->args.json ? -1 : rp_memfd("text", MFD_CLOEXEC);
     struct attempt attempt = {.probe = o->hsaco[0], .step_fd = step_fd, .text_fd = text_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
     int code;
 
-    if (!o->json && text_fd < 0) {
+    if (!o->args.json && text_fd < 0) {
         rp_fail_errno(&err, RP_ENVIRONMENT, errno, "no memory for a file");
         return rp_cli_error(&err);
     }
@@ -411,7 +195,7 @@ static int run(const struct rp_environment *env, const struct options *o, const 
 
         attempt.watch = &watch;
         attempt.last = i + 1 == MOST_STARTS;
-        if (start(env, o, action, &attempt, &end, &err) < 0)
+        if (start(env, o, &attempt, &end, &err) < 0)
             return rp_cli_error(&err);
         if (!without(&attempt, &end) && (end.signaled || end.status != RP_REPLAY_AGAIN))
             break;
@@ -444,17 +228,17 @@ static int choose_device(struct options *o, struct rp_err *err)
 {
     const struct rp_capture_facts *facts;
     struct rp_capture *capture;
-    int rc = rp_capture_open(o->folder, &capture, err);
+    int rc = rp_capture_open(o->args.capture_dir, &capture, err);
 
     if (rc == 0) {
-        rc = rp_capture_check_small_files(o->folder, err);
+        rc = rp_capture_check_small_files(o->args.capture_dir, err);
         if (rc < 0)
             rp_capture_close(capture);
     }
     if (rc < 0)
         return rc;
     facts = rp_capture_get_facts(capture);
-    if (!o->has_device && facts->software)
+    if (!o->args.device && facts->software)
         o->run.device = RP_DEVICE_SOFTWARE;
     if (rp_arch_spec(facts->isa, facts->product, o->target, sizeof o->target) == 0)
         o->run.usual_target = o->target;
@@ -468,12 +252,12 @@ static int choose_device(struct options *o, struct rp_err *err)
 }
 
 /* Times as they were found in the program, unless the user says how. */
-static int choose_timing(struct options *o, const char *action, struct rp_err *err)
+static void choose_timing(struct options *o)
 {
     const char *word = o->captured_timing;
 
-    if (o->run.timing != RP_TIMING_UNSAID || !*word || strcmp(action, "reserve-check") == 0)
-        return 0;
+    if (o->run.timing != RP_TIMING_UNSAID || !*word || strcmp(o->action, "reserve-check") == 0)
+        return;
     if (strcmp(word, "off") == 0 && o->other) {
         rp_cli_note(
             "the capture was made with --timing off, which gives compare no times: it takes "
@@ -487,101 +271,57 @@ static int choose_timing(struct options *o, const char *action, struct rp_err *e
                     "device: times are those of --timing fast");
         word = "fast";
     }
-    return rp_cli_timing(word, &o->run, err);
+    o->run.timing = rp_timing_parse(word);
 }
 
 /* What the user has not said is as it was when the capture was made. */
-static int choose_software(struct options *o, const char *action, struct rp_err *err)
+static void choose_software(struct options *o)
 {
     if (o->run.device != RP_DEVICE_SOFTWARE)
-        return 0;
+        return;
     if (!o->run.target && *o->other_gpu)
         rp_cli_note("the software device cannot be what the capture was made on (%s); it is "
                     "replayed on its default, or say --device software:TARGET",
                     o->other_gpu);
     if (!o->run.gpus && o->gpus != 1)
         o->run.gpus = o->gpus;
-    return choose_timing(o, action, err);
-}
-
-/* What does not go together. @return RP_OK or RP_USAGE */
-static int check_options(const char *action, const struct options *o)
-{
-    if (strcmp(action, "reserve-check") == 0 && (o->runs || o->compare_only))
-        return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
-    if (strcmp(action, "compare") == 0 && o->full_vm_only)
-        return rp_cli_usage_error("replay", "compare has no such option");
-    if (strcmp(action, "full-vm") == 0 && o->compare_only)
-        return rp_cli_usage_error("replay", "--blocks, --margin and --gate are for compare");
-    if (o->compare && !o->hsaco[0])
-        return rp_cli_usage_error("replay", "--compare is for --hsaco");
-    if (o->inputs && !o->hsaco[0])
-        return rp_cli_usage_error("replay", "--inputs is for --hsaco");
-    if (o->timing && strcmp(action, "reserve-check") == 0)
-        return rp_cli_usage_error("replay", "reserve-check runs nothing: no such option");
-    if (o->timing && strcmp(o->timing, "off") == 0 && o->other)
-        return rp_cli_usage_error("replay", "compare needs times: leave out --timing off");
-    if (o->stateful && o->hsaco[0])
-        return rp_cli_usage_error("replay", "with --hsaco memory is always restored: leave out "
-                                            "--no-recopy");
-    return RP_OK;
+    choose_timing(o);
 }
 
 /* Words that are no options. */
-static int take_words(char **words, int count, const char *action, struct options *o)
+static int take_words(struct options *o, struct rp_err *err)
 {
-    const int wanted = strcmp(action, "compare") == 0 ? 2 : 0;
+    const struct rp_args *args = &o->args.args;
+    const size_t wanted = strcmp(o->action, "compare") == 0 ? 2 : 0;
 
-    if (count > wanted)
-        return rp_cli_usage_error("replay", "%s is not understood", words[wanted]);
-    if (count < wanted)
-        return rp_cli_usage_error("replay", "compare needs two code objects: A.hsaco B.hsaco");
+    o->hsaco = o->args.hsaco ? o->args.hsaco : "";
+    if (args->operand_count > wanted)
+        return rp_fail(err, RP_USAGE, "%s is not understood", args->operands[wanted]);
+    if (args->operand_count < wanted || (wanted && !(*args->operands[0] && *args->operands[1])))
+        return rp_fail(err, RP_USAGE, "compare needs two code objects: A.hsaco B.hsaco");
     if (wanted) {
-        o->hsaco = words[0];
-        o->other = words[1];
-        if (!words[0][0] || !words[1][0])
-            return rp_cli_usage_error("replay", "compare needs two code objects: A.hsaco B.hsaco");
+        o->hsaco = args->operands[0];
+        o->other = args->operands[1];
     }
-    return RP_OK;
-}
-
-static const char *action_of(const char *word)
-{
-    static const char *const actions[] = {"full-vm", "compare", "reserve-check"};
-
-    for (size_t i = 0; word && i < sizeof actions / sizeof *actions; i++)
-        if (strcmp(word, actions[i]) == 0)
-            return actions[i];
-    return NULL;
+    return 0;
 }
 
 int rp_cmd_replay(int argc, char **argv)
 {
-    struct options o = {.folder = "isolate_capture",
-                        .iterations = "1",
-                        .warmup = "0",
-                        .blocks = "40",
-                        .margin = "1",
-                        .cache = '-',
-                        .gate = '-',
-                        .hsaco = ""};
+    struct options o = {0};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
-    const char *action = action_of(argc > 1 ? argv[1] : NULL);
-    const int skip = action != NULL;
     int code;
 
-    if (parse(argc - skip, argv + skip, &o, &code) < 0)
+    if (!rp_options_parse(RP_COMMAND_replay, argc, argv, &o.args, &code))
         return code;
-    if (!action)
-        return rp_cli_usage_error("replay", "say full-vm, compare or reserve-check");
-    code = take_words(argv + skip + optind, argc - skip - optind, action, &o);
-    if (code == RP_OK)
-        code = check_options(action, &o);
-    if (code != RP_OK)
-        return code;
+    o.action = o.args.args.action;
+    if (take_words(&o, &err) < 0)
+        return rp_args_refuse(&o.args.args, &err);
+    rp_device_options_read(o.args.device, 0, 0, o.args.timing, &o.run);
     if (choose_device(&o, &err) < 0 || rp_environment_detect(&env, &err) < 0 ||
-        rp_device_resolve(&env, &o.run, &err) < 0 || choose_software(&o, action, &err) < 0)
+        rp_device_resolve(&env, &o.run, &err) < 0)
         return rp_cli_error(&err);
-    return run(&env, &o, action);
+    choose_software(&o);
+    return run(&env, &o);
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,33 +13,10 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
+#include "cli/options.h"
 #include "cli/results.h"
 #include "library/library.h"
 #include "trace/gzip.h"
-
-static const char help[] =
-    "usage: rocm-perf report [-o FILE] [--format FORM] [--title TEXT] [--arch ARCH]\n"
-    "                        [--memory-bandwidth-gbps N] [--clock-mhz N] [--ceilings FILE]\n"
-    "                        [--flop-model MODEL] TRACE...\n"
-    "\n"
-    "Writes one HTML page of what analyze finds in the traces, counters and thread traces of one\n"
-    "run: timeline with the critical path, what faster kernels would bring, rooflines, and what\n"
-    "limits each kernel. The page is one file, needs no network, and has its data in it.\n"
-    "Other forms have a part of that.\n"
-    "TRACE is what analyze takes, also packed by gzip; the folder of a profile is best, for it "
-    "has\n"
-    "profile.json, too.\n"
-    "\n"
-    "  -o FILE       where it goes; - is standard output (default report.html, or as FORM ends)\n"
-    "  --format FORM one of these (default: as the name of FILE ends, html if it has no ending)\n"
-#define RP_REPORT_FORM(function, name, ending, what)                                               \
-    "                " name " (" ending "): " what "\n"
-#include "report/report_forms.def"
-#undef RP_REPORT_FORM
-    "  --title TEXT  of the page; default: what was profiled, else the name of the first TRACE\n"
-    "  --help        this text\n"
-    "\n" RP_ROOF_HELP "\n"
-    "exit status: 0 done, 2 usage, 3 a trace cannot be used, 4 environment\n";
 
 enum { MOST_DOCUMENTS = 6, MOST_PROFILE_BYTES = 256 << 20 };
 
@@ -50,24 +26,6 @@ struct options {
     struct rp_roof_options roof;
     struct rp_activity *busy; /* while it is made */
 };
-
-static int bad_form(const char *word)
-{
-    rp_autobuf known = {0};
-    size_t count;
-    const struct rp_report_form *forms = rp_report_forms(&count);
-
-    for (size_t i = 0; i < count; i++)
-        rp_buf_printf(&known, "%s%s", i ? ", " : "", forms[i].name);
-    return rp_cli_usage_error("report", "--format %s is unknown; known are %s", word,
-                              rp_buf_text(&known));
-}
-
-static int take_form(const char *word, struct options *ret)
-{
-    ret->form = rp_report_form_named(word);
-    return ret->form ? 0 : bad_form(word);
-}
 
 /* "" where the name has none: "-", "page", "/dev/fd/3", ".page" */
 static const char *ending_of(const char *file)
@@ -112,46 +70,6 @@ static int settle(struct options *options, char **ret_name, struct rp_err *err)
     *ret_name = rp_format("report%s", options->form->ending);
     options->file = *ret_name;
     return *ret_name ? 0 : rp_out_of_memory(err);
-}
-
-static int parse(int argc, char **argv, struct options *ret, int *ret_code)
-{
-    static const struct option options[] = {
-        {"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-        {"title", required_argument, NULL, 't'},  RP_ROOF_OPTIONS,
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
-    };
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
-            ret->file = optarg;
-            continue;
-        case 'f':
-            *ret_code = take_form(optarg, ret);
-            if (*ret_code)
-                return -1;
-            continue;
-        case 't':
-            ret->title = optarg;
-            continue;
-        case 'h':
-            *ret_code = rp_cli_help(help);
-            return -1;
-        default:
-            *ret_code = rp_roof_is_option(c) ? rp_roof_option_parse("report", c, optarg, &ret->roof)
-                                             : rp_cli_bad_option("report", argv[optind - 1], c);
-            if (*ret_code)
-                return -1;
-        }
-    }
-    if (optind < argc && !(ret->file && !*ret->file))
-        return 0;
-    *ret_code = optind == argc ? rp_cli_usage_error("report", "no trace given")
-                               : rp_cli_usage_error("report", "-o: the name of the file is empty");
-    return -1;
 }
 
 /* --- the documents ---------------------------------------------------------------------------- */
@@ -354,22 +272,27 @@ static int keep_apart(const struct options *options, char **paths, size_t count,
 int rp_cmd_report(int argc, char **argv)
 {
     rp_cleanup(free_options) struct options options = {0};
+    struct rp_report_cli args;
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *name = NULL;
     rp_autobuf summary = {0};
     struct rp_activity busy;
     int code, rc;
 
-    if (parse(argc, argv, &options, &code) < 0)
+    if (!rp_options_parse(RP_COMMAND_report, argc, argv, &args, &code))
         return code;
+    options = (struct options){.file = args.output,
+                               .title = args.title,
+                               .form = args.format ? rp_report_form_named(args.format) : NULL,
+                               .roof = RP_ROOF_OPTIONS(args),
+                               .busy = &busy};
     if (rp_roof_options_read(&options.roof, &err) < 0)
         return rp_cli_error(&err);
     if (settle(&options, &name, &err) < 0 ||
-        keep_apart(&options, argv + optind, (size_t)(argc - optind), &err) < 0)
+        keep_apart(&options, args.args.operands, args.args.operand_count, &err) < 0)
         return rp_cli_error(&err);
-    options.busy = &busy;
     rp_activity_begin(true, &busy);
-    rc = make_report(argv + optind, (size_t)(argc - optind), &options, &summary, &err);
+    rc = make_report(args.args.operands, args.args.operand_count, &options, &summary, &err);
     rp_activity_end(&busy);
     if (rc < 0)
         return rp_cli_error(&err);

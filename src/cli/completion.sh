@@ -3,7 +3,7 @@
 # Writes the completion for bash, made of what PROGRAM COMMAND --help explains.
 set -eu
 exec >"$3"
-commands=$(sed -n 's/^RP_CMD("\([a-z]*\)".*/\1/p' "$2" | tr '\n' ' ')
+commands=$(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$2" | tr '\n' ' ')
 
 # Lines such as "  --device D, --threads N   as of ..." and "  -o DIR  where ...".
 options() {

@@ -21,9 +21,8 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
-#define RP_CMD(name, function, summary) {name, rp_cmd_##function, summary},
-#include "cli/cmds.def"
-#undef RP_CMD
+#define COMMAND(id, operands, summary) {#id, rp_cmd_##id, summary},
+#include "cli/options.def"
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };

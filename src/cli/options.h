@@ -1,0 +1,183 @@
+/**
+ * @file options.h
+ * @brief The options of each command, as options.def has them: struct rp_<command>_cli is what the
+ *        command line says, with the defaults of what it does not say.
+ */
+#ifndef RP_CLI_OPTIONS_H
+#define RP_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_buf;
+struct rp_err;
+
+/** Words of the command line, borrowed. */
+struct rp_word_list {
+    char **at;
+    size_t count;
+};
+
+/** Adds the words between separators, which become zeros. */
+int rp_word_list_split(char *text, const char *separators, struct rp_word_list *to,
+                       struct rp_err *err);
+
+enum { RP_MAX_PMC = 256 }; /**< counters of --pmc */
+
+/** How a value is read, and what the member of the struct is. */
+enum rp_value_type {
+    RP_VALUE_FLAG,        /**< no value */
+    RP_VALUE_UINT,        /**< a whole number */
+    RP_VALUE_REAL,        /**< a number */
+    RP_VALUE_ABOVE_0,     /**< a number above 0 */
+    RP_VALUE_PERCENT,     /**< the struct has the fraction */
+    RP_VALUE_NUMBER_WORD, /**< a whole number, also 0x...: the struct has the word */
+    RP_VALUE_TEXT,        /**< may be empty */
+    RP_VALUE_NAME_TEXT,   /**< not empty */
+    RP_VALUE_FILE,
+    RP_VALUE_DIR,    /**< without slashes behind it */
+    RP_VALUE_SCRIPT, /**< a command; not blank */
+    RP_VALUE_CHECKED,
+    RP_VALUE_CHOICE,   /**< the place in the list; -1: not given, and no default */
+    RP_VALUE_NAME,     /**< one of another table, as the word */
+    RP_VALUE_ANY_NAME, /**< the same; of another word the room says what is wrong */
+    RP_VALUE_WORDS,    /**< with separators between them */
+    RP_VALUE_EACH,     /**< each option is a word, read by the command */
+    RP_VALUE_NUMBERS,  /**< the same; the tool takes one number, too */
+};
+
+#define RP_C_FLAG                  bool
+#define RP_C_UINT(min, max)        uint64_t
+#define RP_C_REAL(min, max)        double
+#define RP_C_ABOVE_0(max)          double
+#define RP_C_PERCENT(min, max)     double
+#define RP_C_NUMBER_WORD(min, max) const char *
+#define RP_C_TEXT                  const char *
+#define RP_C_NAME_TEXT             const char *
+#define RP_C_FILE                  const char *
+#define RP_C_DIR                   const char *
+#define RP_C_SCRIPT                const char *
+#define RP_C_CHECKED(function)     const char *
+#define RP_C_CHOICE(choices)       int
+#define RP_C_NAME(names)           const char *
+#define RP_C_ANY_NAME(names)       const char *
+#define RP_C_WORDS(between, most)  struct rp_word_list
+#define RP_C_EACH                  struct rp_word_list
+#define RP_C_NUMBERS               struct rp_word_list
+
+enum rp_command_id {
+#define COMMAND(id, operands, summary) RP_COMMAND_##id,
+#include "cli/options.def"
+    RP_COMMANDS
+};
+
+/** First member of each struct. Release with rp_args_free. */
+struct rp_args {
+    enum rp_command_id command;
+    uint64_t given;     /**< bits of the command's options; RP_IS_GIVEN */
+    const char *action; /**< of ACTIONS; NULL: none */
+    char **operands;    /**< with a NULL behind them */
+    size_t operand_count;
+};
+
+struct rp_args_before_the_first { /* which the first COMMAND ends */
+    struct rp_args args;
+#define COMMAND(id, operands, summary)                                                             \
+    }                                                                                              \
+    ;                                                                                              \
+    struct rp_##id##_cli {                                                                         \
+        struct rp_args args;
+#define OPTION(id, member, name, letter, type, ...) RP_C_##type member;
+#include "cli/options.def"
+};
+
+/** Places of options in their command, from 1 on, by their members: RP_OPTION_profile_runs. */
+enum {
+    RP_OPTIONS_BEFORE_THE_FIRST,
+#define COMMAND(id, operands, summary) RP_OPTIONS_##id = 0,
+#define OPTION(id, member, ...)        RP_OPTION_##id##_##member,
+#include "cli/options.def"
+};
+
+/** Whether an option stands on the command line. */
+#define RP_IS_GIVEN(id, options, member) ((options)->args.given >> RP_OPTION_##id##_##member & 1)
+
+/**
+ * Reads the command line.
+ * @param ret  struct rp_<command>_cli, to be released whatever is returned
+ * @return false: help was printed, or an error; ret_code is the exit code
+ */
+bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *ret, int *ret_code);
+
+/** @param args  struct rp_<command>_cli */
+void rp_args_free(void *args);
+
+/** The error that a command finds in its options: said as those that the table finds.
+ *  @return its code */
+int rp_args_refuse(const struct rp_args *args, const struct rp_err *err);
+
+/** What --help prints. */
+void rp_options_help(enum rp_command_id command, struct rp_buf *to);
+/** @return exit code */
+int rp_options_print_help(enum rp_command_id command);
+
+/* The rows, for who makes something else of them. */
+
+enum rp_row_kind {
+    RP_ROW_COMMAND, /**< name, text */
+    RP_ROW_ACTION,  /**< name, text */
+    RP_ROW_NEEDS_ACTION,
+    RP_ROW_USAGE,
+    RP_ROW_TEXT,
+    RP_ROW_GROUP,
+    RP_ROW_OPTION,
+    RP_ROW_NAMES, /**< text, names */
+    RP_ROW_RULE,  /**< rule, words, other, text */
+    RP_ROW_STATUS,
+    RP_ROW_TOOL_CHOICE, /**< argument, form or action, words, text */
+    RP_ROW_OPERAND,     /**< argument, all, needed, text */
+};
+
+enum rp_rule_kind { RP_RULE_ONE_OF, RP_RULE_NOT_WITH, RP_RULE_NEEDS, RP_RULE_MISSING };
+enum rp_operands { RP_OPERANDS_STOP, RP_OPERANDS_MIX, RP_OPERANDS_NONE };
+enum {
+    RP_OPTION_ADDS = 1,
+    RP_OPTION_ONCE = 2,
+    RP_OPTION_ENDS = 4,
+    RP_OPTION_HIDDEN = 8,
+    RP_OPTION_IS_ACTION = 16, /**< of TOOL_CHOICE */
+    RP_OPTION_ALL = 32,       /**< of OPERAND */
+    RP_OPTION_NEEDED = 64,
+};
+
+/** Of a table of names; NULL: there are no more. */
+typedef const char *rp_names(size_t at, const char **ret_what);
+
+struct rp_row {
+    enum rp_row_kind kind;
+    enum rp_value_type type;
+    enum rp_rule_kind rule;
+    enum rp_operands operands;
+    unsigned flags;
+    char letter;
+    const char *name, *value, *preset, *argument, *text;
+    const char *words, *other; /**< choices, separators, lists of a rule */
+    uint64_t min, max;
+    double low, high;
+    int (*check)(const char *option, const char *word, struct rp_err *err);
+    rp_names *names;
+    size_t offset;
+};
+
+/** From its COMMAND on, up to the next one. @param ret_count  of all rows, the first one as well */
+const struct rp_row *rp_command_rows(enum rp_command_id command, size_t *ret_count);
+
+/** "use fast or detailed", "1 to 1000": what %l stands for. */
+void rp_row_put_limits(const struct rp_row *row, struct rp_buf *to);
+/** The text with what %l and %d stand for. */
+void rp_row_put_text(const struct rp_row *row, struct rp_buf *to);
+/** "--runs", "-o". */
+const char *rp_row_option(const struct rp_row *row, char ret[64]);
+
+#endif
