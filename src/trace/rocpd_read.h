@@ -15,7 +15,7 @@
 #include "base/intern.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_schema.h"
-#include "trace/sqlite_pages.h"
+#include "trace/sqlite_file.h"
 
 struct rp_err;
 struct rp_table_scan;
@@ -155,12 +155,12 @@ struct rp_table_scan {
     struct rp_err *err;
     int failed; /**< what on_row returned that ended the pass */
     sqlite3_stmt *stmt;
-    sqlite3_value **values;       /**< of the row, from SQLite; or */
-    const struct rp_cell *cells;  /**< from the file */
-    uint64_t skip;                /**< rows to come that were handed over already */
-    const struct rp_pages *pages; /**< of the cells, or NULL */
-    unsigned rows_since_report;   /**< rows since it was told how far it is */
-    char *lent;                   /**< texts of the row that need room */
+    sqlite3_value **values;           /**< of the row, from SQLite; or */
+    const struct rp_cell *cells;      /**< from the file */
+    uint64_t skip;                    /**< rows to come that were handed over already */
+    const struct rp_pages_scan *scan; /**< of the cells, or NULL */
+    unsigned rows_since_report;       /**< rows since it was told how far it is */
+    char *lent;                       /**< texts of the row that need room */
     size_t lent_used, lent_room;
     int at[RP_TABLE_SCAN_COLUMNS]; /**< value of each wanted column, -1: the relation lacks it */
     int guid_at;

@@ -14,7 +14,6 @@
 #include "base/work_progress.h"
 #include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
-#include "trace/sqlite_pages.h"
 
 /* A statement may take this many units of RP_STEP_OPS virtual machine steps plus one for every
  * RP_STEP_BYTES of the file: a table scan needs two steps for each value. What needs more is a
@@ -363,13 +362,13 @@ static void tell(struct rp_table_scan *pass)
 {
     enum { ROWS = 4096 };
     const struct rp_store *s = pass->store;
-    const double read = (double)(s->pages_read + pass->pages->read);
+    const double read = (double)(s->pages_read + pass->scan->pages_read);
 
     if (!s->work || ++pass->rows_since_report < ROWS)
         return;
     pass->rows_since_report = 0;
     rp_work_at(s->work, RP_WORK_READ,
-               read < pass->pages->page_count ? read / pass->pages->page_count : 1);
+               read < pass->scan->page_count ? read / pass->scan->page_count : 1);
 }
 
 static int take_cells(void *ctx, const struct rp_cell *cells)
@@ -387,22 +386,15 @@ static int take_cells(void *ctx, const struct rp_cell *cells)
  */
 static bool run_fast(struct rp_table_scan *pass)
 {
-    struct rp_pages pages;
-    struct rp_wanted wanted;
-    uint32_t root;
-    bool all = false;
+    struct rp_pages_scan scan = {.fn = take_cells, .ctx = pass};
 
-    /* Writers wait before the plan is made, else its table could have moved. */
-    if (!rp_pages_begin(pass->store->db, &pages))
-        return false;
-    pass->pages = &pages;
-    if (rp_plan_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &root, &wanted))
-        rp_leaves_each(&pages, root, &wanted, take_cells, pass, &pass->skip, &all);
-    pass->store->pages_read += pages.read;
-    rp_pages_free(&pages);
+    pass->scan = &scan;
+    rp_pages_scan(pass->store->db, sqlite3_sql(pass->stmt), TAKE, &scan);
+    pass->store->pages_read += scan.pages_read;
+    pass->skip = scan.rows;
     pass->cells = NULL;
-    pass->pages = NULL;
-    return all || pass->failed < 0;
+    pass->scan = NULL;
+    return scan.is_all || pass->failed < 0;
 }
 
 static int run_pass(struct rp_table_scan *pass)

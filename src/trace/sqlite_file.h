@@ -1,6 +1,6 @@
 /**
  * @file sqlite_file.h
- * @brief SQLite results as rp_err.
+ * @brief Files of SQLite: what they are, how they fail, and their rows.
  */
 #ifndef RP_TRACE_SQLITE_FILE_H
 #define RP_TRACE_SQLITE_FILE_H
@@ -45,6 +45,49 @@ int rp_probe_schema(sqlite3 *db, unsigned most);
 
 /** Fails, saying what an SQLite database without rocpd tables seems to be. */
 int rp_probe_other(sqlite3 *db, struct rp_err *err);
+
+/* Rows of a table without SQLite, whose own way to a value costs several times as much as its
+ * bytes. */
+
+enum rp_cell_type {
+    RP_CELL_NULL,
+    RP_CELL_INTEGER,
+    RP_CELL_REAL,
+    RP_CELL_TEXT, /**< or a blob */
+};
+
+struct rp_cell {
+    union {
+        int64_t number;
+        double real;
+        const unsigned char *bytes; /**< UTF-8, without a zero behind them */
+    };
+    uint32_t len; /**< of the text */
+    enum rp_cell_type type;
+};
+
+enum { RP_LARGEST_PAGE_BYTES = 1 << 16 };
+
+/** Cells of a row, lent until it returns. @return negative: end */
+typedef int rp_leaves_fn(void *ctx, const struct rp_cell *cells);
+
+/** Set fn and ctx, else zero-initialise. */
+struct rp_pages_scan {
+    rp_leaves_fn *fn;
+    void *ctx;
+    uint64_t pages_read; /**< so far */
+    uint32_t page_count; /**< of the file */
+    uint64_t rows;       /**< handed over, from the first one */
+    bool is_all;         /**< no row is left for SQLite to read */
+};
+
+/**
+ * Hands over the rows of "SELECT aggregate(column, ...) FROM relation" in the order of their ids,
+ * the aggregate's arguments as cells, where that only goes through one table. Nothing is written to
+ * the file meanwhile.
+ * @return 0, also when rows are left; or what fn returned
+ */
+int rp_pages_scan(sqlite3 *db, const char *sql, const char *aggregate, struct rp_pages_scan *scan);
 
 static inline void rp_cleanup_stmt(sqlite3_stmt **slot)
 {

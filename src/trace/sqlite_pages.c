@@ -1,5 +1,6 @@
-#include "trace/sqlite_pages.h"
-
+/* Rows of a table from the leaves of its tree. Why this is not left to SQLite:
+ * docs/contributing.md. Whatever is unusual, and all that is damaged, is left to it: this only ever
+ * stops there. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,36 +12,64 @@
 #include "base/cleanup.h"
 #include "trace/sqlite_file.h"
 
+/* Records of tables: SQLite file format, section 2.1. */
+
+enum { RECORD_VALUES = 64, RECORD_PAD_BYTES = 8, RECORD_HEADER_BYTES = 64 };
+
+/** Which columns of a table are wanted, and where. */
+struct wanted {
+    struct {
+        uint16_t column;      /**< of the record */
+        uint16_t value;       /**< index of the cell */
+    } columns[RECORD_VALUES]; /**< in the order of the record */
+    size_t column_count;
+    uint16_t rowids[RECORD_VALUES]; /**< cells that are the row's id */
+    size_t rowid_count;
+};
+
+/** Pages of a database, through the file that SQLite has open. Release with pages_free. */
+struct pages {
+    sqlite3_file *file;    /**< SQLite's: another descriptor of it, closed, would end its locks */
+    sqlite3_stmt *reading; /**< holds the read transaction */
+    uint32_t page_bytes;
+    uint32_t usable_bytes; /**< of a page */
+    uint32_t page_count;
+    unsigned char *window; /**< pages that follow each other */
+    uint32_t first, count; /**< its pages */
+    uint32_t ahead;        /**< pages read at once: more as long as they follow each other */
+    uint64_t *read;        /**< in all, added up here, or NULL */
+};
+
 /**
  * Reads records of one table. Most have the header of the one before: what follows from that is
  * kept. Set wanted, else zero-initialise.
  */
-struct rp_record_reader {
-    const struct rp_wanted *wanted;
-    unsigned char header[RP_RECORD_HEADER_BYTES]; /**< of the last record */
-    size_t header_bytes;                          /**< 0: there is none to compare with */
-    uint64_t end;                                 /**< of the last value wanted */
-    bool is_last;                                 /**< which the record ends with */
+struct record_reader {
+    const struct wanted *wanted;
+    unsigned char header[RECORD_HEADER_BYTES]; /**< of the last record */
+    size_t header_bytes;                       /**< 0: there is none to compare with */
+    uint64_t end;                              /**< of the last value wanted */
+    bool is_last;                              /**< which the record ends with */
     struct {
-        uint32_t offset, len;   /**< len: of a text */
-        uint8_t type;           /**< serial type; that of texts and blobs is the first of theirs */
-    } values[RP_RECORD_VALUES]; /**< wanted columns */
+        uint32_t offset, len; /**< len: of a text */
+        uint8_t type;         /**< serial type; that of texts and blobs is the first of theirs */
+    } values[RECORD_VALUES];  /**< wanted columns */
 };
 
-static size_t rp_varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret);
+static size_t varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret);
 
 /** Number of bytes of a varint that begins here, at most nine; 0: it does not end before @p end. */
-static inline size_t rp_varint(const unsigned char *at, const unsigned char *end, uint64_t *ret)
+static inline size_t varint(const unsigned char *at, const unsigned char *end, uint64_t *ret)
 {
     if (at < end && *at < 0x80) {
         *ret = *at;
         return 1;
     }
-    return rp_varint_long(at, end, ret);
+    return varint_long(at, end, ret);
 }
 
-/** As rp_varint, of one that may be longer than a byte. */
-static size_t rp_varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret)
+/** As varint, of one that may be longer than a byte. */
+static size_t varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret)
 {
     uint64_t number = 0;
 
@@ -105,11 +134,11 @@ static void put_value(uint8_t type, const unsigned char *at, uint32_t len, struc
 }
 
 /* Where the wanted values are, by the header. False: not in a record of that many bytes. */
-static bool read_header(struct rp_record_reader *r, const unsigned char *record, size_t len)
+static bool read_header(struct record_reader *r, const unsigned char *record, size_t len)
 {
     const unsigned char *at, *end;
     uint64_t header_bytes, offset, next_offset, type = 0, bytes = 0;
-    size_t used = rp_varint(record, record + len, &header_bytes);
+    size_t used = varint(record, record + len, &header_bytes);
     uint32_t next = 0; /* column whose type at points to */
 
     r->header_bytes = 0;
@@ -120,7 +149,7 @@ static bool read_header(struct rp_record_reader *r, const unsigned char *record,
     offset = next_offset = header_bytes;
     for (size_t k = 0; k < r->wanted->column_count; k++) {
         for (; next <= r->wanted->columns[k].column; next++) {
-            used = rp_varint(at, end, &type);
+            used = varint(at, end, &type);
             if (!used || type == TYPE_NONE || type == TYPE_NONE + 1)
                 return false;
             at += used;
@@ -144,14 +173,14 @@ static bool read_header(struct rp_record_reader *r, const unsigned char *record,
 }
 
 /**
- * Reads the wanted values. @p len of the record's @p bytes are there and RP_RECORD_PAD_BYTES behind
+ * Reads the wanted values. @p len of the record's @p bytes are there and RECORD_PAD_BYTES behind
  * them can be read; the rest is elsewhere.
  * @return false: the record is damaged, has fewer columns, or a value is not wholly there
  */
-static bool rp_record_read(struct rp_record_reader *r, const unsigned char *record, size_t len,
-                           uint64_t bytes, int64_t rowid, struct rp_cell *cells)
+static bool record_read(struct record_reader *r, const unsigned char *record, size_t len,
+                        uint64_t bytes, int64_t rowid, struct rp_cell *cells)
 {
-    const struct rp_wanted *wanted = r->wanted;
+    const struct wanted *wanted = r->wanted;
 
     if (!(r->header_bytes && r->end <= len && memcmp(r->header, record, r->header_bytes) == 0) &&
         !read_header(r, record, len))
@@ -201,7 +230,7 @@ static uint32_t number_at(const unsigned char *at)
  * SQLite file format, section 1.3.7: what the header says, unless an old SQLite has written since.
  * A file may be longer: what is behind the last page is none. One that is shorter is damaged.
  */
-static bool count_pages(const unsigned char *head, struct rp_pages *pages)
+static bool count_pages(const unsigned char *head, struct pages *pages)
 {
     const uint32_t count = number_at(head + AT_PAGE_COUNT);
 
@@ -213,7 +242,7 @@ static bool count_pages(const unsigned char *head, struct rp_pages *pages)
     return true;
 }
 
-static bool pages_read_header(sqlite3 *db, struct rp_pages *pages)
+static bool pages_read_header(sqlite3 *db, struct pages *pages)
 {
     static const unsigned char utf8[] = {0, 0, 0, 1};
     unsigned char head[HEADER_BYTES];
@@ -236,42 +265,46 @@ static bool pages_read_header(sqlite3 *db, struct rp_pages *pages)
 }
 
 /* A statement that is not at its end keeps writers away. */
-static bool hold(sqlite3 *db, struct rp_pages *pages)
+static bool hold(sqlite3 *db, struct pages *pages)
 {
     return sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master", -1, &pages->reading, NULL) ==
                SQLITE_OK &&
            sqlite3_step(pages->reading) == SQLITE_ROW;
 }
 
-bool rp_pages_begin(sqlite3 *db, struct rp_pages *ret)
+static void pages_free(struct pages *pages)
 {
-    struct rp_pages pages = {.ahead = 1};
+    sqlite3_finalize(pages->reading);
+    free(pages->window);
+    *pages = (struct pages){0};
+}
+
+/**
+ * Begins reading. Nothing is written to the file until pages_free.
+ * @return false: these pages can only be read by SQLite
+ */
+static bool pages_begin(sqlite3 *db, struct pages *ret)
+{
+    struct pages pages = {.ahead = 1};
 
     /* What a connection that writes has changed may be in its memory only. */
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &pages.file) == SQLITE_OK &&
         pages.file && pages.file->pMethods && sqlite3_db_readonly(db, "main") == 1 &&
         hold(db, &pages) && pages_read_header(db, &pages))
-        pages.window = calloc(1, RP_LARGEST_PAGE_BYTES + RP_RECORD_PAD_BYTES);
+        pages.window = calloc(1, RP_LARGEST_PAGE_BYTES + RECORD_PAD_BYTES);
     if (!pages.window) {
-        rp_pages_free(&pages);
+        pages_free(&pages);
         return false;
     }
     *ret = pages;
     return true;
 }
 
-void rp_pages_free(struct rp_pages *pages)
-{
-    sqlite3_finalize(pages->reading);
-    free(pages->window);
-    *pages = (struct rp_pages){0};
-}
-
 /**
- * A page (the first is 1), until the next call; RP_RECORD_PAD_BYTES behind it can be read.
+ * A page (the first is 1), until the next call; RECORD_PAD_BYTES behind it can be read.
  * NULL: there is no such page, or it cannot be read
  */
-static const unsigned char *rp_pages_at(struct rp_pages *pages, uint32_t number)
+static const unsigned char *pages_at(struct pages *pages, uint32_t number)
 {
     uint32_t most = RP_LARGEST_PAGE_BYTES / pages->page_bytes, left;
 
@@ -289,7 +322,8 @@ static const unsigned char *rp_pages_at(struct rp_pages *pages, uint32_t number)
             pages->count = 0;
             return NULL;
         }
-        pages->read += pages->count;
+        if (pages->read)
+            *pages->read += pages->count;
     }
     return pages->window + (size_t)(number - pages->first) * pages->page_bytes;
 }
@@ -312,11 +346,11 @@ struct inner {
 };
 
 struct walk {
-    struct rp_pages *pages;
-    struct rp_record_reader reader;
+    struct pages *pages;
+    struct record_reader reader;
     rp_leaves_fn *fn;
     void *ctx;
-    struct rp_cell cells[RP_RECORD_VALUES];
+    struct rp_cell cells[RECORD_VALUES];
     struct inner inners[DEEPEST];
     int depth;
     uint64_t rows;
@@ -350,16 +384,16 @@ static bool read_cell(struct walk *w, const unsigned char *page, uint32_t at)
 {
     const unsigned char *end = page + w->pages->usable_bytes, *cell = page + at;
     uint64_t bytes, rowid, here;
-    size_t used = rp_varint(cell, end, &bytes);
+    size_t used = varint(cell, end, &bytes);
 
     if (!used)
         return false;
     cell += used;
-    used = rp_varint(cell, end, &rowid);
+    used = varint(cell, end, &rowid);
     cell += used;
     here = local_bytes(w->pages->usable_bytes, bytes);
     return used && here <= (uint64_t)(end - cell) &&
-           rp_record_read(&w->reader, cell, here, bytes, (int64_t)rowid, w->cells);
+           record_read(&w->reader, cell, here, bytes, (int64_t)rowid, w->cells);
 }
 
 /* Of a page's cells; as SQLite, which finds a page damaged that has more than there is room for, or
@@ -430,8 +464,13 @@ static uint32_t next_child(struct walk *w)
     return 0;
 }
 
-int rp_leaves_each(struct rp_pages *pages, uint32_t root, const struct rp_wanted *wanted,
-                   rp_leaves_fn *fn, void *ctx, uint64_t *ret_rows, bool *ret_all)
+/**
+ * Hands over the rows of the table whose tree has that root.
+ * @param ret_rows counts them
+ * @return 0, also when rows are left; or what fn returned
+ */
+static int leaves_each(struct pages *pages, uint32_t root, const struct wanted *wanted,
+                       rp_leaves_fn *fn, void *ctx, uint64_t *ret_rows, bool *ret_all)
 {
     struct walk w = {.pages = pages,
                      .reader.wanted = wanted,
@@ -442,7 +481,7 @@ int rp_leaves_each(struct rp_pages *pages, uint32_t root, const struct rp_wanted
 
     for (uint32_t number = root; result == 0 && !w.stopped; number = next_child(&w)) {
         /* The first page begins with the file's header, and is the root of the schema. */
-        const unsigned char *page = number > 1 && w.pages_left ? rp_pages_at(pages, number) : NULL;
+        const unsigned char *page = number > 1 && w.pages_left ? pages_at(pages, number) : NULL;
         if (number == 0 && w.depth == 0)
             break;
         w.pages_left--;
@@ -478,7 +517,7 @@ struct reading {
     int64_t root;
     struct {
         int reg, column; /* -1: the row's id */
-    } loads[RP_RECORD_VALUES];
+    } loads[RECORD_VALUES];
     int load_count, first_reg, arg_count;
 };
 
@@ -516,7 +555,7 @@ static bool load(struct reading *r, const struct op *op)
     bool rowid = is(op, "Rowid");
 
     if (!(rowid || is(op, "Column")) || op->p1 != r->cursor || op->p5 != 0 ||
-        r->load_count == RP_RECORD_VALUES || (!rowid && (op->p2 < 0 || op->p2 > UINT16_MAX)))
+        r->load_count == RECORD_VALUES || (!rowid && (op->p2 < 0 || op->p2 > UINT16_MAX)))
         return false;
     r->loads[r->load_count].reg = rowid ? op->p2 : op->p3;
     r->loads[r->load_count++].column = rowid ? -1 : op->p2;
@@ -568,11 +607,11 @@ static int by_column(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static bool put_wanted(const struct reading *r, struct rp_wanted *ret)
+static bool put_wanted(const struct reading *r, struct wanted *ret)
 {
-    bool filled[RP_RECORD_VALUES] = {false};
+    bool filled[RECORD_VALUES] = {false};
 
-    *ret = (struct rp_wanted){0};
+    *ret = (struct wanted){0};
     if (r->stage != AFTER || r->arg_count != r->load_count)
         return false;
     for (int i = 0; i < r->load_count; i++) {
@@ -591,8 +630,15 @@ static bool put_wanted(const struct reading *r, struct rp_wanted *ret)
     return true;
 }
 
-bool rp_plan_scan(sqlite3 *db, const char *sql, const char *aggregate, uint32_t *ret_root,
-                  struct rp_wanted *ret_wanted)
+/**
+ * Asks SQLite how it would run "SELECT aggregate(column, ...) FROM relation", which sees through
+ * views.
+ * @param ret_root first page of the table
+ * @param ret_wanted the cells are the aggregate's arguments
+ * @return false: it does more than hand over stored values, or in a way that is not known here
+ */
+static bool plan_scan(sqlite3 *db, const char *sql, const char *aggregate, uint32_t *ret_root,
+                      struct wanted *ret_wanted)
 {
     enum { OPCODE = 1, P1, P2, P3, P4, P5 };
     rp_autobuf explain = {0};
@@ -618,4 +664,23 @@ bool rp_plan_scan(sqlite3 *db, const char *sql, const char *aggregate, uint32_t 
         return false;
     *ret_root = (uint32_t)r.root;
     return true;
+}
+
+int rp_pages_scan(sqlite3 *db, const char *sql, const char *aggregate, struct rp_pages_scan *scan)
+{
+    struct pages pages;
+    struct wanted wanted;
+    uint32_t root;
+    int result = 0;
+
+    /* Writers wait before the plan is made, else its table could have moved. */
+    if (!pages_begin(db, &pages))
+        return 0;
+    pages.read = &scan->pages_read;
+    scan->page_count = pages.page_count;
+    if (plan_scan(db, sql, aggregate, &root, &wanted))
+        result =
+            leaves_each(&pages, root, &wanted, scan->fn, scan->ctx, &scan->rows, &scan->is_all);
+    pages_free(&pages);
+    return result;
 }

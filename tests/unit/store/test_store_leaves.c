@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "trace/sqlite_file.h"
-#include "trace/sqlite_pages.h"
+#include "trace/sqlite_pages.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,8 +84,8 @@ static enum outcome read_with(sqlite3 *db, const char *columns, const char *from
     rp_autobuf sql = {0}, plain = {0};
     rp_autostmt *expected = NULL;
     struct compared c = {0};
-    struct rp_pages pages;
-    struct rp_wanted wanted;
+    struct pages pages;
+    struct wanted wanted;
     uint64_t rows = 0;
     uint32_t root;
     bool all;
@@ -94,12 +94,12 @@ static enum outcome read_with(sqlite3 *db, const char *columns, const char *from
     rp_buf_printf(&plain, "SELECT %s FROM %s AS r", columns, from);
     assert_int_equal(sqlite3_prepare_v2(db, plain.data, -1, &expected, NULL), SQLITE_OK);
     *ret_rows = 0;
-    if (!rp_plan_scan(db, sql.data, TAKE, &root, &wanted) || !rp_pages_begin(db, &pages))
+    if (!plan_scan(db, sql.data, TAKE, &root, &wanted) || !pages_begin(db, &pages))
         return NONE;
     c.expected = expected;
     c.count = sqlite3_column_count(expected);
-    assert_int_equal(rp_leaves_each(&pages, root, &wanted, compare_row, &c, &rows, &all), 0);
-    rp_pages_free(&pages);
+    assert_int_equal(leaves_each(&pages, root, &wanted, compare_row, &c, &rows, &all), 0);
+    pages_free(&pages);
     assert_true(rows == c.rows);
     if (all)
         assert_int_equal(sqlite3_step(expected), SQLITE_DONE);
@@ -288,8 +288,8 @@ static int try_to_write(void *ctx, const struct rp_cell *cells)
 static void test_writers_wait(void **state)
 {
     sqlite3 *db, *writer;
-    struct rp_wanted wanted;
-    struct rp_pages pages;
+    struct wanted wanted;
+    struct pages pages;
     uint64_t rows;
     uint32_t root;
     bool all;
@@ -298,10 +298,10 @@ static void test_writers_wait(void **state)
     kit_sql(kit_path("b.db"), FILL, 500);
     db = open_to(kit_path("b.db"), SQLITE_OPEN_READONLY);
     writer = open_to(kit_path("b.db"), SQLITE_OPEN_READWRITE);
-    assert_true(rp_plan_scan(db, "SELECT " TAKE "(r.a) FROM t AS r", TAKE, &root, &wanted));
-    assert_true(rp_pages_begin(db, &pages));
-    assert_int_equal(rp_leaves_each(&pages, root, &wanted, try_to_write, writer, &rows, &all), -1);
-    rp_pages_free(&pages);
+    assert_true(plan_scan(db, "SELECT " TAKE "(r.a) FROM t AS r", TAKE, &root, &wanted));
+    assert_true(pages_begin(db, &pages));
+    assert_int_equal(leaves_each(&pages, root, &wanted, try_to_write, writer, &rows, &all), -1);
+    pages_free(&pages);
     assert_int_equal(sqlite3_exec(writer, "DELETE FROM t", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(writer);
     sqlite3_close(db);
@@ -325,12 +325,12 @@ static void put_number(const char *path, long at, uint32_t number)
 static uint32_t pages_of(const char *path)
 {
     sqlite3 *db = open_to(path, SQLITE_OPEN_READONLY);
-    struct rp_pages pages;
+    struct pages pages;
     uint32_t count = 0;
 
-    if (rp_pages_begin(db, &pages)) {
+    if (pages_begin(db, &pages)) {
         count = pages.page_count;
-        rp_pages_free(&pages);
+        pages_free(&pages);
     }
     sqlite3_close(db);
     return count;
@@ -339,7 +339,6 @@ static uint32_t pages_of(const char *path)
 /* The header says how many pages there are, as SQLite's own pragma does; not the file's size. */
 static void test_pages_are_those_of_the_header(void **state)
 {
-    enum { AT_PAGE_COUNT = 28, AT_COUNTED_AT = 92 };
     sqlite3_stmt *pragma;
     sqlite3 *db;
     uint32_t count;
@@ -399,16 +398,16 @@ static void check_whole(sqlite3 *db, uint64_t rows)
 static void read_damaged(const char *path, size_t *sum, uint64_t *stopped)
 {
     sqlite3 *db = open_to(path, SQLITE_OPEN_READONLY);
-    struct rp_wanted wanted;
-    struct rp_pages pages;
+    struct wanted wanted;
+    struct pages pages;
     uint64_t rows;
     uint32_t root;
     bool all;
 
-    if (rp_plan_scan(db, "SELECT " TAKE "(r.id, r.d, r.e) FROM t AS r", TAKE, &root, &wanted) &&
-        rp_pages_begin(db, &pages)) {
-        rp_leaves_each(&pages, root, &wanted, count_row, sum, &rows, &all);
-        rp_pages_free(&pages);
+    if (plan_scan(db, "SELECT " TAKE "(r.id, r.d, r.e) FROM t AS r", TAKE, &root, &wanted) &&
+        pages_begin(db, &pages)) {
+        leaves_each(&pages, root, &wanted, count_row, sum, &rows, &all);
+        pages_free(&pages);
         *stopped += !all;
         if (all)
             check_whole(db, rows);
