@@ -9,22 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Text to id: the contents of rocpd_string while it is written. */
-
-/** Zero-initialise; release with rp_string_ids_free. */
-struct rp_string_ids {
-    struct rp_string_ids_slot *slots;
-    size_t used, capacity;
-};
-
-/**
- * Id of @p text, counted from 1 in the order of first appearance.
- * @param ret_new  whether the text was not there before
- * @return 0 when out of memory
- */
-int64_t rp_string_ids_add(struct rp_string_ids *names, const char *text, bool *ret_new);
-void rp_string_ids_free(struct rp_string_ids *names);
-
 /* Strings of one store: freed together, bounded in total. */
 
 /** Zero-initialise, set limit_bytes; release with rp_string_pool_free. */

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "trace/counter_set.h"
 #include "trace/csv_read.h"
@@ -138,10 +138,10 @@ struct form {
     size_t count;
     size_t at[ROLE_COUNT]; /* first column of the role, from 1; 0 = none */
     bool is_facts;
-    bool is_levels;                 /* SQ_LEVEL_WAVES.csv */
-    bool is_rocprofv3;              /* one row for each counter of a dispatch, over all instances */
-    bool has_warned;                /* of several rows of one counter */
-    struct rp_string_ids instances; /* of dispatches, where each has a row */
+    bool is_levels;          /* SQ_LEVEL_WAVES.csv */
+    bool is_rocprofv3;       /* one row for each counter of a dispatch, over all instances */
+    bool has_warned;         /* of several rows of one counter */
+    struct rp_map instances; /* of dispatches, where each has a row */
 };
 
 static void form_free(struct form *form)
@@ -150,7 +150,7 @@ static void form_free(struct form *form)
         free(form->names[i]);
     free(form->names);
     free(form->roles);
-    rp_string_ids_free(&form->instances);
+    rp_map_free(&form->instances);
 }
 
 /* The word, or the word and "_<number>". */
@@ -219,34 +219,35 @@ static bool has_word(const struct rp_csv *csv, const char *word)
 }
 
 /* @param plain_count  so many names are of columns without an index */
-static int check_column(struct rp_string_ids *names, const char *name, int64_t plain_count,
+static int check_column(struct rp_map *names, const char *name, uint32_t plain_count,
                         struct rp_err *err)
 {
     rp_autofree char *base = strndup(name, strcspn(name, "["));
-    bool is_new, is_instance = base && strlen(base) < strlen(name), is_new_base;
-    int64_t id = base ? rp_string_ids_add(names, name, &is_new) : 0;
+    const uint32_t known = names->count;
+    uint32_t number = base ? rp_map_add_text(names, name) : RP_NO_NUMBER;
 
-    if (!id)
+    if (number == RP_NO_NUMBER)
         return rp_out_of_memory(err);
-    if (!is_new)
+    if (number < known)
         return rp_fail(err, RP_BAD_INPUT, "column %.60s is there twice: leave out one of them",
                        name);
-    id = is_instance ? rp_string_ids_add(names, base, &is_new_base) : plain_count + 1;
-    if (!id)
+    number = strlen(base) < strlen(name) ? rp_map_add_text(names, base) : plain_count;
+    if (number == RP_NO_NUMBER)
         return rp_out_of_memory(err);
-    return id > plain_count ? 0
-                            : rp_fail(err, RP_BAD_INPUT,
-                                      "column %.60s is there beside its instance %.60s: leave out"
-                                      " one or the other",
-                                      base, name);
+    return number >= plain_count
+               ? 0
+               : rp_fail(err, RP_BAD_INPUT,
+                         "column %.60s is there beside its instance %.60s: leave out"
+                         " one or the other",
+                         base, name);
 }
 
 /* Instances NAME[0], NAME[1] add up to NAME; what is there twice, or beside its instances, would be
  * counted twice. */
 static int check_columns(const struct form *form, struct rp_err *err)
 {
-    rp_cleanup(rp_string_ids_free) struct rp_string_ids names = {0};
-    int64_t plain_count = 0;
+    rp_cleanup(rp_map_free) struct rp_map names = {0};
+    uint32_t plain_count = 0;
     int result = 0;
 
     for (int instances = 0; instances < 2; instances++) {
@@ -254,7 +255,7 @@ static int check_columns(const struct form *form, struct rp_err *err)
             if (form->roles[i] == ROLE_COUNTER &&
                 (strchr(form->names[i], '[') != NULL) == instances)
                 result = check_column(&names, form->names[i], plain_count, err);
-        plain_count = (int64_t)names.used;
+        plain_count = names.count;
     }
     return result;
 }
@@ -388,15 +389,17 @@ static int check_instance(struct form *form, unsigned long line, size_t dispatch
                           struct rp_err *err)
 {
     rp_autofree char *key = rp_format("%zu %s", dispatch, name);
-    bool is_new;
+    const uint32_t known = form->instances.count;
+    const uint32_t number = key ? rp_map_add_text(&form->instances, key) : RP_NO_NUMBER;
 
-    if (!key || !rp_string_ids_add(&form->instances, key, &is_new))
+    if (number == RP_NO_NUMBER)
         return rp_out_of_memory(err);
-    return is_new ? 0
-                  : rp_fail(err, RP_BAD_INPUT,
-                            "line %lu: %.60s of one dispatch is there twice: leave out one of the"
-                            " rows",
-                            line, name);
+    return number == known
+               ? 0
+               : rp_fail(err, RP_BAD_INPUT,
+                         "line %lu: %.60s of one dispatch is there twice: leave out one of the"
+                         " rows",
+                         line, name);
 }
 
 /* Several rows of one counter. rocprofv3 adds up the instances before it writes; what others wrote

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "trace/counter_set.h"
 #include "trace/gzip.h"
@@ -468,7 +469,7 @@ static int take_files(struct rp_counters *into, const struct rp_counters *from, 
     for (size_t i = 0; i < from->file_count; i++) {
         struct rp_counter_file file = from->files[i];
 
-        file.path = rp_string_pool_add(into->text, file.path, strlen(file.path));
+        file.path = rp_string_pool_add(&into->text, file.path, strlen(file.path));
         if (!file.path || !rp_counters_grow((void **)&into->files, into->file_count, sizeof file))
             return rp_out_of_memory(err);
         into->files[into->file_count++] = file;
@@ -829,7 +830,7 @@ static char *prefix_of(const struct rp_counters *set, const char *end)
 }
 
 /* A trace gives its times to the counters of its process. */
-static int join_traces(struct rp_counter_part *parts, size_t count, struct rp_string_ids *prefixes,
+static int join_traces(struct rp_counter_part *parts, size_t count, struct rp_map *prefixes,
                        struct rp_err *err)
 {
     rp_autofree size_t *counted = calloc(count + 1, sizeof *counted); /* part + 1 of each prefix */
@@ -841,19 +842,18 @@ static int join_traces(struct rp_counter_part *parts, size_t count, struct rp_st
                 parts[i].set ? prefix_of(parts[i].set,
                                          traces ? "kernel_trace.csv" : "counter_collection.csv")
                              : NULL;
-            bool is_new;
-            int64_t id = prefix ? rp_string_ids_add(prefixes, prefix, &is_new) : 0;
+            const uint32_t n = prefix ? rp_map_add_text(prefixes, prefix) : RP_NO_NUMBER;
 
-            if (prefix && !id)
+            if (prefix && n == RP_NO_NUMBER)
                 result = rp_out_of_memory(err);
-            if (!id || (traces && !counted[id - 1]))
+            if (n == RP_NO_NUMBER || (traces && !counted[n]))
                 continue;
             if (!traces) {
-                counted[id - 1] = i + 1;
+                counted[n] = i + 1;
                 continue;
             }
-            result = rp_counters_merge_as(parts[counted[id - 1] - 1].set, parts[i].set,
-                                          RP_COUNTERS_PASS, err);
+            result = rp_counters_merge_as(parts[counted[n] - 1].set, parts[i].set, RP_COUNTERS_PASS,
+                                          err);
             drop(&parts[i]);
         }
     return result;
@@ -885,7 +885,7 @@ static char *kind_of(const struct rp_counter_part *part, size_t at)
 }
 
 /* Processes of one pass become one part, the first of them. */
-static int join_processes(struct rp_counter_part *parts, size_t count, struct rp_string_ids *kinds,
+static int join_processes(struct rp_counter_part *parts, size_t count, struct rp_map *kinds,
                           struct rp_err *err)
 {
     rp_autofree size_t *first = calloc(count + 1, sizeof *first); /* part of each kind */
@@ -893,19 +893,20 @@ static int join_processes(struct rp_counter_part *parts, size_t count, struct rp
 
     for (size_t i = 0; i < count && result == 0; i++) {
         rp_autofree char *kind = parts[i].set ? kind_of(&parts[i], i) : NULL;
-        bool is_new, is_process;
-        int64_t id = kind ? rp_string_ids_add(kinds, kind, &is_new) : 0;
+        const uint32_t known = kinds->count;
+        const uint32_t n = kind ? rp_map_add_text(kinds, kind) : RP_NO_NUMBER;
         struct rp_counters *into;
+        bool is_process;
 
         if (!parts[i].set)
             continue;
-        if (!id)
+        if (n == RP_NO_NUMBER)
             return rp_out_of_memory(err);
-        if (is_new) {
-            first[id - 1] = i;
+        if (n == known) {
+            first[n] = i;
             continue;
         }
-        into = parts[first[id - 1]].set;
+        into = parts[first[n]].set;
         is_process =
             !into->is_timeline || into->name_count || rp_counters_at_one_time(into, parts[i].set);
         result = rp_counters_merge_as(into, parts[i].set,
@@ -937,8 +938,8 @@ static int join_passes(struct rp_counter_part *parts, size_t count, struct rp_er
 /* Joins what is below folders, then the folders. @p ret is one of the sets, or NULL. */
 static int unite(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err)
 {
-    rp_cleanup(rp_string_ids_free) struct rp_string_ids prefixes = {0};
-    rp_cleanup(rp_string_ids_free) struct rp_string_ids kinds = {0};
+    rp_cleanup(rp_map_free) struct rp_map prefixes = {0};
+    rp_cleanup(rp_map_free) struct rp_map kinds = {0};
     int result = 0;
 
     for (size_t i = 0; i < parts->count && result == 0; i++) {
@@ -947,7 +948,7 @@ static int unite(struct rp_counter_parts *parts, struct rp_counters **ret, struc
         if (part->below)
             result = unite(part->below, &part->set, err);
         if (result == 0 && part->below && part->set) {
-            part->set->path = rp_string_pool_add(part->set->text, part->path, strlen(part->path));
+            part->set->path = rp_string_pool_add(&part->set->text, part->path, strlen(part->path));
             result = part->set->path ? 0 : rp_out_of_memory(err);
         }
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -15,26 +16,15 @@
 
 enum { MAX_COUNTERS = 65536 };
 
-static int no_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 struct rp_counters *rp_counters_new(void)
 {
-    struct rp_counters *set = calloc(1, sizeof *set);
+    struct rp_counters *set = rp_new(struct rp_counters);
 
     if (!set)
         return NULL;
     set->any.id = -1;
-    set->text = calloc(1, sizeof *set->text);
-    set->name_ids = calloc(1, sizeof *set->name_ids);
-    set->kernel_ids = calloc(1, sizeof *set->kernel_ids);
-    if (!set->text || !set->name_ids || !set->kernel_ids) {
-        rp_counters_free(set);
-        return NULL;
-    }
-    set->text->limit_bytes = UINT64_MAX;
+    set->text.limit_bytes = UINT64_MAX;
+    set->name_ids.borrows = set->kernel_ids.borrows = true;
     return set;
 }
 
@@ -44,24 +34,18 @@ void rp_counters_free(struct rp_counters *set)
         return;
     for (size_t i = 0; i < set->dispatch_count; i++)
         free(set->dispatches[i].values);
-    if (set->text)
-        rp_string_pool_free(set->text);
-    if (set->name_ids)
-        rp_string_ids_free(set->name_ids);
-    if (set->kernel_ids)
-        rp_string_ids_free(set->kernel_ids);
+    rp_string_pool_free(&set->text);
+    rp_map_free(&set->name_ids);
+    rp_map_free(&set->kernel_ids);
+    rp_map_free(&set->dispatch_ids);
+    rp_idmap_free(&set->device_ids);
     for (size_t i = 0; i < set->warning_count; i++)
         free(set->warnings[i]);
     free(set->warnings);
-    free(set->text);
-    free(set->name_ids);
-    free(set->kernel_ids);
     free(set->names);
     free(set->kernels);
     free(set->devices);
     free(set->dispatches);
-    free(set->slots);
-    free(set->device_slots);
     free(set->disputes);
     free(set->files);
     free(set);
@@ -93,162 +77,91 @@ int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fm
             return 0;
     if (text.failed ||
         !rp_counters_grow((void **)&set->warnings, set->warning_count, sizeof *set->warnings))
-        return no_memory(err);
+        return rp_out_of_memory(err);
     set->warnings[set->warning_count] = strdup(rp_buf_text(&text));
     if (!set->warnings[set->warning_count])
-        return no_memory(err);
+        return rp_out_of_memory(err);
     set->warning_count++;
     return 0;
 }
 
 /* Number of a text in a list of different texts. */
-static int intern(struct rp_counters *set, struct rp_string_ids *ids, const char ***list,
-                  size_t *count, const char *text, size_t len, uint32_t *ret, struct rp_err *err)
+static int intern(struct rp_counters *set, struct rp_map *ids, const char ***list, size_t *count,
+                  const char *text, size_t len, uint32_t *ret, struct rp_err *err)
 {
-    const char *copy = rp_string_pool_add(set->text, text, len);
-    bool is_new;
-    int64_t id = copy ? rp_string_ids_add(ids, copy, &is_new) : 0;
+    uint32_t number = rp_map_find(ids, text, len);
 
-    if (id == 0 || (is_new && !rp_counters_grow((void **)list, *count, sizeof **list)))
-        return no_memory(err);
-    if (is_new)
-        (*list)[(*count)++] = copy;
-    *ret = (uint32_t)(id - 1);
+    if (number == RP_NO_NUMBER) { /* nor is it there if it is no UTF-8 */
+        const char *copy = rp_string_pool_add(&set->text, text, len);
+
+        number = copy ? rp_map_add_text(ids, copy) : RP_NO_NUMBER;
+        if (number == RP_NO_NUMBER)
+            return rp_out_of_memory(err);
+        if (number == *count) {
+            if (!rp_counters_grow((void **)list, *count, sizeof **list))
+                return rp_out_of_memory(err);
+            (*list)[(*count)++] = copy;
+        }
+    }
+    *ret = number;
     return 0;
-}
-
-static uint64_t hash_of(uint32_t device, int64_t process, int64_t id)
-{
-    uint64_t h = (uint64_t)id * 0x9e3779b97f4a7c15u;
-
-    h = (h ^ (uint64_t)process ^ h >> 29) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ device ^ h >> 32) * 0x94d049bb133111ebu;
-    return h ^ h >> 31;
-}
-
-/* Slots hold index + 1, 0 is free. */
-static uint32_t *device_slot(const struct rp_counters *set, uint32_t *slots, size_t slot_count,
-                             int64_t id)
-{
-    size_t at = hash_of(0, 0, id) & (slot_count - 1);
-
-    while (slots[at] && set->devices[slots[at] - 1].id != id)
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static bool grow_device_slots(struct rp_counters *set)
-{
-    size_t slot_count = set->device_slot_count ? set->device_slot_count * 2 : 16;
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < set->device_count; i++)
-        *device_slot(set, slots, slot_count, set->devices[i].id) = (uint32_t)i + 1;
-    free(set->device_slots);
-    set->device_slots = slots;
-    set->device_slot_count = slot_count;
-    return true;
 }
 
 bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *ret)
 {
-    uint32_t slot = set->device_slot_count
-                        ? *device_slot(set, set->device_slots, set->device_slot_count, id)
-                        : 0;
+    const uint32_t number = rp_idmap_find(&set->device_ids, (uint64_t)id);
 
-    if (slot)
-        *ret = slot - 1;
-    return slot != 0;
+    if (number != RP_NO_NUMBER)
+        *ret = number;
+    return number != RP_NO_NUMBER;
 }
 
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err)
 {
-    uint32_t *slot;
+    const uint32_t number = rp_idmap_add(&set->device_ids, (uint64_t)id);
 
-    if (set->device_count * 2 >= set->device_slot_count && !grow_device_slots(set))
-        return no_memory(err);
-    slot = device_slot(set, set->device_slots, set->device_slot_count, id);
-    if (*slot) {
-        *ret = *slot - 1;
-        return 0;
+    if (number == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    if (number == set->device_count) {
+        if (number == MAX_COUNTERS)
+            return rp_fail(err, RP_BAD_INPUT, "more than %d different GPUs", MAX_COUNTERS);
+        if (!rp_counters_grow((void **)&set->devices, set->device_count, sizeof *set->devices))
+            return rp_out_of_memory(err);
+        set->devices[set->device_count++] = (struct rp_counted_device){.id = id};
     }
-    if (set->device_count == MAX_COUNTERS)
-        return rp_fail(err, RP_BAD_INPUT, "more than %d different GPUs", MAX_COUNTERS);
-    if (!rp_counters_grow((void **)&set->devices, set->device_count, sizeof *set->devices))
-        return no_memory(err);
-    set->devices[set->device_count] = (struct rp_counted_device){.id = id};
-    *ret = (uint32_t)set->device_count++;
-    *slot = *ret + 1;
+    *ret = number;
     return 0;
 }
 
 /* --- dispatches by device, process and id ------------------------------------------------- */
 
-/* Slots hold index + 1, 0 is free. */
-static uint32_t *slot_of(const struct rp_counters *set, uint32_t *slots, size_t slot_count,
-                         uint32_t device, int64_t process, int64_t id)
-{
-    size_t at = hash_of(device, process, id) & (slot_count - 1);
-
-    while (slots[at]) {
-        const struct rp_counted_dispatch *d = &set->dispatches[slots[at] - 1];
-        if (d->id == id && d->device == device && d->process == process)
-            break;
-        at = (at + 1) & (slot_count - 1);
-    }
-    return &slots[at];
-}
-
-static bool grow_slots(struct rp_counters *set)
-{
-    size_t slot_count = set->slot_count ? set->slot_count * 2 : 64;
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < set->dispatch_count; i++) {
-        const struct rp_counted_dispatch *d = &set->dispatches[i];
-        *slot_of(set, slots, slot_count, d->device, d->process, d->id) = (uint32_t)i + 1;
-    }
-    free(set->slots);
-    set->slots = slots;
-    set->slot_count = slot_count;
-    return true;
-}
-
 int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err)
 {
-    return intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name,
+    return intern(set, &set->kernel_ids, &set->kernels, &set->kernel_count, name,
                   rp_kernel_name_length(name), ret, err);
 }
 
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err)
 {
+    const int64_t key[] = {device, process, id};
     struct rp_counted_dispatch d = {.device = device, .process = process, .id = id};
-    uint32_t *slot;
+    const uint32_t number = rp_map_find(&set->dispatch_ids, key, sizeof key);
     int result;
 
-    if (set->dispatch_count * 2 >= set->slot_count && !grow_slots(set))
-        return no_memory(err);
-    slot = slot_of(set, set->slots, set->slot_count, device, process, id);
-    *ret_new = *slot == 0;
-    if (*slot) {
-        *ret = *slot - 1;
+    *ret_new = number == RP_NO_NUMBER;
+    *ret = *ret_new ? set->dispatch_count : number;
+    if (!*ret_new)
         return 0;
-    }
     if (set->dispatch_count == UINT32_MAX / 2)
         return rp_fail(err, RP_BAD_INPUT, "too many dispatches");
     result = rp_counters_kernel(set, kernel, &d.kernel, err);
     if (result < 0)
         return result;
-    if (!rp_counters_grow((void **)&set->dispatches, set->dispatch_count, sizeof d))
-        return no_memory(err);
-    *ret = set->dispatch_count++;
-    set->dispatches[*ret] = d;
-    *slot = (uint32_t)set->dispatch_count;
+    if (!rp_counters_grow((void **)&set->dispatches, set->dispatch_count, sizeof d) ||
+        rp_map_add(&set->dispatch_ids, key, sizeof key) == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    set->dispatches[set->dispatch_count++] = d;
     return 0;
 }
 
@@ -335,18 +248,18 @@ static bool are_several(const struct where *list, size_t count)
 }
 
 /* Adds the names that are not enough without the code. */
-static int find_several(struct rp_counters *const *sets, size_t set_count,
-                        struct rp_string_ids *several, struct rp_err *err)
+static int find_several(struct rp_counters *const *sets, size_t set_count, struct rp_map *several,
+                        struct rp_err *err)
 {
     size_t most = 0, count;
     struct where *list;
-    bool is_new, ok = true;
+    bool ok = true;
 
     for (size_t s = 0; s < set_count; s++)
         most += sets[s]->dispatch_count;
     list = calloc(most + 1, sizeof *list);
     if (!list)
-        return no_memory(err);
+        return rp_out_of_memory(err);
     count = list_kernels(sets, set_count, list);
     if (count)
         qsort(list, count, sizeof *list, by_name_and_set);
@@ -356,10 +269,10 @@ static int find_several(struct rp_counters *const *sets, size_t set_count,
         if (!are_several(list + i, end - i))
             continue;
         for (size_t k = i; k < end; k++)
-            ok = ok && (!list[k].coded || rp_string_ids_add(several, list[k].kernel, &is_new));
+            ok = ok && (!list[k].coded || rp_map_add_text(several, list[k].kernel) != RP_NO_NUMBER);
     }
     free(list);
-    return ok ? 0 : no_memory(err);
+    return ok ? 0 : rp_out_of_memory(err);
 }
 
 /* As the readers of traces have it: with 8 digits. */
@@ -372,40 +285,32 @@ static size_t short_name(char *name)
     return length - SPARE_DIGITS;
 }
 
-/* The new name of a kernel. @param last  id of the last of the names that keep their code */
-static int rename_kernel(struct rp_counters *set, const char *old, struct rp_string_ids *several,
-                         int64_t last, uint32_t *ret, struct rp_err *err)
+/* The new name of a kernel. @param several  names that keep their code */
+static int rename_kernel(struct rp_counters *set, const char *old, const struct rp_map *several,
+                         uint32_t *ret, struct rp_err *err)
 {
     rp_autofree char *name = strdup(old);
     size_t length = name ? plain_length(name) : 0;
-    bool is_new;
-    int64_t id = 0;
 
-    if (name && name[length]) {
-        id = rp_string_ids_add(several, name, &is_new);
-        if (!id)
-            return no_memory(err);
-        if (id <= last)
-            length = short_name(name);
-    }
-    return name ? intern(set, set->kernel_ids, &set->kernels, &set->kernel_count, name, length, ret,
-                         err)
-                : no_memory(err);
+    if (name && name[length] && rp_map_find_text(several, name) != RP_NO_NUMBER)
+        length = short_name(name);
+    return name ? intern(set, &set->kernel_ids, &set->kernels, &set->kernel_count, name, length,
+                         ret, err)
+                : rp_out_of_memory(err);
 }
 
-static int rename_kernels(struct rp_counters *set, struct rp_string_ids *several, int64_t last,
-                          struct rp_err *err)
+static int rename_kernels(struct rp_counters *set, const struct rp_map *several, struct rp_err *err)
 {
     rp_autofree const char **old = set->kernels;
     const size_t count = set->kernel_count;
     rp_autofree uint32_t *now = calloc(count + 1, sizeof *now);
-    int result = now ? 0 : no_memory(err);
+    int result = now ? 0 : rp_out_of_memory(err);
 
-    rp_string_ids_free(set->kernel_ids);
+    rp_map_free(&set->kernel_ids);
     set->kernels = NULL;
     set->kernel_count = 0;
     for (size_t i = 0; i < count && result == 0; i++)
-        result = rename_kernel(set, old[i], several, last, &now[i], err);
+        result = rename_kernel(set, old[i], several, &now[i], err);
     for (size_t i = 0; i < set->dispatch_count && result == 0; i++)
         set->dispatches[i].kernel = now[set->dispatches[i].kernel];
     for (size_t i = 0; i < set->dispute_count && result == 0; i++)
@@ -415,12 +320,11 @@ static int rename_kernels(struct rp_counters *set, struct rp_string_ids *several
 
 int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err)
 {
-    rp_cleanup(rp_string_ids_free) struct rp_string_ids several = {0};
+    rp_cleanup(rp_map_free) struct rp_map several = {0};
     int result = find_several(sets, count, &several, err);
-    const int64_t last = (int64_t)several.used;
 
     for (size_t i = 0; i < count && result == 0; i++)
-        result = rename_kernels(sets[i], &several, last, err);
+        result = rename_kernels(sets[i], &several, err);
     return result;
 }
 
@@ -494,7 +398,7 @@ int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value
         struct rp_counter_value *grown = realloc(d->values, capacity * sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return rp_out_of_memory(err);
         d->values = grown;
         d->value_capacity = capacity;
     }
@@ -506,7 +410,7 @@ int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, s
 {
     if (set->name_count == MAX_COUNTERS)
         return rp_fail(err, RP_BAD_INPUT, "more than %d different counters", MAX_COUNTERS);
-    return intern(set, set->name_ids, &set->names, &set->name_count, name, strcspn(name, "["), ret,
+    return intern(set, &set->name_ids, &set->names, &set->name_count, name, strcspn(name, "["), ret,
                   err);
 }
 
@@ -593,7 +497,7 @@ static uint64_t rp_counters_hash(const struct rp_counters *set)
 
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err)
 {
-    struct rp_counter_file file = {.path = rp_string_pool_add(set->text, path, strlen(path)),
+    struct rp_counter_file file = {.path = rp_string_pool_add(&set->text, path, strlen(path)),
                                    .contents = rp_counters_hash(set),
                                    .is_timeline = set->is_timeline};
     struct stat st;
@@ -614,7 +518,7 @@ int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_dev
 {
     if (d->source || !d->arch[0])
         return 0;
-    d->source = rp_string_pool_add(set->text, path, strlen(path));
+    d->source = rp_string_pool_add(&set->text, path, strlen(path));
     return d->source ? 0 : rp_out_of_memory(err);
 }
 

@@ -23,14 +23,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 
 struct rp_counter_parts;
 struct rp_err;
-struct rp_string_ids;
-struct rp_string_pool;
 
 /** What a file says of a GPU; 0 or "" = nothing. */
 struct rp_counted_device {
@@ -100,10 +99,11 @@ struct rp_counters {
     uint32_t repeat_counter; /**< and which it is */
 
     /* Owned by the functions below. */
-    struct rp_string_pool *text;
-    struct rp_string_ids *name_ids, *kernel_ids;
-    uint32_t *slots, *device_slots;
-    size_t slot_count, device_slot_count;
+    struct rp_string_pool text;
+    struct rp_map name_ids,
+        kernel_ids;             /**< numbers of names and kernels, whose texts they borrow */
+    struct rp_map dispatch_ids; /**< by device, process and id */
+    struct rp_idmap device_ids;
     struct rp_counter_file *files;
     size_t file_count;
 };

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "trace/csv_read.h"
 #include "trace/foreign_trace.h"
@@ -110,7 +110,7 @@ static const struct {
 
 struct loader {
     struct rp_memdb m;
-    struct rp_string_ids kernels;
+    struct rp_map kernels;
     struct rp_call_list calls;
     int64_t rows, process;
     bool process_known;
@@ -191,14 +191,15 @@ static int kernel_id(struct loader *l, int64_t *ret, struct rp_err *err)
     rp_autofree char *key =
         rp_format("%s %s %s %s %s", field(l, AGENT), field(l, SGPRS), field(l, VGPRS),
                   field(l, ACCUM_VGPRS), field(l, KERNEL_NAME));
-    bool is_new = false;
+    const uint32_t known = l->kernels.count;
+    const uint32_t number = key ? rp_map_add_text(&l->kernels, key) : RP_NO_NUMBER;
     int64_t values[5];
     int result;
 
-    *ret = key ? rp_string_ids_add(&l->kernels, key, &is_new) : 0;
-    if (*ret == 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!is_new)
+    if (number == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    *ret = (int64_t)number + 1;
+    if (number < known)
         return 0;
     values[0] = *ret;
     result = numbers(l, columns, 4, INT64_MIN, values + 1, err);
@@ -478,7 +479,7 @@ static int read_all(struct loader *l, const char *path, size_t prefix, uint64_t 
 static void end_load(struct loader *l)
 {
     rp_memdb_end(&l->m);
-    rp_string_ids_free(&l->kernels);
+    rp_map_free(&l->kernels);
     rp_call_list_free(&l->calls);
 }
 

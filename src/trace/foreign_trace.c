@@ -157,7 +157,7 @@ void rp_memdb_end(struct rp_memdb *m)
 {
     for (size_t i = 0; i < RP_MEMDB_STATEMENTS; i++)
         sqlite3_finalize(m->statements[i].stmt);
-    rp_string_ids_free(&m->strings);
+    rp_map_free(&m->strings);
 }
 
 int rp_memdb_statement(struct rp_memdb *m, const char *sql, sqlite3_stmt **ret, struct rp_err *err)
@@ -203,12 +203,12 @@ int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, si
 
 int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err)
 {
-    bool is_new = false;
+    const uint32_t known = m->strings.count, number = rp_map_add_text(&m->strings, text);
 
-    *ret = rp_string_ids_add(&m->strings, text, &is_new);
-    if (*ret == 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return is_new
+    if (number == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    *ret = (int64_t)number + 1;
+    return number == known
                ? rp_memdb_run(m, "INSERT INTO rocpd_string VALUES (?1, ?2)", ret, 1, &text, 1, err)
                : 0;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/intern.h"
+#include "base/map.h"
 
 struct rp_err;
 
@@ -23,8 +23,8 @@ struct rp_memdb {
         const char *sql; /* its address tells it apart */
         sqlite3_stmt *stmt;
     } statements[RP_MEMDB_STATEMENTS];
-    struct rp_string_ids strings; /**< rocpd_string */
-    int64_t events;               /**< rows of rocpd_event */
+    struct rp_map strings; /**< rocpd_string */
+    int64_t events;        /**< rows of rocpd_event */
 };
 
 /** Makes the tables. The database is the caller's to close, also after a failure. */

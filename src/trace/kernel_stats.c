@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "trace/csv_read.h"
 #include "trace/gzip.h"
@@ -22,7 +23,7 @@ static const char *const words[COLUMN_COUNT] = {"Name",  "Calls", "TotalDuration
 
 struct reader {
     struct rp_csv csv;
-    struct rp_string_ids names;
+    struct rp_map names;
     size_t at[COLUMN_COUNT]; /* from 1; 0: the file has no such column */
     struct rp_kernel_stats *stats;
 };
@@ -130,8 +131,7 @@ static int add_row(struct reader *r, struct rp_err *err)
     struct rp_kernel_stats *stats = r->stats;
     struct rp_kernel_stat row = {0}, *grown;
     const char *name = field(r, NAME);
-    bool is_new;
-    int64_t id;
+    uint32_t number;
 
     if (read_row(r, &row, err) < 0)
         return -(int)RP_BAD_INPUT;
@@ -139,13 +139,13 @@ static int add_row(struct reader *r, struct rp_err *err)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: the sum of all kernels is above 2^63",
                        r->csv.line);
     row.name = rp_string_pool_add(stats->text, name, rp_kernel_name_length(name));
-    id = row.name ? rp_string_ids_add(&r->names, row.name, &is_new) : 0;
-    if (id == 0)
+    number = row.name ? rp_map_add_text(&r->names, row.name) : RP_NO_NUMBER;
+    if (number == RP_NO_NUMBER)
         return rp_out_of_memory(err);
     stats->calls += row.calls;
     stats->total_ns += row.total_ns;
-    if (!is_new) {
-        add_up(&stats->kernels[id - 1], &row);
+    if (number < stats->count) {
+        add_up(&stats->kernels[number], &row);
         return 0;
     }
     if ((stats->count & (stats->count - 1)) == 0) { /* the capacity is the next power of two */
@@ -210,7 +210,7 @@ int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct 
         r.csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
         rc = read_rows(&r, err);
         rp_csv_free(&r.csv);
-        rp_string_ids_free(&r.names);
+        rp_map_free(&r.names);
     }
     if (rc < 0) {
         rp_kernel_stats_free(r.stats);
@@ -224,9 +224,8 @@ int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct 
 
 struct sums {
     struct rp_store *store;
-    struct rp_string_ids names; /* those of the file come first */
+    struct rp_map names; /* of the file */
     struct rp_kernel_stat *of;
-    size_t count;
 };
 
 static int add_dispatch(void *ctx, const void *row, struct rp_err *err)
@@ -235,14 +234,13 @@ static int add_dispatch(void *ctx, const void *row, struct rp_err *err)
     const struct rp_row_dispatch *d = row;
     const struct rp_row_kernel *kernel =
         rp_store_find_kernel(sums->store, d->guid_index, d->kernel_id);
-    bool is_new;
-    int64_t id = kernel ? rp_string_ids_add(&sums->names, kernel->plain_name, &is_new) : INT64_MAX;
+    const uint32_t number =
+        kernel ? rp_map_find_text(&sums->names, kernel->plain_name) : RP_NO_NUMBER;
 
-    if (id == 0)
-        return rp_out_of_memory(err);
-    if (id <= (int64_t)sums->count) {
-        sums->of[id - 1].calls++;
-        sums->of[id - 1].total_ns += (uint64_t)d->end_ns - (uint64_t)d->start_ns;
+    (void)err;
+    if (number != RP_NO_NUMBER) {
+        sums->of[number].calls++;
+        sums->of[number].total_ns += (uint64_t)d->end_ns - (uint64_t)d->start_ns;
     }
     return 0;
 }
@@ -251,18 +249,17 @@ int rp_kernel_stats_compare(const struct rp_kernel_stats *stats, struct rp_store
                             const struct rp_kernel_stat **ret, struct rp_err *err)
 {
     rp_autofree struct rp_kernel_stat *of = calloc(stats->count + 1, sizeof *of);
-    struct sums sums = {.store = store, .of = of, .count = stats->count};
+    struct sums sums = {.store = store, .of = of};
     const struct rp_row_kernel *kernels;
     size_t count;
-    bool is_new;
     int rc = of ? rp_store_kernels(store, &kernels, &count, err) : rp_out_of_memory(err);
 
     for (size_t i = 0; i < stats->count && rc == 0; i++)
-        if (rp_string_ids_add(&sums.names, stats->kernels[i].name, &is_new) == 0)
+        if (rp_map_add_text(&sums.names, stats->kernels[i].name) == RP_NO_NUMBER)
             rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_store_each_work(store, add_dispatch, &sums, err);
-    rp_string_ids_free(&sums.names);
+    rp_map_free(&sums.names);
     *ret = NULL;
     for (size_t i = 0; i < stats->count && rc == 0 && !*ret; i++)
         if (of[i].calls != stats->kernels[i].calls || of[i].total_ns != stats->kernels[i].total_ns)

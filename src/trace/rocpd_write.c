@@ -261,25 +261,25 @@ static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, co
                        struct rp_err *err)
 {
     rp_autobuf mended = {0};
-    bool is_new;
-    int64_t id;
+    const uint32_t known = w->names.count;
+    uint32_t number;
 
     text = text ? text : "";
     if (!rp_utf8_is_valid(text, strlen(text))) {
         rp_utf8_fix(&mended, text, strlen(text));
         text = rp_buf_text(&mended);
     }
-    id = mended.failed ? 0 : rp_string_ids_add(&w->names, text, &is_new);
-    if (!id) {
+    number = mended.failed ? RP_NO_NUMBER : rp_map_add_text(&w->names, text);
+    if (number == RP_NO_NUMBER) {
         w->spoilt = true;
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
-    sqlite3_bind_int64(stmt, at, id);
-    if (!is_new)
+    sqlite3_bind_int64(stmt, at, (int64_t)number + 1);
+    if (number < known)
         return 0;
-    sqlite3_bind_int64(w->insert_string, 1, id);
+    sqlite3_bind_int64(w->insert_string, 1, (int64_t)number + 1);
     sqlite3_bind_text(w->insert_string, 2, text, -1, SQLITE_STATIC);
-    return rp_writer_step(w, w->insert_string, "string", id, err);
+    return rp_writer_step(w, w->insert_string, "string", (int64_t)number + 1, err);
 }
 
 static void bind_ref(sqlite3_stmt *stmt, int at, int64_t id)
@@ -924,7 +924,7 @@ void rp_store_writer_abandon(struct rp_store_writer *w)
         unlink(w->temp_path);
     for (int t = 0; t < RP_TABLE_COUNT; t++)
         rp_idset_free(&w->ids[t]);
-    rp_string_ids_free(&w->names);
+    rp_map_free(&w->names);
     free(w->temp_path);
     free(w->path);
     free(w);

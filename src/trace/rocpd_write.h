@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "trace/rocpd_schema.h"
 
@@ -38,7 +37,7 @@ struct rp_store_writer {
     sqlite3_stmt *insert_event, *insert_string, *insert_metadata, *insert_node, *check_json;
     sqlite3_stmt *insert_counter, *insert_counter_value; /**< NULL until they are needed */
     struct rp_idset ids[RP_TABLE_COUNT];
-    struct rp_string_ids names;
+    struct rp_map names; /**< rocpd_string: the ids are the numbers, from 1 */
 };
 
 #endif

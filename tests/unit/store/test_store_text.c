@@ -1,4 +1,4 @@
-/* The small parts: string table, id sets, bounded text. */
+/* The small parts: id sets, bounded text. */
 #include "kit.h"
 
 #include "base/buf.h"
@@ -10,25 +10,6 @@
 #include <string.h>
 
 #include "trace/rocpd_write.c"
-
-static void test_names(void **state)
-{
-    struct rp_string_ids names = {0};
-    char text[32];
-    bool is_new;
-
-    (void)state;
-    for (int round = 0; round < 2; round++)
-        for (int i = 0; i < 1000; i++) {
-            snprintf(text, sizeof text, "name %d", i);
-            assert_int_equal(rp_string_ids_add(&names, text, &is_new), i + 1);
-            assert_int_equal(is_new, round == 0);
-        }
-    assert_int_equal(rp_string_ids_add(&names, "", &is_new), 1001);
-    assert_true(is_new);
-    rp_string_ids_free(&names);
-    rp_string_ids_free(&names);
-}
 
 static void test_idset(void **state)
 {
@@ -78,7 +59,6 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
         cmocka_unit_test(test_idset),
         cmocka_unit_test(test_text),
     };
