@@ -93,3 +93,19 @@ int rp_vec_grow(void *items, size_t *room, size_t count, size_t extra, size_t it
     *room = wanted;
     return 0;
 }
+
+void *rp_array_next(void *items, size_t *count, size_t item_bytes)
+{
+    const size_t n = *count;
+    char *rows;
+
+    memcpy(&rows, items, sizeof rows);
+    if ((n & (n - 1)) == 0) {
+        rows = rp_realloc_array(rows, n ? n * 2 : 1, item_bytes);
+        if (!rows)
+            return NULL;
+        memcpy(items, &rows, sizeof rows);
+    }
+    (*count)++;
+    return rows + n * item_bytes;
+}

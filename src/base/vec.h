@@ -69,6 +69,15 @@
 /** At the end of scope: rp_autovec struct rp_points points = {0}; */
 #define rp_autovec __attribute__((cleanup(rp_vec_free_items)))
 
+/**
+ * One more item of an array that keeps no room: it has that of the next power of two of its count,
+ * and no item ever leaves it. @param items  address of the pointer  @return the item, which is to
+ * be filled, or NULL: memory ended
+ */
+#define rp_array_add(items, count)                                                                 \
+    ((__typeof__(*(items)))rp_array_next((items), (count), sizeof **(items)))
+void *rp_array_next(void *items, size_t *count, size_t item_bytes);
+
 /** What rp_vec_reserve calls; also for an array whose members stand in another struct under names
  * of their own.
  *  @param items  address of the pointer to the items  @param room  items that it has room for

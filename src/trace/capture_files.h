@@ -50,9 +50,9 @@ struct rp_capture_writer {
     struct rp_page_store *store;
 
     struct rp_captured_region *regions;
-    size_t count, capacity;
+    size_t count;
     struct rp_snapshot_region *unmapped;
-    size_t unmapped_count, unmapped_capacity;
+    size_t unmapped_count;
     bool after;                   /**< the state after the dispatch comes */
     size_t at;                    /**< the region that comes */
     size_t next_after;            /**< likewise, after the dispatch */

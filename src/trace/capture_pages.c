@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/capture_files.h"
 
 #define RP_FRAME_MAGIC "RPPF"
@@ -81,16 +82,11 @@ static size_t most_packed_bytes(void)
 /** A frame has been written, or was found. */
 static int rp_frames_add(struct rp_frames *frames, uint64_t at, uint32_t pages, struct rp_err *err)
 {
-    if (frames->count == frames->capacity) {
-        size_t capacity = frames->capacity ? frames->capacity * 2 : 256;
-        uint64_t *bigger = realloc(frames->at, capacity * sizeof *bigger);
+    uint64_t *place = rp_array_add(&frames->at, &frames->count);
 
-        if (!bigger)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        frames->at = bigger;
-        frames->capacity = capacity;
-    }
-    frames->at[frames->count++] = at;
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = at;
     frames->pages += pages;
     return 0;
 }

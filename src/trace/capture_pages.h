@@ -63,7 +63,7 @@ struct rp_frames {
     int fd;
     const char *name; /**< for messages */
     uint64_t *at;     /**< where each frame begins */
-    size_t count, capacity;
+    size_t count;
     uint64_t pages; /**< in all frames */
     void *unpacker;
     uint8_t *packed;

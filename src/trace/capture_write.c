@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/vec.h"
 #include "trace/capture.h"
 #include "trace/capture_files.h"
 #include "trace/capture_pages.h"
@@ -102,19 +103,13 @@ int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *b
 
 static struct rp_captured_region *another_region(struct rp_capture_writer *w, struct rp_err *err)
 {
-    if (w->count == w->capacity) {
-        size_t capacity = w->capacity ? w->capacity * 2 : 64;
-        struct rp_captured_region *bigger = realloc(w->regions, capacity * sizeof *bigger);
+    struct rp_captured_region *region = rp_array_add(&w->regions, &w->count);
 
-        if (!bigger) {
-            rp_fail(err, RP_ENVIRONMENT, "out of memory");
-            return NULL;
-        }
-        w->regions = bigger;
-        w->capacity = capacity;
-    }
-    memset(&w->regions[w->count], 0, sizeof w->regions[0]);
-    return &w->regions[w->count++];
+    if (region)
+        memset(region, 0, sizeof *region);
+    else
+        rp_out_of_memory(err);
+    return region;
 }
 
 static int check_region(const struct rp_snapshot_region *region, struct rp_err *err)
@@ -304,20 +299,15 @@ static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapsh
 static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
                                struct rp_err *err)
 {
+    struct rp_snapshot_region *place;
     int rc = check_region(region, err);
 
     if (rc < 0)
         return rc;
-    if (w->unmapped_count == w->unmapped_capacity) {
-        size_t capacity = w->unmapped_capacity ? w->unmapped_capacity * 2 : 16;
-        struct rp_snapshot_region *bigger = realloc(w->unmapped, capacity * sizeof *bigger);
-
-        if (!bigger)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        w->unmapped = bigger;
-        w->unmapped_capacity = capacity;
-    }
-    w->unmapped[w->unmapped_count++] = *region;
+    place = rp_array_add(&w->unmapped, &w->unmapped_count);
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = *region;
     return 0;
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "trace/code_object.h"
 
 enum {
@@ -275,10 +277,10 @@ struct place {
 struct walk {
     const struct rp_code_identity *h;
     struct rp_buf text;
-    struct place *places; /* in the order in which they are come to */
-    size_t count, capacity;
-    size_t *slots; /* 1 + the index of a place, by its address; a power of two of them, or none */
-    size_t slot_count;
+    struct {
+        RP_VEC(struct place);
+    } places;                /* in the order in which they are come to */
+    struct rp_idmap numbers; /* of places, by their addresses */
     bool failed;
 };
 
@@ -287,52 +289,16 @@ static void add_number(struct walk *w, uint64_t number)
     rp_buf_add(&w->text, &number, sizeof number);
 }
 
-/* Where the place of an address is, or a free slot for it. No two places begin at one address:
- * those with names do not overlap, and the others begin where none of these is. */
-static size_t *slot_of(const struct walk *w, uint64_t at)
-{
-    size_t i = (at * 0x9e3779b97f4a7c15u) >> 32 & (w->slot_count - 1);
-
-    while (w->slots[i] && w->places[w->slots[i] - 1].at != at)
-        i = (i + 1) & (w->slot_count - 1);
-    return &w->slots[i];
-}
-
-/* Twice as many slots as places at least. */
-static bool make_room(struct walk *w)
-{
-    enum { FIRST = 16 };
-    struct place *grown;
-
-    if (w->count < w->capacity)
-        return true;
-    w->capacity = w->capacity ? w->capacity * 2 : FIRST;
-    grown = reallocarray(w->places, w->capacity, sizeof *grown);
-    if (!grown)
-        return false;
-    w->places = grown;
-    free(w->slots);
-    w->slot_count = w->capacity * 2;
-    w->slots = calloc(w->slot_count, sizeof *w->slots);
-    for (size_t i = 0; w->slots && i < w->count; i++)
-        *slot_of(w, w->places[i].at) = i + 1;
-    return w->slots;
-}
-
+/* No two places begin at one address: those with names do not overlap, and the others begin where
+ * none of these is. */
 static size_t place_of(struct walk *w, const struct place *place)
 {
-    size_t *slot;
+    const uint32_t number = w->failed ? RP_NO_NUMBER : rp_idmap_add(&w->numbers, place->at);
 
-    if (w->failed || !make_room(w)) {
-        w->failed = true;
-        return 0;
-    }
-    slot = slot_of(w, place->at);
-    if (!*slot) {
-        w->places[w->count++] = *place;
-        *slot = w->count;
-    }
-    return *slot - 1;
+    if (number == w->places.count)
+        w->failed = rp_vec_push(&w->places, *place) < 0;
+    w->failed |= number == RP_NO_NUMBER;
+    return w->failed ? 0 : number;
 }
 
 /* An address is which of the places, and how far in it. */
@@ -469,16 +435,18 @@ bool rp_code_identity_of_kernel(const struct rp_code_identity *h, const char *kd
     rp_buf_add(&w.text, descriptor + RP_CODE_ENTRY_AT + ENTRY_BYTES,
                RP_CODE_DESCRIPTOR_BYTES - RP_CODE_ENTRY_AT - ENTRY_BYTES);
     add_address(&w, entry);
-    if (w.count)
-        w.places[0].function = true; /* hand-written assembly may not say so */
-    for (size_t i = 0; i < w.count && !w.failed && (i == 0 || w.text.len < most_bytes); i++) {
-        const struct place place = w.places[i];
+    if (w.places.count)
+        w.places.items[0].function = true; /* hand-written assembly may not say so */
+    for (size_t i = 0; i < w.places.count && !w.failed && (i == 0 || w.text.len < most_bytes);
+         i++) {
+        const struct place place = w.places.items[i];
 
         add_place(&w, &place);
     }
-    free(w.places);
-    free(w.slots);
-    if (w.failed || w.text.failed || !w.count) {
+    w.failed |= !w.places.count;
+    rp_vec_free(&w.places);
+    rp_idmap_free(&w.numbers);
+    if (w.failed || w.text.failed) {
         rp_buf_free(&w.text);
         return false;
     }

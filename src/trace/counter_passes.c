@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/counter_set.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
@@ -274,9 +276,11 @@ static void see_pair(const struct rp_counters *into, const struct rp_counted_dis
 static int add_dispute(struct rp_counters *into, const struct rp_counter_dispute *dispute,
                        struct rp_err *err)
 {
-    if (!rp_counters_grow((void **)&into->disputes, into->dispute_count, sizeof *dispute))
+    struct rp_counter_dispute *place = rp_array_add(&into->disputes, &into->dispute_count);
+
+    if (!place)
         return rp_out_of_memory(err);
-    into->disputes[into->dispute_count++] = *dispute;
+    *place = *dispute;
     return 0;
 }
 
@@ -467,12 +471,14 @@ static void take_times(struct rp_counters *into, const struct rp_counters *from)
 static int take_files(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
 {
     for (size_t i = 0; i < from->file_count; i++) {
-        struct rp_counter_file file = from->files[i];
+        const char *path =
+            rp_string_pool_add(&into->text, from->files[i].path, strlen(from->files[i].path));
+        struct rp_counter_file *file = path ? rp_array_add(&into->files, &into->file_count) : NULL;
 
-        file.path = rp_string_pool_add(&into->text, file.path, strlen(file.path));
-        if (!file.path || !rp_counters_grow((void **)&into->files, into->file_count, sizeof file))
+        if (!file)
             return rp_out_of_memory(err);
-        into->files[into->file_count++] = file;
+        *file = from->files[i];
+        file->path = path;
     }
     return 0;
 }
@@ -545,12 +551,14 @@ void rp_counter_parts_free(struct rp_counter_parts *parts)
 
 static bool add(struct rp_counter_parts **parts, const struct rp_counter_part *part)
 {
+    struct rp_counter_part *place;
+
     if (!*parts)
-        *parts = calloc(1, sizeof **parts);
-    if (!*parts || !rp_counters_grow((void **)&(*parts)->list, (*parts)->count, sizeof *part))
-        return false;
-    (*parts)->list[(*parts)->count++] = *part;
-    return true;
+        *parts = rp_new(struct rp_counter_parts);
+    place = *parts ? rp_array_add(&(*parts)->list, &(*parts)->count) : NULL;
+    if (place)
+        *place = *part;
+    return place;
 }
 
 int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *set, const char *path,

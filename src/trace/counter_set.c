@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 
@@ -51,22 +52,10 @@ void rp_counters_free(struct rp_counters *set)
     free(set);
 }
 
-/* Room for one more element; the capacity is the next power of two. */
-bool rp_counters_grow(void **rows, size_t count, size_t row_bytes)
-{
-    void *grown;
-
-    if (count & (count - 1))
-        return true;
-    grown = realloc(*rows, (count ? count * 2 : 1) * row_bytes);
-    if (grown)
-        *rows = grown;
-    return grown != NULL;
-}
-
 int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
 {
     rp_autobuf text = {0};
+    char *copy, **place;
     va_list ap;
 
     va_start(ap, fmt);
@@ -75,13 +64,13 @@ int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fm
     for (size_t i = 0; i < set->warning_count && !text.failed; i++)
         if (strcmp(set->warnings[i], rp_buf_text(&text)) == 0)
             return 0;
-    if (text.failed ||
-        !rp_counters_grow((void **)&set->warnings, set->warning_count, sizeof *set->warnings))
+    copy = text.failed ? NULL : rp_strdup(rp_buf_text(&text));
+    place = copy ? rp_array_add(&set->warnings, &set->warning_count) : NULL;
+    if (!place) {
+        free(copy);
         return rp_out_of_memory(err);
-    set->warnings[set->warning_count] = strdup(rp_buf_text(&text));
-    if (!set->warnings[set->warning_count])
-        return rp_out_of_memory(err);
-    set->warning_count++;
+    }
+    *place = copy;
     return 0;
 }
 
@@ -98,9 +87,11 @@ static int intern(struct rp_counters *set, struct rp_map *ids, const char ***lis
         if (number == RP_NO_NUMBER)
             return rp_out_of_memory(err);
         if (number == *count) {
-            if (!rp_counters_grow((void **)list, *count, sizeof **list))
+            const char **place = rp_array_add(list, count);
+
+            if (!place)
                 return rp_out_of_memory(err);
-            (*list)[(*count)++] = copy;
+            *place = copy;
         }
     }
     *ret = number;
@@ -119,15 +110,17 @@ bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err)
 {
     const uint32_t number = rp_idmap_add(&set->device_ids, (uint64_t)id);
+    struct rp_counted_device *device;
 
     if (number == RP_NO_NUMBER)
         return rp_out_of_memory(err);
     if (number == set->device_count) {
         if (number == MAX_COUNTERS)
             return rp_fail(err, RP_BAD_INPUT, "more than %d different GPUs", MAX_COUNTERS);
-        if (!rp_counters_grow((void **)&set->devices, set->device_count, sizeof *set->devices))
+        device = rp_array_add(&set->devices, &set->device_count);
+        if (!device)
             return rp_out_of_memory(err);
-        set->devices[set->device_count++] = (struct rp_counted_device){.id = id};
+        *device = (struct rp_counted_device){.id = id};
     }
     *ret = number;
     return 0;
@@ -145,7 +138,7 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err)
 {
     const int64_t key[] = {device, process, id};
-    struct rp_counted_dispatch d = {.device = device, .process = process, .id = id};
+    struct rp_counted_dispatch d = {.device = device, .process = process, .id = id}, *place;
     const uint32_t number = rp_map_find(&set->dispatch_ids, key, sizeof key);
     int result;
 
@@ -158,10 +151,10 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
     result = rp_counters_kernel(set, kernel, &d.kernel, err);
     if (result < 0)
         return result;
-    if (!rp_counters_grow((void **)&set->dispatches, set->dispatch_count, sizeof d) ||
-        rp_map_add(&set->dispatch_ids, key, sizeof key) == RP_NO_NUMBER)
+    if (rp_map_add(&set->dispatch_ids, key, sizeof key) == RP_NO_NUMBER ||
+        !(place = rp_array_add(&set->dispatches, &set->dispatch_count)))
         return rp_out_of_memory(err);
-    set->dispatches[set->dispatch_count++] = d;
+    *place = d;
     return 0;
 }
 
@@ -497,19 +490,20 @@ static uint64_t rp_counters_hash(const struct rp_counters *set)
 
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err)
 {
-    struct rp_counter_file file = {.path = rp_string_pool_add(&set->text, path, strlen(path)),
-                                   .contents = rp_counters_hash(set),
-                                   .is_timeline = set->is_timeline};
+    const char *copy = rp_string_pool_add(&set->text, path, strlen(path));
+    const uint64_t contents = rp_counters_hash(set);
+    struct rp_counter_file *file = copy ? rp_array_add(&set->files, &set->file_count) : NULL;
     struct stat st;
 
-    if (!file.path || !rp_counters_grow((void **)&set->files, set->file_count, sizeof file))
+    if (!file)
         return rp_out_of_memory(err);
+    *file = (struct rp_counter_file){
+        .path = copy, .contents = contents, .is_timeline = set->is_timeline};
     if (stat(path, &st) == 0) {
-        file.device = st.st_dev;
-        file.inode = st.st_ino;
+        file->device = st.st_dev;
+        file->inode = st.st_ino;
     }
-    set->files[set->file_count++] = file;
-    set->path = file.path;
+    set->path = copy;
     return 0;
 }
 

@@ -217,8 +217,6 @@ bool rp_counter_is_full(double value);
 /** Value of a counter of a dispatch; false: it was not counted, or a register was full. */
 bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
 
-/** Room for one more element; the capacity is the next power of two. */
-bool rp_counters_grow(void **rows, size_t count, size_t row_bytes);
 /** Index of a counter, added when new; an instance "NAME[3]" is NAME. */
 int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err);
 /** Index of a kernel, added when new. */

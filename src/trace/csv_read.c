@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "trace/gzip.h"
 
 enum {
@@ -21,15 +22,8 @@ static int begin_field(struct rp_csv *csv, struct rp_err *err)
     if (csv->count == RP_CSV_MAX_FIELDS)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: more than %d fields", csv->line,
                        RP_CSV_MAX_FIELDS);
-    if (csv->count == csv->capacity) {
-        size_t capacity = csv->capacity ? csv->capacity * 2 : 32;
-        size_t *grown = realloc(csv->starts, capacity * sizeof *grown);
-
-        if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        csv->starts = grown;
-        csv->capacity = capacity;
-    }
+    if (rp_vec_grow(&csv->starts, &csv->capacity, csv->count, 1, sizeof *csv->starts) < 0)
+        return rp_out_of_memory(err);
     csv->starts[csv->count++] = csv->text.len;
     return 0;
 }

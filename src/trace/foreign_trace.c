@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/counter_set.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
@@ -215,14 +216,8 @@ int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct r
 
 int rp_call_list_add(struct rp_call_list *calls, const struct rp_call *call, struct rp_err *err)
 {
-    if (calls->count == calls->room) {
-        size_t room = calls->room ? calls->room * 2 : 1024;
-        struct rp_call *grown = realloc(calls->at, room * sizeof *grown);
-        if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        calls->at = grown;
-        calls->room = room;
-    }
+    if (rp_vec_grow(&calls->at, &calls->room, calls->count, 1, sizeof *calls->at) < 0)
+        return rp_out_of_memory(err);
     calls->at[calls->count++] = *call;
     return 0;
 }

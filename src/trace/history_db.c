@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/sqlite_file.h"
 
 /** Zeroed: closed. The connection points to it: it stays where it is while it is open. */
@@ -703,15 +704,6 @@ static bool fill_result(sqlite3_stmt *stmt, struct rp_history_result *ret)
            history_read_text_at(stmt, 8, false, &ret->tracer);
 }
 
-/* The rows with room for one more, or NULL. It doubles: an allocator that moves an array each time
- * would copy all of it for each row. */
-static void *with_room(void *rows, size_t count, size_t row_bytes)
-{
-    if (count & (count - 1)) /* there is some until the next power of two */
-        return rows;
-    return reallocarray(rows, count ? count * 2 : 1, row_bytes);
-}
-
 static int read_results(struct rp_history_file *file, struct rp_history *ret, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;
@@ -722,18 +714,17 @@ static int read_results(struct rp_history_file *file, struct rp_history *ret, st
         -1, &stmt, NULL);
 
     while (result == SQLITE_OK || result == SQLITE_ROW) {
-        struct rp_history_result *grown;
+        struct rp_history_result *added;
 
         result = sqlite3_step(stmt);
         if (result != SQLITE_ROW)
             break;
-        grown = with_room(ret->results, ret->count, sizeof *grown);
-        if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        ret->results = grown;
-        grown[ret->count] = (struct rp_history_result){0};
-        if (!fill_result(stmt, &grown[ret->count++]))
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        added = rp_array_add(&ret->results, &ret->count);
+        if (!added)
+            return rp_out_of_memory(err);
+        *added = (struct rp_history_result){0};
+        if (!fill_result(stmt, added))
+            return rp_out_of_memory(err);
     }
     return result == SQLITE_DONE ? 0 : rp_history_fail(file, result, err);
 }
@@ -759,13 +750,11 @@ static int read_runs(const char *text, struct rp_history_times *ret, struct rp_e
 
 static int add_row(sqlite3_stmt *stmt, struct rp_history_result *to, struct rp_err *err)
 {
-    struct rp_history_times *grown = with_room(to->times, to->times_count, sizeof *grown), *row;
+    struct rp_history_times *row = rp_array_add(&to->times, &to->times_count);
     const int64_t launches = sqlite3_column_int64(stmt, 2);
 
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    to->times = grown;
-    row = &grown[to->times_count++];
+    if (!row)
+        return rp_out_of_memory(err);
     *row = (struct rp_history_times){.runtime_internal = sqlite3_column_int(stmt, 1),
                                      .launches = launches > 0 ? (uint64_t)launches : 0};
     if (!history_read_text_at(stmt, 0, false, &row->kernel))

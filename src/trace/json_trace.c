@@ -16,6 +16,7 @@
 #include "base/json_read.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "trace/foreign_trace.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
@@ -163,12 +164,11 @@ static int add_process(struct rp_json_loader *l, const struct rp_json_value *met
 
 static int note_agent(struct rp_json_loader *l, int64_t handle, int64_t id, struct rp_err *err)
 {
-    struct rp_json_agent *grown = reallocarray(l->agents, l->agent_count + 1, sizeof *grown);
+    struct rp_json_agent *agent = rp_array_add(&l->agents, &l->agent_count);
 
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    l->agents = grown;
-    grown[l->agent_count++] = (struct rp_json_agent){handle, id};
+    if (!agent)
+        return rp_out_of_memory(err);
+    *agent = (struct rp_json_agent){handle, id};
     return 0;
 }
 
@@ -212,13 +212,12 @@ static int add_agent(struct rp_json_loader *l, const struct rp_json_value *agent
 
 static int add_kind(struct rp_json_loader *l, const struct rp_json_value *kind, struct rp_err *err)
 {
-    json_t **grown = reallocarray(l->kinds, l->kind_count + 1, sizeof *grown);
+    json_t **place = rp_array_add(&l->kinds, &l->kind_count);
 
     (void)kind;
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    l->kinds = grown;
-    grown[l->kind_count++] = json_incref((json_t *)l->whole);
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = json_incref((json_t *)l->whole);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/csv_read.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
@@ -129,7 +130,7 @@ static void add_up(struct rp_kernel_stat *to, const struct rp_kernel_stat *row)
 static int add_row(struct reader *r, struct rp_err *err)
 {
     struct rp_kernel_stats *stats = r->stats;
-    struct rp_kernel_stat row = {0}, *grown;
+    struct rp_kernel_stat row = {0}, *place;
     const char *name = field(r, NAME);
     uint32_t number;
 
@@ -148,13 +149,10 @@ static int add_row(struct reader *r, struct rp_err *err)
         add_up(&stats->kernels[number], &row);
         return 0;
     }
-    if ((stats->count & (stats->count - 1)) == 0) { /* the capacity is the next power of two */
-        grown = realloc(stats->kernels, (stats->count ? stats->count * 2 : 1) * sizeof *grown);
-        if (!grown)
-            return rp_out_of_memory(err);
-        stats->kernels = grown;
-    }
-    stats->kernels[stats->count++] = row;
+    place = rp_array_add(&stats->kernels, &stats->count);
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = row;
     return 0;
 }
 

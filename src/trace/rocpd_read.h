@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/vec.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_schema.h"
 #include "trace/sqlite_file.h"
@@ -30,12 +31,17 @@ struct rp_work;
 
 enum { RP_MAX_GUIDS = 4096 }; /**< processes in one merged database */
 
+struct rp_event_numbers {
+    uint32_t call, parent; /**< of rp_event, where they are small */
+};
+
 /** Zero-initialise; release with rp_events_free. */
 struct rp_events {
     struct rp_event_run *runs; /**< of ids without a gap; sorted by guid_index, id */
     size_t run_count;
-    uint32_t *calls, *parents;
-    size_t count, room;
+    struct {
+        RP_VEC(struct rp_event_numbers);
+    } numbers;
     struct rp_event_odd *odd; /**< what fits no run; sorted */
     size_t odd_count;
     size_t last_run; /**< that something was found in */
@@ -192,9 +198,6 @@ int rp_table_scan_any_number(struct rp_table_scan *pass, size_t column, int64_t 
 int rp_table_scan_real(struct rp_table_scan *pass, size_t column, double *ret, struct rp_err *err);
 int rp_table_scan_text(struct rp_table_scan *pass, size_t column, const char *if_null,
                        const char **ret, struct rp_err *err);
-
-/** Adds a row to a growing array, or NULL. */
-void *rp_next_slot(void **rows, size_t *count, size_t row_bytes);
 
 /** @return 0; RP_BAD_INPUT for a text: it would silently become 0 */
 static inline int rp_table_scan_number(struct rp_table_scan *pass, size_t column, int64_t if_null,

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
 
@@ -371,7 +372,7 @@ static int add_string(struct rp_table_scan *pass, uint32_t guid, void *ctx, stru
         result = rp_table_scan_text(pass, 1, "", &row.text, err);
     if (result < 0)
         return result;
-    slot = rp_next_slot((void **)&table->rows, &table->count, sizeof row);
+    slot = rp_array_add(&table->rows, &table->count);
     if (!slot)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *slot = row;
@@ -534,7 +535,7 @@ struct load {
 static int add_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
 {
     struct load *load = ctx;
-    char *row = rp_next_slot(&load->set.rows, &load->set.count, load->spec->row_bytes);
+    char *row = rp_array_next(&load->set.rows, &load->set.count, load->spec->row_bytes);
 
     if (!row)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
@@ -716,7 +717,7 @@ const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t gu
 static int add_metadata(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
 {
     struct rp_store *s = ctx;
-    const char **pair = rp_next_slot((void **)&s->metadata, &s->metadata_count, 2 * sizeof *pair);
+    const char **pair = rp_array_next(&s->metadata, &s->metadata_count, 2 * sizeof *pair);
     int result;
 
     (void)guid;

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "base/work_progress.h"
 #include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
@@ -45,21 +46,6 @@ static int no_memory(struct rp_store *s, struct rp_err *err)
     if (s->text.used_bytes >= s->text.limit_bytes / 2)
         return rp_fail(err, RP_BAD_INPUT, "it gives more text than a database of its size can");
     return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
-void *rp_next_slot(void **rows, size_t *count, size_t row_bytes)
-{
-    size_t n = *count;
-
-    /* The capacity is the next power of two. */
-    if ((n & (n - 1)) == 0) {
-        void *grown = realloc(*rows, (n ? n * 2 : 1) * row_bytes);
-        if (!grown)
-            return NULL;
-        *rows = grown;
-    }
-    (*count)++;
-    return (char *)*rows + n * row_bytes;
 }
 
 /* --- guids -------------------------------------------------------------------------------- */
@@ -571,26 +557,14 @@ static bool fits(int64_t number)
 
 static bool add_number(struct rp_events *e, const struct rp_event *event)
 {
-    if (e->count == e->room) {
-        size_t room = e->room ? e->room * 2 : 1024;
-        uint32_t *calls = realloc(e->calls, room * sizeof *calls), *parents;
-        if (calls)
-            e->calls = calls;
-        parents = realloc(e->parents, room * sizeof *parents);
-        if (parents)
-            e->parents = parents;
-        if (!calls || !parents)
-            return false;
-        e->room = room;
-    }
-    e->calls[e->count] = (uint32_t)event->call;
-    e->parents[e->count++] = (uint32_t)event->parent;
-    return true;
+    return rp_vec_push(&e->numbers, (struct rp_event_numbers){.call = (uint32_t)event->call,
+                                                              .parent = (uint32_t)event->parent}) ==
+           0;
 }
 
 static bool add_odd(struct rp_events *e, uint32_t guid, int64_t id, struct rp_event event)
 {
-    struct rp_event_odd *slot = rp_next_slot((void **)&e->odd, &e->odd_count, sizeof *slot);
+    struct rp_event_odd *slot = rp_array_add(&e->odd, &e->odd_count);
 
     if (slot)
         *slot = (struct rp_event_odd){.id = id, .event = event, .guid_index = guid};
@@ -607,10 +581,10 @@ static bool add(struct rp_events *e, uint32_t guid, int64_t id, const struct rp_
         (uint64_t)(id - run->base) != run->count) {
         if (e->run_count == MAX_RUNS)
             return add_odd(e, guid, id, *event);
-        run = rp_next_slot((void **)&e->runs, &e->run_count, sizeof *run);
+        run = rp_array_add(&e->runs, &e->run_count);
         if (!run)
             return false;
-        *run = (struct rp_event_run){.base = id, .at = e->count, .guid_index = guid};
+        *run = (struct rp_event_run){.base = id, .at = e->numbers.count, .guid_index = guid};
     }
     run->count++;
     return add_number(e, event);
@@ -659,7 +633,7 @@ static bool dissolve_runs(struct rp_events *e)
     for (size_t r = 0; r < e->run_count; r++)
         for (size_t i = 0; i < e->runs[r].count; i++) {
             size_t at = e->runs[r].at + i;
-            struct rp_event event = {e->calls[at], e->parents[at]};
+            struct rp_event event = {e->numbers.items[at].call, e->numbers.items[at].parent};
             if (!add_odd(e, e->runs[r].guid_index, e->runs[r].base + (int64_t)i, event))
                 return false;
         }
@@ -732,7 +706,7 @@ bool rp_events_find(struct rp_events *e, uint32_t guid, int64_t id, struct rp_ev
         e->last_run = find_run(e, guid, id);
     if (e->run_count && is_in(&e->runs[e->last_run], guid, id)) {
         size_t at = e->runs[e->last_run].at + (size_t)(id - e->runs[e->last_run].base);
-        *ret = (struct rp_event){e->calls[at], e->parents[at]};
+        *ret = (struct rp_event){e->numbers.items[at].call, e->numbers.items[at].parent};
         return true;
     }
     odd = e->odd_count ? bsearch(&key, e->odd, e->odd_count, sizeof key, odd_order) : NULL;
@@ -744,8 +718,7 @@ bool rp_events_find(struct rp_events *e, uint32_t guid, int64_t id, struct rp_ev
 void rp_events_free(struct rp_events *events)
 {
     free(events->runs);
-    free(events->calls);
-    free(events->parents);
+    rp_vec_free(&events->numbers);
     free(events->odd);
     *events = (struct rp_events){0};
 }
