@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/process.h"
+#include "cli/options.h"
 
 struct rp_buf;
 struct rp_err;
@@ -90,38 +91,15 @@ int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms
 /** Monotonic, never 0. */
 long long rp_mcp_now_ms(void);
 
-/* The tools that are offered, all from one table, and how a call of one becomes a command. */
+/* The tools that are offered, of options.def, and how a call of one becomes a command. */
 
 /** Exit status of replay with a gate that neither holds nor fails; 6 in its manual page. */
 enum { RP_MCP_UNDECIDED = 6 };
 
-enum rp_mcp_kind_of_argument {
-    RP_MCP_FLAG,     /**< true: the option */
-    RP_MCP_TEXT,     /**< the option and the text, one word */
-    RP_MCP_INTEGER,  /**< likewise */
-    RP_MCP_NUMBER,   /**< likewise */
-    RP_MCP_CHOICE,   /**< likewise, one of choices */
-    RP_MCP_FORM,     /**< one of choices, which becomes --CHOICE; option is the default */
-    RP_MCP_FIRST,    /**< one of choices, the word after the command; option is the default */
-    RP_MCP_REPEATED, /**< texts, each with the option */
-    RP_MCP_OPERAND,  /**< a text after "--" */
-    RP_MCP_OPERANDS, /**< texts after "--" */
-    RP_MCP_ALWAYS,   /**< no argument: the option is always there */
-};
-
-struct rp_mcp_argument {
-    const char *name;
-    enum rp_mcp_kind_of_argument kind;
-    bool needed;
-    const char *option;
-    double least, most;  /**< of numbers; both inclusive */
-    const char *choices; /**< blanks between */
-    const char *description;
-};
-
 struct rp_mcp_tool {
+    enum rp_command_id command;
     const char *name;
-    const char *words; /**< of the command, blanks between */
+    const char *words; /**< that are always there, blanks between */
     const char *title;
     const char *output_schema; /**< text of a JSON Schema; NULL: it has several forms */
     bool read_only;            /**< changes no file in any case, as clients may call it unasked */
@@ -132,8 +110,9 @@ struct rp_mcp_tool {
 /** @return NULL: there is no such tool */
 const struct rp_mcp_tool *rp_mcp_tool_find(const char *name);
 
-/** Terminated by name == NULL. */
-const struct rp_mcp_argument *rp_mcp_tool_arguments(const struct rp_mcp_tool *tool);
+/** The next row that is an argument of the tool. @param row  NULL: the first one. @return NULL:
+ * none */
+const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row);
 
 /** The array of tools/list; NULL: out of memory. */
 json_t *rp_mcp_tools(void);

@@ -1,4 +1,4 @@
-/* The tools that are offered, all from one table, and how a call of one becomes a command. */
+/* The tools that are offered: commands of options.def, and how a call of one becomes a command. */
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/mcp.h"
+#include "cli/options.h"
 
 /** What a command takes of Linux, which else refuses to start it without saying why. */
 enum {
@@ -17,24 +19,10 @@ enum {
     RP_MCP_MOST_WORDS = 1 << 14,            /**< with a message of 1 MiB far below ARG_MAX */
 };
 
-/* Rows of one tool stand together, and a row without a name ends those of the tool before. */
-static const struct rp_mcp_argument rows[] = {
-#define RP_MCP_TOOL(id, words, title, schema, read_only, answer, description) {.name = NULL},
-#define RP_MCP_ARGUMENT(id, name, kind, needed, option, least, most, choices, description)         \
-    {name, RP_MCP_##kind, needed, option, least, most, choices, description},
-#include "cli/mcp_tools.def"
-#undef RP_MCP_TOOL
-#undef RP_MCP_ARGUMENT
-    {.name = NULL},
-};
-
 static const struct rp_mcp_tool tools[] = {
-#define RP_MCP_TOOL(id, words, title, schema, read_only, answer, description)                      \
-    {#id, words, title, schema, read_only, answer, description},
-#define RP_MCP_ARGUMENT(id, name, kind, needed, option, least, most, choices, description)
-#include "cli/mcp_tools.def"
-#undef RP_MCP_TOOL
-#undef RP_MCP_ARGUMENT
+#define TOOL(id, words, title, schema, read_only, answer, description)                             \
+    {RP_COMMAND_##id, #id, words, title, schema, read_only, answer, description},
+#include "cli/options.def"
 };
 
 enum { TOOLS = sizeof tools / sizeof *tools };
@@ -47,27 +35,65 @@ const struct rp_mcp_tool *rp_mcp_tool_find(const char *name)
     return NULL;
 }
 
-const struct rp_mcp_argument *rp_mcp_tool_arguments(const struct rp_mcp_tool *tool)
+const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row)
 {
-    const struct rp_mcp_argument *row = rows + 1;
+    size_t count;
+    const struct rp_row *rows = rp_command_rows(tool->command, &count);
 
-    for (const struct rp_mcp_tool *before = tools; before < tool; before++) {
-        while (row->name)
-            row++;
-        row++;
-    }
-    return row;
+    for (row = row ? row + 1 : rows; row < rows + count; row++)
+        if (row->argument)
+            return row;
+    return NULL;
 }
 
-static json_t *choices_json(const char *choices)
+static const struct rp_row *argument_named(const struct rp_mcp_tool *tool, const char *name,
+                                           size_t length)
+{
+    const struct rp_row *row = NULL;
+
+    while ((row = rp_mcp_argument_next(tool, row)) != NULL)
+        if (row->name && strncmp(row->name, name, length) == 0 && !row->name[length])
+            return row;
+    return NULL;
+}
+
+/** Whether a rule wants the option, and no other argument can take its place. */
+static bool is_needed(const struct rp_mcp_tool *tool, const struct rp_row *option)
+{
+    size_t count, length;
+    const struct rp_row *rows = rp_command_rows(tool->command, &count);
+
+    if (option->kind != RP_ROW_OPTION)
+        return option->flags & RP_OPTION_NEEDED;
+    for (size_t i = 0; i < count; i++) {
+        size_t others = 0, mine = 0;
+
+        if (rows[i].kind != RP_ROW_RULE || rows[i].rule != RP_RULE_MISSING)
+            continue;
+        for (const char *at = rows[i].words; *at; at += length + (at[length] == ' ')) {
+            const struct rp_row *row = argument_named(tool, at, length = strcspn(at, " "));
+
+            mine += row == option;
+            others += row && row != option;
+        }
+        if (mine && !others)
+            return true;
+    }
+    return false;
+}
+
+static json_t *choices_json(const struct rp_row *row)
 {
     json_t *array = json_array();
+    const char *name, *what;
 
-    while (choices && *choices) {
-        const size_t bytes = strcspn(choices, " ");
+    for (size_t i = 0; row->names && (name = row->names(i, &what)) != NULL; i++)
+        json_array_append_new(array, json_string(name));
+    for (const char *at = row->words; at && *at;) {
+        const size_t bytes = strcspn(at, " ");
 
-        json_array_append_new(array, json_stringn(choices, bytes));
-        choices += bytes + (choices[bytes] == ' ');
+        json_array_append_new(array, json_stringn(at, bytes));
+        at += bytes + (at[bytes] == ' ');
     }
     return array;
 }
@@ -78,24 +104,68 @@ static json_t *number_json(double value)
                                                        : json_real(value);
 }
 
-static json_t *argument_json(const struct rp_mcp_argument *a)
+static bool is_list(const struct rp_row *row)
 {
-    static const char *const types[] = {
-        [RP_MCP_FLAG] = "boolean",   [RP_MCP_TEXT] = "string",     [RP_MCP_INTEGER] = "integer",
-        [RP_MCP_NUMBER] = "number",  [RP_MCP_CHOICE] = "string",   [RP_MCP_FORM] = "string",
-        [RP_MCP_FIRST] = "string",   [RP_MCP_REPEATED] = "array",  [RP_MCP_OPERAND] = "string",
-        [RP_MCP_OPERANDS] = "array", [RP_MCP_ALWAYS] = "undefined"};
-    json_t *schema = json_pack("{s:s, s:s}", "type", types[a->kind], "description", a->description);
+    return row->kind == RP_ROW_OPERAND
+               ? row->flags & RP_OPTION_ALL
+               : row->kind == RP_ROW_OPTION &&
+                     (row->type == RP_VALUE_WORDS || row->type == RP_VALUE_EACH);
+}
 
-    if (a->choices)
-        json_object_set_new(schema, "enum", choices_json(a->choices));
-    if (a->kind == RP_MCP_INTEGER || a->kind == RP_MCP_NUMBER) {
-        json_object_set_new(schema, "minimum", number_json(a->least));
-        json_object_set_new(schema, "maximum", number_json(a->most));
+static bool is_choice(const struct rp_row *row)
+{
+    return row->kind == RP_ROW_TOOL_CHOICE || row->type == RP_VALUE_CHOICE || row->names;
+}
+
+static bool is_number(const struct rp_row *row)
+{
+    return row->kind == RP_ROW_OPTION &&
+           (row->type == RP_VALUE_UINT || row->type == RP_VALUE_REAL ||
+            row->type == RP_VALUE_ABOVE_0 || row->type == RP_VALUE_PERCENT);
+}
+
+static bool is_flag(const struct rp_row *row)
+{
+    return row->kind == RP_ROW_OPTION && row->type == RP_VALUE_FLAG;
+}
+
+static void add_limits(const struct rp_row *row, json_t *schema)
+{
+    if (row->type == RP_VALUE_UINT) {
+        json_object_set_new(schema, "minimum", json_integer((json_int_t)row->min));
+        json_object_set_new(schema, "maximum", json_integer((json_int_t)row->max));
+        return;
     }
-    if (a->kind == RP_MCP_REPEATED || a->kind == RP_MCP_OPERANDS)
+    json_object_set_new(schema, row->type == RP_VALUE_ABOVE_0 ? "exclusiveMinimum" : "minimum",
+                        number_json(row->low));
+    json_object_set_new(schema, "maximum", number_json(row->high));
+}
+
+static json_t *type_json(const struct rp_row *row)
+{
+    if (row->kind == RP_ROW_OPTION && row->type == RP_VALUE_NUMBERS)
+        return json_pack("[s, s]", "integer", "string");
+    return json_string(is_flag(row)                 ? "boolean"
+                       : is_list(row)               ? "array"
+                       : !is_number(row)            ? "string"
+                       : row->type == RP_VALUE_UINT ? "integer"
+                                                    : "number");
+}
+
+static json_t *argument_json(const struct rp_row *row, bool needed)
+{
+    rp_autobuf text = {0};
+    json_t *schema;
+
+    rp_row_put_text(row, &text);
+    schema = json_pack("{s:o, s:s}", "type", type_json(row), "description", rp_buf_text(&text));
+    if (is_choice(row))
+        json_object_set_new(schema, "enum", choices_json(row));
+    if (is_number(row))
+        add_limits(row, schema);
+    if (is_list(row))
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
-    if (a->needed && a->kind == RP_MCP_OPERANDS)
+    if (is_list(row) && needed)
         json_object_set_new(schema, "minItems", json_integer(1));
     return schema;
 }
@@ -103,13 +173,14 @@ static json_t *argument_json(const struct rp_mcp_argument *a)
 static json_t *input_schema(const struct rp_mcp_tool *tool)
 {
     json_t *properties = json_object(), *required = json_array();
+    const struct rp_row *row = NULL;
 
-    for (const struct rp_mcp_argument *a = rp_mcp_tool_arguments(tool); a->name; a++) {
-        if (a->kind == RP_MCP_ALWAYS)
-            continue;
-        json_object_set_new(properties, a->name, argument_json(a));
-        if (a->needed)
-            json_array_append_new(required, json_string(a->name));
+    while ((row = rp_mcp_argument_next(tool, row)) != NULL) {
+        const bool needed = is_needed(tool, row);
+
+        json_object_set_new(properties, row->argument, argument_json(row, needed));
+        if (needed)
+            json_array_append_new(required, json_string(row->argument));
     }
     json_object_set_new(properties, "directory",
                         json_pack("{s:s, s:s}", "type", "string", "description",
@@ -173,13 +244,13 @@ static int add(struct rp_mcp_command *c, char *word, struct rp_err *err)
     return 0;
 }
 
-static int wrong(const struct rp_mcp_argument *a, const char *what, struct rp_err *err)
+static int wrong(const struct rp_row *row, const char *what, struct rp_err *err)
 {
-    return rp_fail(err, RP_USAGE, "argument %s: %s", a->name, what);
+    return rp_fail(err, RP_USAGE, "argument %s: %s", row->argument, what);
 }
 
 /* Takes over the word, which is of an argument. */
-static int add_of(const struct rp_mcp_argument *a, char *word, struct rp_mcp_command *c,
+static int add_of(const struct rp_row *row, char *word, struct rp_mcp_command *c,
                   struct rp_err *err)
 {
     const size_t bytes = word ? strlen(word) : 0;
@@ -187,105 +258,129 @@ static int add_of(const struct rp_mcp_argument *a, char *word, struct rp_mcp_com
 
     if (bytes > RP_MCP_MOST_WORD_BYTES)
         rc = rp_fail(err, RP_USAGE,
-                     "argument %s: is too long: %zu bytes with its option, %d is the most", a->name,
-                     bytes, RP_MCP_MOST_WORD_BYTES);
+                     "argument %s: is too long: %zu bytes with its option, %d is the most",
+                     row->argument, bytes, RP_MCP_MOST_WORD_BYTES);
     else if (c->words >= RP_MCP_MOST_WORDS)
-        rc = rp_fail(err, RP_USAGE, "argument %s: the command gets more than %d words", a->name,
-                     RP_MCP_MOST_WORDS);
+        rc = rp_fail(err, RP_USAGE, "argument %s: the command gets more than %d words",
+                     row->argument, RP_MCP_MOST_WORDS);
     if (rc == 0)
         return add(c, word, err);
     free(word);
     return rc;
 }
 
-static bool is_choice(const char *choices, const char *word)
+static int check_choice(const struct rp_row *row, const char *word, struct rp_err *err)
 {
-    const size_t bytes = strlen(word);
+    json_t *choices = choices_json(row);
+    rp_autobuf known = {0};
+    bool found = false;
 
-    for (const char *at = choices; *at; at += *at == ' ') {
-        const size_t length = strcspn(at, " ");
+    for (size_t i = 0; i < json_array_size(choices); i++) {
+        const char *one = json_string_value(json_array_get(choices, i));
 
-        if (length == bytes && strncmp(at, word, bytes) == 0)
-            return true;
-        at += length;
+        found |= strcmp(one, word) == 0;
+        rp_buf_printf(&known, " %s", one);
     }
-    return false;
+    json_decref(choices);
+    return found ? 0
+                 : rp_fail(err, RP_USAGE, "argument %s: use one of:%s", row->argument,
+                           rp_buf_text(&known));
 }
 
-static int add_text(const struct rp_mcp_argument *a, const json_t *value, struct rp_mcp_command *c,
+static int add_text(const struct rp_row *row, const json_t *value, struct rp_mcp_command *c,
                     struct rp_err *err)
 {
     const char *text = json_string_value(value);
 
     if (!text)
-        return wrong(a, "must be a string", err);
-    if (a->choices && !is_choice(a->choices, text))
-        return rp_fail(err, RP_USAGE, "argument %s: use one of: %s", a->name, a->choices);
-    if (a->kind == RP_MCP_FIRST)
-        return add_of(a, strdup(text), c, err);
-    if (a->kind == RP_MCP_FORM)
+        return wrong(row, "must be a string", err);
+    if (is_choice(row) && check_choice(row, text, err) < 0)
+        return -(int)err->code;
+    if (row->kind == RP_ROW_OPERAND || row->flags & RP_OPTION_IS_ACTION)
+        return add_of(row, strdup(text), c, err);
+    if (row->kind == RP_ROW_TOOL_CHOICE)
         return add(c, rp_format("--%s", text), err);
-    if (!*text && strcmp(a->option, "-o") == 0) /* would take the next word for its value */
-        return wrong(a, "must not be empty", err);
-    return add_of(a, rp_format("%s%s", a->option, text), c, err);
+    if (!*text && row->type != RP_VALUE_TEXT)
+        return wrong(row, "must not be empty", err);
+    return add_of(row, rp_format("--%s=%s", row->name, text), c, err);
 }
 
-static int add_number(const struct rp_mcp_argument *a, const json_t *value,
-                      struct rp_mcp_command *c, struct rp_err *err)
+static int add_number(const struct rp_row *row, const json_t *value, struct rp_mcp_command *c,
+                      struct rp_err *err)
 {
+    const bool whole = row->type == RP_VALUE_UINT || row->type == RP_VALUE_NUMBERS;
     const double number = json_number_value(value);
+    const double least = whole ? (double)row->min : row->low;
+    const double most = whole && row->max ? (double)row->max : whole ? INT64_MAX : row->high;
+    rp_autobuf limits = {0};
 
-    if (!json_is_number(value) || (a->kind == RP_MCP_INTEGER && floor(number) != number))
-        return wrong(a, a->kind == RP_MCP_INTEGER ? "must be an integer" : "must be a number", err);
-    if (number < a->least || number > a->most)
-        return rp_fail(err, RP_USAGE, "argument %s: use %g to %g", a->name, a->least, a->most);
-    return add(c, rp_format("%s%.15g", a->option, number), err);
+    if (!json_is_number(value) || (whole && floor(number) != number))
+        return wrong(row, whole ? "must be an integer" : "must be a number", err);
+    if (number < least || number > most || (row->type == RP_VALUE_ABOVE_0 && number <= 0)) {
+        rp_row_put_limits(row, &limits);
+        return rp_fail(err, RP_USAGE, "argument %s: use %s", row->argument, rp_buf_text(&limits));
+    }
+    if (json_is_integer(value))
+        return add(c, rp_format("--%s=%" JSON_INTEGER_FORMAT, row->name, json_integer_value(value)),
+                   err);
+    return add(c, rp_format("--%s=%.15g", row->name, number), err);
 }
 
-static int add_texts(const struct rp_mcp_argument *a, const json_t *value, struct rp_mcp_command *c,
-                     struct rp_err *err)
+static int add_texts(const struct rp_row *row, bool needed, const json_t *value,
+                     struct rp_mcp_command *c, struct rp_err *err)
 {
     const json_t *item;
     size_t i;
     int rc = 0;
 
     if (!json_is_array(value))
-        return wrong(a, "must be an array of strings", err);
-    if (a->needed && !json_array_size(value))
-        return wrong(a, "must not be empty", err);
-    json_array_foreach(value, i, item) if (rc == 0) rc = add_text(a, item, c, err);
+        return wrong(row, "must be an array of strings", err);
+    if (needed && !json_array_size(value))
+        return wrong(row, "must not be empty", err);
+    json_array_foreach(value, i, item) if (rc == 0) rc = add_text(row, item, c, err);
     return rc;
 }
 
-/* Of those before "--", or of those behind it. */
-static int add_arguments(const struct rp_mcp_tool *tool, const json_t *arguments, bool behind,
+static int add_argument(const struct rp_mcp_tool *tool, const struct rp_row *row,
+                        const json_t *value, struct rp_mcp_command *c, struct rp_err *err)
+{
+    const bool needed = is_needed(tool, row);
+
+    if (!value && row->kind == RP_ROW_TOOL_CHOICE)
+        return add(c,
+                   rp_format("%s%.*s", row->flags & RP_OPTION_IS_ACTION ? "" : "--",
+                             (int)strcspn(row->words, " "), row->words),
+                   err);
+    if (!value)
+        return needed ? wrong(row, "is missing", err) : 0;
+    if (is_flag(row))
+        return !json_is_boolean(value) ? wrong(row, "must be true or false", err)
+               : json_is_true(value)   ? add(c, rp_format("--%s", row->name), err)
+                                       : 0;
+    if (is_number(row) || (row->type == RP_VALUE_NUMBERS && json_is_number(value)))
+        return add_number(row, value, c, err);
+    return is_list(row) ? add_texts(row, needed, value, c, err) : add_text(row, value, c, err);
+}
+
+/** Where an argument stands in the command line. */
+enum place { FIRST, BEFORE_OPERANDS, BEHIND };
+
+static enum place place_of(const struct rp_row *row)
+{
+    return row->kind == RP_ROW_OPERAND        ? BEHIND
+           : row->flags & RP_OPTION_IS_ACTION ? FIRST
+                                              : BEFORE_OPERANDS;
+}
+
+static int add_arguments(const struct rp_mcp_tool *tool, const json_t *arguments, enum place place,
                          struct rp_mcp_command *c, struct rp_err *err)
 {
+    const struct rp_row *row = NULL;
     int rc = 0;
 
-    for (const struct rp_mcp_argument *a = rp_mcp_tool_arguments(tool); rc == 0 && a->name; a++) {
-        const json_t *value = json_object_get(arguments, a->name);
-        const bool is_behind = a->kind == RP_MCP_OPERAND || a->kind == RP_MCP_OPERANDS;
-
-        if (is_behind != behind)
-            continue;
-        if (a->kind == RP_MCP_ALWAYS || (!value && a->kind == RP_MCP_FIRST))
-            rc = add(c, strdup(a->option), err);
-        else if (!value && a->kind == RP_MCP_FORM)
-            rc = add(c, rp_format("--%s", a->option), err);
-        else if (!value)
-            rc = a->needed ? wrong(a, "is missing", err) : 0;
-        else if (a->kind == RP_MCP_FLAG)
-            rc = !json_is_boolean(value) ? wrong(a, "must be true or false", err)
-                 : json_is_true(value)   ? add(c, strdup(a->option), err)
-                                         : 0;
-        else if (a->kind == RP_MCP_INTEGER || a->kind == RP_MCP_NUMBER)
-            rc = add_number(a, value, c, err);
-        else if (a->kind == RP_MCP_REPEATED || a->kind == RP_MCP_OPERANDS)
-            rc = add_texts(a, value, c, err);
-        else
-            rc = add_text(a, value, c, err);
-    }
+    while (rc == 0 && (row = rp_mcp_argument_next(tool, row)) != NULL)
+        if (place_of(row) == place)
+            rc = add_argument(tool, row, json_object_get(arguments, row->argument), c, err);
     return rc;
 }
 
@@ -296,11 +391,11 @@ static int check_names(const struct rp_mcp_tool *tool, const json_t *arguments, 
 
     json_object_foreach((json_t *)(uintptr_t)arguments, name, value)
     {
-        const struct rp_mcp_argument *a = rp_mcp_tool_arguments(tool);
+        const struct rp_row *row = NULL;
 
-        while (a->name && strcmp(a->name, name) != 0)
-            a++;
-        if ((!a->name && strcmp(name, "directory") != 0) || (a->name && a->kind == RP_MCP_ALWAYS))
+        while ((row = rp_mcp_argument_next(tool, row)) != NULL && strcmp(row->argument, name) != 0)
+            ;
+        if (!row && strcmp(name, "directory") != 0)
             return rp_fail(err, RP_USAGE, "%s has no argument %.100s; tools/list has those it has",
                            tool->name, name);
     }
@@ -321,7 +416,7 @@ static int take_directory(const json_t *arguments, struct rp_mcp_command *c, str
 
 static int add_words(const char *words, struct rp_mcp_command *c, struct rp_err *err)
 {
-    int rc = add(c, strdup("rocm-perf"), err);
+    int rc = 0;
 
     while (rc == 0 && *words) {
         const size_t bytes = strcspn(words, " ");
@@ -341,13 +436,19 @@ int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
     if (rc == 0)
         rc = take_directory(arguments, &c, err);
     if (rc == 0)
+        rc = add(&c, strdup("rocm-perf"), err);
+    if (rc == 0)
+        rc = add(&c, strdup(tool->name), err);
+    if (rc == 0)
+        rc = add_arguments(tool, arguments, FIRST, &c, err);
+    if (rc == 0)
         rc = add_words(tool->words, &c, err);
     if (rc == 0)
-        rc = add_arguments(tool, arguments, false, &c, err);
+        rc = add_arguments(tool, arguments, BEFORE_OPERANDS, &c, err);
     if (rc == 0)
         rc = add(&c, strdup("--"), err);
     if (rc == 0)
-        rc = add_arguments(tool, arguments, true, &c, err);
+        rc = add_arguments(tool, arguments, BEHIND, &c, err);
     if (rc < 0)
         rp_mcp_command_free(&c);
     else

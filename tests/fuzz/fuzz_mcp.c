@@ -15,17 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Before "--" there are options and words of ours only. */
 static void check(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command)
 {
-    const struct rp_mcp_argument *a;
-    size_t i = 1;
+    size_t i = 2;
 
     must(command->argv[0] && strcmp(command->argv[0], "rocm-perf") == 0);
-    for (; command->argv[i] && strcmp(command->argv[i], "--") != 0; i++) {
-        for (a = rp_mcp_tool_arguments(tool); a->name; a++)
-            if (a->option[0] && strncmp(command->argv[i], a->option, strlen(a->option)) == 0)
-                break;
-        must(a->name || strstr(tool->words, command->argv[i]) ||
-             strncmp(command->argv[i], "--", 2) == 0 || strcmp(tool->name, "replay") == 0);
-    }
+    must(command->argv[1] && strcmp(command->argv[1], tool->name) == 0);
+    i += strcmp(tool->name, "replay") == 0; /* the action */
+    for (; command->argv[i] && strcmp(command->argv[i], "--") != 0; i++)
+        must(strncmp(command->argv[i], "--", 2) == 0);
     must(command->argv[i] != NULL);
 }
 

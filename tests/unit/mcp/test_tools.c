@@ -33,7 +33,7 @@ static void words_of_commands(void **state)
         {"profile", "{\"program\":\"./a b\",\"args\":[\"--json\",\"$(x)\",\"\"],\"runs\":2}",
          "rocm-perf|profile|--json|--runs=2|--|./a b|--json|$(x)|"},
         {"profile", "{\"program\":\"--help\",\"device\":\"--x\",\"output\":\"-y\"}",
-         "rocm-perf|profile|--json|--device=--x|-o-y|--|--help"},
+         "rocm-perf|profile|--json|--device=--x|--output=-y|--|--help"},
         {"profile", "{\"program\":\"p\",\"counters\":[\"A\",\"-B\"],\"roofline\":true}",
          "rocm-perf|profile|--json|--roofline|--pmc=A|--pmc=-B|--|p"},
         {"profile", "{\"program\":\"p\",\"roofline\":false,\"timeout_s\":0.5}",
@@ -41,11 +41,17 @@ static void words_of_commands(void **state)
         {"analyze", "{\"traces\":[\"-o\",\"b\"]}", "rocm-perf|analyze|--json|--|-o|b"},
         {"analyze", "{\"traces\":[\"a\"],\"result\":\"thread-trace\"}",
          "rocm-perf|analyze|--thread-trace|--|a"},
-        {"replay", "{\"capture_dir\":\"c\"}", "rocm-perf|replay|full-vm|--capture-dir=c|--json|--"},
+        {"replay", "{\"capture_dir\":\"c\"}", "rocm-perf|replay|full-vm|--json|--capture-dir=c|--"},
         {"replay",
          "{\"action\":\"compare\",\"capture_dir\":\"c\",\"kernels\":[\"a\",\"-b\"],"
          "\"gate\":\"faster\"}",
-         "rocm-perf|replay|compare|--capture-dir=c|--gate=faster|--json|--|a|-b"},
+         "rocm-perf|replay|compare|--json|--capture-dir=c|--gate=faster|--|a|-b"},
+        {"isolate", "{\"program\":\"p\",\"kernel\":\"k\",\"dispatch\":3}",
+         "rocm-perf|isolate|--kernel=k|--dispatch=3|--|p"},
+        {"isolate", "{\"program\":\"p\",\"kernel\":\"k\",\"dispatch\":\"3,4\"}",
+         "rocm-perf|isolate|--kernel=k|--dispatch=3,4|--|p"},
+        {"autotune", "{\"seed\":9007199254740993}",
+         "rocm-perf|autotune|--json|--seed=9007199254740993|--"},
         {"optimize", "{\"program\":\"p\",\"source\":\"s\",\"args\":[\"1\"]}",
          "rocm-perf|optimize|--json|--source=s|--|p|1"},
     };
@@ -74,6 +80,11 @@ static void what_is_refused(void **state)
         {"profile", "{\"program\":7}", "argument program: must be a string"},
         {"profile", "{\"program\":\"p\",\"x\":1}", "profile has no argument x"},
         {"profile", "{\"program\":\"p\",\"runs\":0}", "argument runs: use 1 to 1000"},
+        {"profile", "{\"program\":\"p\",\"timeout_s\":1000001}",
+         "argument timeout_s: use 0.001 to 1000000"},
+        {"autotune", "{\"max_fraction\":0}", "argument max_fraction: use above 0, at most 1"},
+        {"optimize", "{\"program\":\"p\"}", "argument source: is missing"},
+        {"isolate", "{\"program\":\"p\"}", "argument kernel: is missing"},
         {"profile", "{\"program\":\"p\",\"runs\":1.5}", "argument runs: must be an integer"},
         {"profile", "{\"program\":\"p\",\"runs\":\"1\"}", "argument runs: must be an integer"},
         {"profile", "{\"program\":\"p\",\"roofline\":1}", "must be true or false"},
@@ -143,7 +154,7 @@ static void what_linux_does_not_take(void **state)
 {
     static const char long_one[] = "argument output: is too long: 131072 bytes with its option, "
                                    "131071 is the most";
-    const size_t option_bytes = strlen("-o");
+    const size_t option_bytes = strlen("--output=");
     const size_t others = 5; /* rocm-perf profile --json -- p */
 
     (void)state;
