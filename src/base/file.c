@@ -180,7 +180,7 @@ static int write_new(const char *path, struct model model, mode_t mode, const vo
     int fd, saved;
 
     if (!partial || !folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     fd = open_new(folder, partial, known ? RP_MODE_PRIVATE_FILE : mode, &named);
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
@@ -256,7 +256,7 @@ int rp_check_output(const char *path, struct rp_err *err)
     int fd;
 
     if (!partial)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (real && stat(real, &st) == 0 && !S_ISREG(st.st_mode)) {
         errno = S_ISDIR(st.st_mode) ? EISDIR : 0;
         if (errno || access(real, W_OK) != 0)
@@ -319,7 +319,7 @@ int rp_line_reader_fill(struct rp_line_reader *r, int fd, struct rp_err *err)
         r->ended = true;
     else
         rp_buf_add(&r->buf, bytes, (size_t)got);
-    return r->buf.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return r->buf.failed ? rp_out_of_memory(err) : 0;
 }
 
 static const char *next(struct rp_line_reader *r, size_t *ret_bytes)

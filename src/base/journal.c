@@ -89,7 +89,7 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
     size_t good = 0;
 
     if (!records)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     first_hash(ret_last_hash);
     while (good < bytes) {
         const char *line = text + good, *end = memchr(line, '\n', bytes - good);
@@ -106,7 +106,7 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
             break;
         if (json_array_append_new(records, record) != 0) {
             json_decref(records);
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         }
         good = (size_t)(end + 1 - text);
     }
@@ -140,7 +140,7 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
         return rp_fail(err, RP_BAD_INPUT, "%s is not a journal", path);
     text = rp_alloc((size_t)st.st_size + 1);
     if (!text)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     while (have < (size_t)st.st_size) {
         ssize_t got = pread(fd, text + have, (size_t)st.st_size - have, (off_t)have);
 
@@ -223,7 +223,7 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
     if (*ret)
         return 0;
     close(fd);
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_out_of_memory(err);
 }
 
 /**
@@ -240,7 +240,7 @@ static int check_head(const char *path, const char *text, size_t count, struct r
     int rc = 0;
 
     if (!head)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (!json && !rp_path_exists(head))
         return 0;
     if (!hash || strlen(hash) != HASH || records < 1)
@@ -266,7 +266,7 @@ int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err)
                                        rp_journal_count(journal), journal->last_hash);
 
     return path && text ? rp_write_private_file(path, text, strlen(text), err)
-                        : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                        : rp_out_of_memory(err);
 }
 
 int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
@@ -298,7 +298,7 @@ int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_c
     journal = new_journal(path, fd);
     if (!journal) {
         json_decref(records);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     fd = -1;
     json_decref(journal->records);
@@ -358,8 +358,7 @@ int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key
     }
     hash_of(journal->last_hash, body, strlen(body), hash);
     rp_buf_printf(&line, HEAD "%s" MID "%s}\n", hash, body);
-    rc = line.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
-                     : write_line(journal, &line, err);
+    rc = line.failed ? rp_out_of_memory(err) : write_line(journal, &line, err);
     journal->broken = rc < 0;
     if (rc < 0) {
         json_decref(record);
@@ -367,7 +366,7 @@ int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key
     }
     memcpy(journal->last_hash, hash, sizeof hash);
     if (json_array_append_new(journal->records, record) != 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return 0;
 }
 

@@ -590,7 +590,7 @@ int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, 
     if (result < 0 || !ret)
         return result;
     *ret = mend(cut);
-    return (*ret)->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return (*ret)->failed ? rp_out_of_memory(err) : 0;
 }
 
 bool rp_json_stream_record(struct rp_json_stream *cut, struct rp_json_record *ret)
@@ -613,7 +613,7 @@ int rp_json_stream_key(struct rp_json_stream *cut, char ret[RP_JSON_KEY_BYTES], 
     if (result == 0)
         result = read_value(cut, true, err);
     if (result == 0 && cut->raw.failed)
-        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_out_of_memory(err);
     if (result < 0)
         return result;
     len = cut->raw.len - 2; /* without the quotes */
@@ -632,7 +632,7 @@ json_t *rp_json_parse(const struct rp_buf *text, struct rp_err *err)
     if (value)
         return value;
     if (json_error_code(&error) == json_error_out_of_memory)
-        rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rp_out_of_memory(err);
     else
         rp_fail(err, RP_BAD_INPUT, "it is no JSON: %s", error.text);
     return NULL;

@@ -106,7 +106,7 @@ static int make_folders(const char *path, mode_t mode, struct rp_err *err)
     rp_autofree char *copy = rp_strdup(path);
 
     if (!copy)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash)
             *slash = '\0';
@@ -163,7 +163,7 @@ int rp_temporary_folder(char **ret_path, struct rp_err *err)
     rp_autofree char *path = rp_path_join(parent, "rocm-perf-XXXXXX");
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (!mkdtemp(path))
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", parent);
     *ret_path = rp_steal(path);
@@ -228,5 +228,5 @@ int rp_executable_dir(char **ret_dir, struct rp_err *err)
     slash = strrchr(path, '/');
     *slash = '\0';
     *ret_dir = rp_strdup(path);
-    return *ret_dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return *ret_dir ? 0 : rp_out_of_memory(err);
 }

@@ -348,7 +348,7 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
 {
     signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
     if (apply_env(proc->env) != 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (proc->stdin_fd > 0)
         dup2(proc->stdin_fd, STDIN_FILENO);
     if (proc->stdout_fd >= 0)

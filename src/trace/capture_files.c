@@ -118,7 +118,7 @@ static int save(const char *folder, const char *name, const json_t *json, struct
     rp_autofree char *line = bytes ? rp_format("%s\n", bytes) : NULL;
 
     if (!path || !line)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_write_private_file(path, line, strlen(line), err);
 }
 
@@ -322,7 +322,7 @@ static int hash_file(const char *folder, const char *name, uint64_t *ret_bytes,
     int rc;
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = rp_capture_open_file(path, &fd, err);
     if (rc == 0 && hash_fd(fd, ret_bytes, ret_digest) < 0)
         rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
@@ -339,7 +339,7 @@ static int list_files(const char *folder, glob_t *found, struct rp_err *err)
         int failed = pattern ? glob(pattern, i ? GLOB_APPEND : 0, NULL, found) : GLOB_NOSPACE;
 
         if (failed == GLOB_NOSPACE)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         if (failed && (failed != GLOB_NOMATCH || i == 0)) /* there is dispatch.json at least */
             return rp_fail(err, RP_ENVIRONMENT, "cannot list the files of %s", folder);
     }
@@ -356,7 +356,7 @@ static int hash_entry(const char *folder, const char *name, json_t **ret, struct
     if (rc < 0)
         return rc;
     *ret = json_pack("{s:s, s:I, s:s}", "name", name, "bytes", (json_int_t)bytes, "xxh128", digest);
-    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return *ret ? 0 : rp_out_of_memory(err);
 }
 
 static int write_list(const char *folder, const json_t *all, struct rp_err *err)
@@ -366,7 +366,7 @@ static int write_list(const char *folder, const json_t *all, struct rp_err *err)
     rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
 
     if (!line || !path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_write_private_file(path, line, strlen(line), err);
 }
 
@@ -385,7 +385,7 @@ int rp_capture_write_checksums(const char *folder, struct rp_err *err)
             continue;
         rc = hash_entry(folder, name, &entry, err);
         if (rc == 0 && json_array_append_new(files, entry) < 0)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
     }
     globfree(&found);
     if (rc < 0)
@@ -508,7 +508,7 @@ static int load_list(const char *path, json_t **ret_all, struct rp_err *err)
 static int open_list(const char *folder, json_t **ret_all, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
-    int rc = path ? load_list(path, ret_all, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = path ? load_list(path, ret_all, err) : rp_out_of_memory(err);
 
     return rc < 0 ? rc : check_list(path, json_object_get(*ret_all, "files"), err);
 }
@@ -547,7 +547,7 @@ int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err 
     else
         rc = json_array_insert_new(files, place, entry);
     if (rc < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return write_list(folder, all, err);
 }
 

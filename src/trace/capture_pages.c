@@ -66,7 +66,7 @@ int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, stru
         return rc;
     stream = fdopen(fd, "r");
     if (!stream)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     fd = -1; /* the stream's */
     *ret = json_loadf(stream, JSON_REJECT_DUPLICATES, why);
     fclose(stream);
@@ -176,7 +176,7 @@ static int unpack(struct rp_frames *frames, uint64_t number, uint8_t *to, struct
     if (!frames->packed)
         frames->packed = malloc(most_packed_bytes());
     if (!frames->unpacker || !frames->packed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (read_at(frames->fd, frames->packed, frame.packed_bytes, at + sizeof frame) < 0)
         return cannot_read(frames, at, err);
     bytes = ZSTD_decompressDCtx(frames->unpacker, to, RP_FRAME_BYTES, frames->packed,
@@ -204,7 +204,7 @@ int rp_frames_page(struct rp_frames *frames, uint64_t number, const uint8_t **re
         if (!frames->kept[slot].bytes)
             frames->kept[slot].bytes = malloc(RP_FRAME_BYTES);
         if (!frames->kept[slot].bytes)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         frames->kept[slot].frame = 0; /* half of a frame is none */
         rc = unpack(frames, frame, frames->kept[slot].bytes, err);
         if (rc < 0)
@@ -261,7 +261,7 @@ int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_e
     struct rp_page_store *store = calloc(1, sizeof *store);
 
     if (!store)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     store->packed_room = ZSTD_compressBound(RP_FRAME_BYTES);
     store->path = strdup(path);
     store->packer = ZSTD_createCCtx();
@@ -278,7 +278,7 @@ int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_e
     if (!store->path || !store->packer || !store->packed || !store->open || !store->slots ||
         ZSTD_isError(ZSTD_CCtx_setParameter(store->packer, ZSTD_c_compressionLevel, LEVEL))) {
         rp_page_store_free(store);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     store->frames.fd = store->fd;
     store->frames.name = store->path;
@@ -445,7 +445,7 @@ int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
     int rc = 0;
 
     if (!w)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     w->header = (struct rp_region_header){.version = RP_REGION_VERSION,
                                           .page_bytes = RP_PAGE_BYTES,
                                           .base = base,
@@ -455,7 +455,7 @@ int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
     w->path = strdup(path);
     w->hash = XXH3_createState();
     if (!w->path || !w->hash || XXH3_64bits_reset(w->hash) != XXH_OK)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     else if (state == RP_STATE_BEFORE) /* that after it of most regions is never written */
         rc = begin_file(w, err);
     if (rc < 0)

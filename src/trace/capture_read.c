@@ -65,7 +65,7 @@ static int load(const char *folder, const char *name, json_t **ret, struct rp_er
     int rc;
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (!rp_path_exists(path) && strcmp(name, RP_CAPTURE_DISPATCH_FILE) == 0 &&
         (rc = refuse_several(folder, err)) < 0)
         return rc;
@@ -285,7 +285,7 @@ static int open_map(const struct rp_capture *c, const char *folder,
     int rc;
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = rp_region_map_open(path, c->frames.pages, ret, err);
     if (rc < 0)
         return rc;
@@ -316,7 +316,7 @@ static int read_memory(struct rp_capture *c, struct rp_err *err)
                        c->pages_path, c->frames.pages, stored);
     c->memory = calloc(json_array_size(list) + 1, sizeof *c->memory);
     if (!c->memory)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     json_array_foreach(list, i, json)
     {
         struct rp_capture_memory *m = &c->memory[c->memory_count++];
@@ -346,7 +346,7 @@ static int read_refusals(struct rp_capture *c, struct rp_err *err)
         return damaged(c, RP_CAPTURE_COVERAGE_FILE, "it has no list of what is refused", err);
     c->refusals = calloc(json_array_size(list) + 1, sizeof *c->refusals);
     if (!c->refusals)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     json_array_foreach(list, i, json)
     {
         struct rp_capture_refusal *r = &c->refusals[c->refusal_count++];
@@ -367,7 +367,7 @@ static int open_pages(struct rp_capture *c, struct rp_err *err)
 
     c->pages_path = rp_path_join(c->folder, RP_CAPTURE_PAGES_FILE);
     if (!c->pages_path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = rp_capture_open_file(c->pages_path, &c->pages_fd, err);
     if (rc < 0)
         return rc;
@@ -382,7 +382,7 @@ static int check_complete(const char *folder, struct rp_err *err)
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_CHECKSUMS_FILE);
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (!rp_path_exists(path))
         return rp_fail(err, RP_BAD_INPUT, "%s is missing: the capture is not complete", path);
     return 0;
@@ -395,7 +395,7 @@ int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *
 
     if (!c || !(c->folder = strdup(folder))) {
         free(c);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     c->pages_fd = -1;
     rc = load(folder, RP_CAPTURE_DISPATCH_FILE, &c->dispatch, err);

@@ -32,25 +32,24 @@ int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct 
                        folder);
     w = calloc(1, sizeof *w);
     if (!w)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     w->folder = strdup(folder);
     w->partial = rp_format("%s" RP_CAPTURE_PARTIAL "%d", folder, (int)getpid());
     if (!w->folder || !w->partial) {
         rp_capture_free(w);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     rp_remove_tree(w->partial); /* of a process of this number that was killed */
     for (size_t i = 0; i < 3 && rc == 0; i++) {
         static const char *const folders[] = {"", "memory", "after"};
         rp_autofree char *path = rp_path_join(w->partial, folders[i]);
 
-        rc = path ? rp_mkdirs_private(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = path ? rp_mkdirs_private(path, err) : rp_out_of_memory(err);
     }
     if (rc == 0) {
         rp_autofree char *path = rp_path_join(w->partial, RP_CAPTURE_PAGES_FILE);
 
-        rc = path ? rp_page_store_open(path, &w->store, err)
-                  : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = path ? rp_page_store_open(path, &w->store, err) : rp_out_of_memory(err);
     }
     if (rc < 0)
         rp_capture_free(w);
@@ -83,7 +82,7 @@ int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_di
     w->symbol = strdup(symbol);
     w->name = strdup(name);
     w->dispatch = *dispatch;
-    return w->symbol && w->name ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return w->symbol && w->name ? 0 : rp_out_of_memory(err);
 }
 
 int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes, size_t size,
@@ -178,7 +177,7 @@ static int begin_before(struct rp_capture_writer *w, const struct rp_snapshot_re
     struct rp_captured_region *captured;
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     captured = another_region(w, err);
     if (!captured)
         return -RP_ENVIRONMENT;
@@ -195,7 +194,7 @@ static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_reg
     int rc;
 
     if (!path || !before)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     /* They come in the same order as before, so that the search ends at once. */
     for (w->at = w->next_after; w->at < w->count; w->at++)
         if (!w->regions[w->at].reason && w->regions[w->at].region.base == region->base)
@@ -292,7 +291,7 @@ static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapsh
         return -RP_ENVIRONMENT;
     refused->region = *region;
     refused->reason = strdup(reason);
-    return refused->reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return refused->reason ? 0 : rp_out_of_memory(err);
 }
 
 /** A region that the program announced to the runtime and has unmapped since. */
@@ -354,7 +353,7 @@ static int sync_entry(const char *folder, const struct dirent *entry, struct rp_
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
         return 0;
     path = rp_path_join(folder, entry->d_name);
-    return path ? sync_path(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return path ? sync_path(path, err) : rp_out_of_memory(err);
 }
 
 /* Its files one by one, and the folder. */
@@ -387,7 +386,7 @@ static int sync_capture(const struct rp_capture_writer *w, struct rp_err *err)
     for (size_t i = 0; i < sizeof folders / sizeof *folders && rc == 0; i++) {
         rp_autofree char *path = rp_path_join(w->partial, folders[i]);
 
-        rc = path ? sync_folder(path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = path ? sync_folder(path, err) : rp_out_of_memory(err);
     }
     return rc;
 }
@@ -473,7 +472,7 @@ int rp_snapshot_feed_open(const struct rp_snapshot_request *wishes, struct rp_sn
     struct rp_snapshot_feed *feed = calloc(1, sizeof *feed);
 
     if (!feed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     feed->wishes = wishes;
     *ret = feed;
     return 0;
@@ -538,7 +537,7 @@ static int take_kernel(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
     rp_autofree char *name = symbol ? feed->wishes->name(symbol, feed->wishes->data) : NULL;
 
     if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *ret_reply = feed->wishes->wants(symbol, name, feed->wishes->data);
     feed->seen++;
     feed->wanted += *ret_reply;
@@ -564,7 +563,7 @@ static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
                  ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER, wishes->folder, dispatch.match)
                  : strdup(wishes->folder);
     if (!name || !folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = rp_capture_begin(folder, &feed->writer, err);
     if (rc < 0)
         return rc;
@@ -603,7 +602,7 @@ static int take_region(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
         return rp_capture_unmapped(feed->writer, &region, err);
     reason = strndup((const char *)bytes + sizeof region, m->bytes - sizeof region);
     if (!reason)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_capture_refuse(feed->writer, &region, reason, err);
 }
 
@@ -629,7 +628,7 @@ static int take_declined(struct rp_snapshot_feed *feed, const struct rp_snapshot
     feed->declines++;
     if (!feed->declined)
         feed->declined = strndup(bytes, m->bytes);
-    return feed->declined ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return feed->declined ? 0 : rp_out_of_memory(err);
 }
 
 static int take_passed(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,

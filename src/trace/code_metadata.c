@@ -252,7 +252,7 @@ static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct 
         return damaged(err);
     k->args = calloc((size_t)count + 1, sizeof *k->args);
     if (!k->args)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t i = 0; i < count; i++) {
         struct rp_code_arg *arg = &k->args[i];
 

@@ -268,14 +268,14 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
     form->roles = calloc(csv->count, sizeof *form->roles);
     form->names = calloc(csv->count, sizeof *form->names);
     if (!form->roles || !form->names)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < csv->count; i++) {
         enum role role = role_of(rp_csv_field(csv, i), form->is_facts);
         rp_autofree char *name = role == ROLE_COUNTER ? name_of_counter(csv, i) : NULL;
         const char *header = name;
 
         if (role == ROLE_COUNTER && !name)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         if (role == ROLE_COUNTER && form->is_levels) {
             header = name_in_levels(name);
             role = header ? role : ROLE_NONE;
@@ -286,7 +286,7 @@ static int read_header(const struct rp_csv *csv, struct form *form, struct rp_er
         if (role == ROLE_COUNTER) {
             form->names[i] = strdup(header);
             if (!form->names[i])
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                return rp_out_of_memory(err);
         }
     }
     if (form->is_facts)
@@ -663,7 +663,7 @@ static int read_neighbours(struct rp_counters *set, const char *path, struct rp_
     if (!facts_path)
         facts_path = rp_format("%.*ssysinfo.csv", folder, path);
     if (!facts_path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     there = rp_gzip_find(facts_path);
     return there ? read_beside(set, there, err) : 0;
 }
@@ -688,8 +688,7 @@ int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_
 int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err)
 {
     struct rp_counters *set = rp_counters_new();
-    int result =
-        set ? read_neighbours(set, path, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result = set ? read_neighbours(set, path, err) : rp_out_of_memory(err);
 
     if (result < 0) {
         rp_counters_free(set);
@@ -705,7 +704,7 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
     struct rp_counters *set = rp_counters_new();
 
     if (!set)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (read_text(set, path, text, len, false, err) < 0 ||
         rp_counters_tell_apart(&set, 1, err) < 0 || rp_counters_set_source(set, path, err) < 0) {
         rp_counters_free(set);

@@ -100,7 +100,7 @@ static int read_record(struct rp_csv *csv, struct rp_err *err)
                            csv->line);
         rp_buf_add(&csv->text, "", 1);
         if (csv->text.failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         if (csv->at < csv->end && *csv->at == ',') {
             csv->at++;
             continue;

@@ -444,7 +444,7 @@ static int find_file(const char *path, size_t prefix, const char *end, char **re
     rp_autofree char *name = is_path ? strdup(path) : rp_format("%.*s%s", (int)prefix, path, end);
 
     if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *ret = rp_gzip_find(name);
     for (char *c = name + prefix; !*ret && *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);

@@ -256,7 +256,7 @@ int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err)
     size_t depth = 0;
 
     if (!outer)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (calls->count)
         qsort(at, calls->count, sizeof *at, by_thread_and_time);
     for (size_t i = 0; i < calls->count; i++) {

@@ -124,7 +124,7 @@ static int unpack_all(gzFile packed, int to, uint64_t most, bool peeks, bool *re
     enum { CHUNK_BYTES = 1 << 18 };
     rp_autofree char *chunk = malloc(CHUNK_BYTES);
     uint64_t total = 0;
-    int got, result = chunk ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int got, result = chunk ? 0 : rp_out_of_memory(err);
 
     *ret_ended = false;
     while (result == 0 && !(peeks && total >= most)) {
@@ -152,7 +152,7 @@ static int unpack_into(int from, int to, uint64_t most, bool peeks, struct rp_er
 
     if (!packed) {
         close(from);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     result = unpack_all(packed, to, most, peeks, &ended, err);
     closed = gzclose_r(packed);
@@ -176,7 +176,7 @@ static char *new_file(int *ret_fd, struct rp_err *err)
     if (*ret_fd >= 0)
         return path;
     if (!path)
-        rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rp_out_of_memory(err);
     else
         rp_fail_errno(err, RP_ENVIRONMENT, errno,
                       "it is packed by gzip, and %s cannot be used to unpack it (set TMPDIR to"
@@ -322,5 +322,5 @@ int rp_gzip_read_buf(const char *path, struct rp_buf *text, struct rp_err *err)
         rp_buf_add(text, chunk, (size_t)got);
     if (got < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read it");
-    return text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return text->failed ? rp_out_of_memory(err) : 0;
 }

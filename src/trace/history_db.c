@@ -127,7 +127,7 @@ static int check_neighbours(const char *path, struct rp_err *err)
         struct stat st;
 
         if (!name)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         if (stat(name, &st) == 0 && !S_ISREG(st.st_mode))
             return rp_fail(err, RP_BAD_INPUT,
                            "%s, where SQLite keeps what is being written, is no file: remove it",
@@ -411,7 +411,7 @@ static int begin(const char *path, bool write, struct rp_history_file *file, str
     int result, rc;
 
     if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     result = sqlite3_open_v2(name, &file->db, flags, NULL);
     if (result != SQLITE_OK)
         return rp_sql_fail(file->db, result, err);
@@ -553,7 +553,7 @@ static int put_times(struct rp_history_file *file, int64_t id, const struct rp_h
         rp_autofree char *runs = runs_text(times);
 
         if (!runs)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         sqlite3_bind_int64(stmt, 1, id);
         sqlite3_bind_int64(stmt, 2, (int64_t)i);
         sqlite3_bind_text(stmt, 3, times->kernel, -1, SQLITE_STATIC);
@@ -744,7 +744,7 @@ static int read_runs(const char *text, struct rp_history_times *ret, struct rp_e
     }
     json_decref(array);
     if (!ret->runs_ms)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return ok ? 0 : rp_fail(err, RP_BAD_INPUT, "runs_ms of a row of times is no list of times");
 }
 
@@ -758,7 +758,7 @@ static int add_row(sqlite3_stmt *stmt, struct rp_history_result *to, struct rp_e
     *row = (struct rp_history_times){.runtime_internal = sqlite3_column_int(stmt, 1),
                                      .launches = launches > 0 ? (uint64_t)launches : 0};
     if (!history_read_text_at(stmt, 0, false, &row->kernel))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return read_runs((const char *)sqlite3_column_text(stmt, 3), row, err);
 }
 

@@ -152,7 +152,7 @@ static int add_process(struct rp_json_loader *l, const struct rp_json_value *met
     if (rp_json_at(metadata, "config"))
         config = json_dumps(json_object_get(l->whole, "config"), JSON_COMPACT);
     if (command.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     texts[0] = rp_buf_text(&command);
     texts[1] = config;
     result = rp_memdb_run(&l->m,
@@ -185,8 +185,7 @@ static int add_agent(struct rp_json_loader *l, const struct rp_json_value *agent
                                                   {"type", RP_JSON_REQUIRED}};
     rp_autofree char *extdata = json_dumps(l->whole, JSON_COMPACT);
     int64_t v[6];
-    int result = extdata ? rp_json_numbers(agent, fields, 6, v, err)
-                         : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result = extdata ? rp_json_numbers(agent, fields, 6, v, err) : rp_out_of_memory(err);
     const char *texts[] = {
         result == 0 && v[5] == AGENT_TYPE_GPU ? "GPU" : "CPU",
         rp_json_text(agent, "name"),
@@ -395,7 +394,7 @@ static int message_of(struct rp_json_loader *l, int64_t call, char **ret, struct
         text = (const char *)sqlite3_column_text(stmt, 0);
     *ret = text ? strdup(text) : NULL;
     sqlite3_reset(stmt);
-    return text && !*ret ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return text && !*ret ? rp_out_of_memory(err) : 0;
 }
 
 /* A mark has no length; it is no range, and rocprofv3 does not put it among the regions. */
@@ -660,8 +659,7 @@ static int find_places(struct file *f, const char *group, struct places *places,
             break;
         if (!*group && first == '{' && is_group(key)) {
             rp_autofree char *inner = rp_format("%s.", key);
-            result = inner ? find_places(f, inner, places, err)
-                           : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            result = inner ? find_places(f, inner, places, err) : rp_out_of_memory(err);
         } else {
             note_place(f, group, key, places);
             result = is_wanted(group, key, places->wanted)
@@ -690,7 +688,7 @@ static int read_odd_record(struct file *f, const struct rp_json_section *section
     if (!json_is_object(record))
         result = rp_fail(err, RP_BAD_INPUT, "it is no object");
     else if (!rp_json_copy(&f->record, record))
-        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_out_of_memory(err);
     f->rows.whole = record;
     if (result == 0)
         result = section->add(&f->rows, f->record.values, err);
@@ -912,7 +910,7 @@ int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, 
 
     if (!f || !name) {
         free(f);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     f->cut.fd = -1;
     result = read_all(f, path, process, err);

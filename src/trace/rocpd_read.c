@@ -82,8 +82,7 @@ int rp_store_open(const char *path, struct rp_store **ret, struct rp_err *err)
 {
     struct rp_store *s = new_store(path, strlen(path));
 
-    return s ? begin(s, open_and_find(s, err), ret, err)
-             : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return s ? begin(s, open_and_find(s, err), ret, err) : rp_out_of_memory(err);
 }
 
 int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size_bytes,
@@ -94,7 +93,7 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
 
     if (!s) {
         sqlite3_close(db);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     s->db = db;
     s->named = strdup(path);
@@ -107,8 +106,7 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
     s->text.limit_bytes = path_len + 1;
     s->guids[0] = !s->path || !s->named ? NULL : rp_string_pool_add(&s->text, path, path_len);
     s->guid_count = 1;
-    result =
-        s->guids[0] ? find_all(s, size_bytes, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result = s->guids[0] ? find_all(s, size_bytes, err) : rp_out_of_memory(err);
     return begin(s, result, ret, err);
 }
 
@@ -346,7 +344,7 @@ static int load(struct rp_store *s, struct rp_err *err)
         return result;
     rows = calloc(values->count + 1, sizeof *rows);
     if (!rows)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (take_values(s, values, rows, &used, err) < 0) {
         free(rows);
         return rp_wrap(err, "read counters %s", rp_store_path(s));

@@ -374,7 +374,7 @@ static int add_string(struct rp_table_scan *pass, uint32_t guid, void *ctx, stru
         return result;
     slot = rp_array_add(&table->rows, &table->count);
     if (!slot)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *slot = row;
     return 0;
 }
@@ -538,7 +538,7 @@ static int add_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct 
     char *row = rp_array_next(&load->set.rows, &load->set.count, load->spec->row_bytes);
 
     if (!row)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return load_row(pass, load->spec, guid, row, err);
 }
 
@@ -686,7 +686,7 @@ int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void
     struct each each = {.spec = spec, .fn = fn, .ctx = ctx, .row = row};
 
     if (!row)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return read_rows(s, spec, false, hand_row, &each, err);
 }
 
@@ -722,7 +722,7 @@ static int add_metadata(struct rp_table_scan *pass, uint32_t guid, void *ctx, st
 
     (void)guid;
     if (!pair)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     pair[0] = pair[1] = "";
     result = rp_table_scan_text(pass, 0, "", &pair[0], err);
     return result < 0 ? result : rp_table_scan_text(pass, 1, "", &pair[1], err);

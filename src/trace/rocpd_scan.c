@@ -45,7 +45,7 @@ static int no_memory(struct rp_store *s, struct rp_err *err)
 {
     if (s->text.used_bytes >= s->text.limit_bytes / 2)
         return rp_fail(err, RP_BAD_INPUT, "it gives more text than a database of its size can");
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_out_of_memory(err);
 }
 
 /* --- guids -------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static int write_select(struct rp_table_scan *pass, struct sources *from, struct
         add_join(from, from->times, "b", "start_id", sql);
     if (from->join_end)
         add_join(from, from->times, "e", "end_id", sql);
-    return sql->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return sql->failed ? rp_out_of_memory(err) : 0;
 }
 
 static int prepare_pass(struct rp_table_scan *pass, const char *relation, struct rp_err *err)
@@ -269,7 +269,7 @@ static int guid_of_row(struct rp_table_scan *pass, uint32_t *ret, struct rp_err 
     if (cell.type != RP_CELL_NULL)
         guid = text_of(&cell, room, &len);
     if (!guid)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     /* Nearly always the same as in the row before. */
     if (pass->guid_known && len == pass->guid_len && memcmp(guid, pass->guid_bytes, len) == 0) {
         *ret = pass->guid;
@@ -391,7 +391,7 @@ static int run_pass(struct rp_table_scan *pass)
         pass->lent_room = pass->column_count * (RP_LARGEST_PAGE_BYTES + NUMBER_CHARS);
         pass->lent = malloc(pass->lent_room);
         if (!pass->lent)
-            return rp_fail(pass->err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(pass->err);
     }
     result = run_fast(pass) ? pass->failed : run_whole(pass);
     free(pass->lent);
@@ -526,7 +526,7 @@ int rp_table_scan_text(struct rp_table_scan *pass, size_t column, const char *if
     if (cell.type != RP_CELL_NULL) {
         text = text_of(&cell, room, &len);
         if (!text)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         if (pass->keep_texts)
             text = rp_string_pool_add(&pass->store->text, text, len);
         else if (pass->cells || text == room)
@@ -604,7 +604,7 @@ static int add_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct 
         return result;
     if (event.call == 0) /* some traces name the launching call only as the parent */
         event.call = event.parent;
-    return add(ctx, guid, id, &event) ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return add(ctx, guid, id, &event) ? 0 : rp_out_of_memory(err);
 }
 
 /* --- order -------------------------------------------------------------------------------- */
@@ -667,7 +667,7 @@ int rp_events_load(struct rp_store *s, struct rp_err *err)
     int result = s->events.loaded ? 0 : rp_table_scan_each(s, &order, add_row, &s->events, err);
 
     if (result == 0 && !s->events.loaded && !settle(&s->events))
-        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_out_of_memory(err);
     if (result < 0)
         rp_events_free(&s->events);
     else

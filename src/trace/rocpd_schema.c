@@ -111,7 +111,7 @@ int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, str
                   name, suffix, guid, own_columns[table]);
     rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS SELECT * FROM \"%s_%s\";\n", name, name, suffix);
     if (sql.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_sql_exec(db, rp_buf_text(&sql), err);
 }
 
@@ -129,7 +129,7 @@ int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err)
     for (size_t v = 0; v < VIEW_COUNT; v++)
         rp_buf_printf(&sql, "CREATE VIEW \"%s\" AS %s;\n", views[v].name, views[v].select);
     if (sql.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_sql_exec(db, rp_buf_text(&sql), err);
 }
 
@@ -502,7 +502,7 @@ int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, s
     /* Names are rp_table_name with a suffix of digits and underscores: nothing to escape. */
     rp_buf_printf(&sql, "SELECT * FROM \"%s\" LIMIT 0", relation);
     if (sql.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *ret = NULL;
     result = sqlite3_prepare_v2(db, sql.data, -1, ret, NULL);
     if (result == SQLITE_OK || (result & 0xff) == SQLITE_ERROR)
@@ -567,7 +567,7 @@ static int list_names(struct rp_store *s, bool plain[RP_TABLE_COUNT], struct rp_
     while (result == SQLITE_OK && (result = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
         if (!name || file_name(s, name, plain) < 0)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         result = SQLITE_OK;
     }
     return result == SQLITE_DONE ? 0 : rp_sql_fail(s->db, result, err);
@@ -586,7 +586,7 @@ static int choose(struct rp_store *s, enum rp_table table, bool plain, struct rp
     if (result < 0 || !plain)
         return result;
     rp_relations_free(r);
-    return add_name(r, name) < 0 ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return add_name(r, name) < 0 ? rp_out_of_memory(err) : 0;
 }
 
 /* The oldest version that has everything found. 3.0.1 only widened a check and cannot be told;

@@ -116,7 +116,7 @@ static int prepare_insert(struct rp_store_writer *w, enum rp_table table, const 
         rp_buf_puts(&sql, ", ?");
     rp_buf_puts(&sql, ")");
     if (sql.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return prepare(w, sql.data, ret, err);
 }
 
@@ -138,7 +138,7 @@ static int prepare_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp_
     for (size_t i = 0; i < spec->column_count; i++)
         rp_buf_printf(&columns, "%s\"%s\"", i ? ", " : "", spec->columns[i].name);
     if (columns.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return prepare_insert(w, spec->table, verb, columns.data, spec->column_count, &w->insert[rows],
                           err);
 }
@@ -227,7 +227,7 @@ static int rp_writer_bind_text(struct rp_store_writer *w, sqlite3_stmt *stmt, in
     } else {
         rp_utf8_fix(&mended, text, len);
         if (mended.failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         result =
             sqlite3_bind_text64(stmt, at, mended.data, mended.len, SQLITE_TRANSIENT, SQLITE_UTF8);
     }
@@ -272,7 +272,7 @@ static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, co
     number = mended.failed ? RP_NO_NUMBER : rp_map_add_text(&w->names, text);
     if (number == RP_NO_NUMBER) {
         w->spoilt = true;
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     sqlite3_bind_int64(stmt, at, (int64_t)number + 1);
     if (number < known)
@@ -471,7 +471,7 @@ static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, st
         result = put_event(w, spec, stack, err);
     if (result == 0 && !note_ids(w, rows, row, id)) {
         w->spoilt = true;
-        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_out_of_memory(err);
     }
     return result;
 }
@@ -606,7 +606,7 @@ static int complete_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp
     rp_autofree int64_t *ids = rp_idset_missing(&w->ids[spec->table], &count);
 
     if (!ids)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++) {
         int result;
         if (!has_default)
@@ -739,7 +739,7 @@ static int create_temp(struct rp_store_writer *w, struct rp_err *err)
     rp_autofree char *folder = folder_of(w->path);
 
     if (!folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (int n = 0; n < 1000; n++) {
         rp_autobuf name = {0};
         struct stat st;
@@ -747,7 +747,7 @@ static int create_temp(struct rp_store_writer *w, struct rp_err *err)
 
         rp_buf_printf(&name, "%s.rocm-perf-%ld-%d.tmp", folder, (long)getpid(), n);
         if (name.failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_FILE);
         if (fd >= 0) {
             if (lstat(w->path, &st) == 0 && S_ISREG(st.st_mode))
@@ -844,7 +844,7 @@ int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
         w->path = strdup(path);
     if (!w || !w->path) {
         rp_store_writer_abandon(w);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     if (begin(w, origin, err) < 0) {
         rp_store_writer_abandon(w);
@@ -882,7 +882,7 @@ static int finish(struct rp_store_writer *w, struct rp_err *err)
     if (w->spoilt)
         return rp_fail(err, RP_ENVIRONMENT, "an earlier write failed");
     if (!folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     result = rp_writer_complete(w, err);
     if (result == 0)
         result = rp_sql_exec(w->db, "COMMIT", err);

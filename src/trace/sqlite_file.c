@@ -42,7 +42,7 @@ int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err)
         result = SQLITE_NOMEM;
     switch (result & 0xff) {
     case SQLITE_NOMEM:
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     case SQLITE_FULL:
         return rp_fail(err, RP_ENVIRONMENT, "no space left for the database");
     case SQLITE_IOERR:
@@ -237,7 +237,7 @@ int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
     if (probe->wal && !probe->wal_has_data)
         rp_buf_puts(&name, "?immutable=1");
     if (name.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     result = sqlite3_open_v2(name.data, &db, flags, NULL);
     if (result == SQLITE_OK) {
         sqlite3_extended_result_codes(db, 1);
