@@ -1,5 +1,5 @@
 /**
- * @file kernel_code.h
+ * @file code_object.h
  * @brief What a code object says about one of its kernels: the AMDGPU metadata note (LLVM's AMDGPU
  * user guide, code object V3 and later).
  */

@@ -1,18 +1,20 @@
 /**
  * @file foreign_trace.h
- * @brief The private database that a trace of another format becomes, so that there is one reader
- *        of traces.
+ * @brief Traces of other formats, CSV and JSON: each becomes a private database, so that there is
+ * one reader of traces.
  */
 #ifndef RP_TRACE_FOREIGN_TRACE_H
 #define RP_TRACE_FOREIGN_TRACE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/map.h"
 
 struct rp_err;
+struct rp_json_stream;
 
 enum { RP_MEMDB_STATEMENTS = 32 };
 
@@ -61,5 +63,19 @@ int rp_call_list_add(struct rp_call_list *calls, const struct rp_call *call, str
 /** Finds the parents, and leaves the calls sorted by correlation id. @return 0 or RP_ENVIRONMENT */
 int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err);
 void rp_call_list_free(struct rp_call_list *calls);
+
+/* JSON of rocprofv3. */
+
+/** Has a process of the file a record in that section? False when the file cannot be read so far.
+ */
+bool rp_json_has_records(const char *path, const char *section);
+
+/**
+ * Begins to read a JSON file (base/json_read.h), which may be packed by gzip. @param peek  as for
+ * rp_gzip_open
+ * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT when it cannot be read
+ */
+int rp_json_stream_open(struct rp_json_stream *cut, const char *path, uint64_t peek,
+                        struct rp_err *err);
 
 #endif

@@ -1,5 +1,3 @@
-#include "trace/json_trace.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -22,6 +20,13 @@
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
+
+enum {
+    RP_JSON_SECTIONS = 0
+#define SECTION(path, function, whole) +1
+#include "trace/json_sections.def"
+#undef SECTION
+};
 
 /** Zero-initialise; the parts are released by their owner. */
 struct rp_json_loader {

@@ -223,6 +223,32 @@ struct rp_store_origin {
 int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
                          struct rp_store_writer **ret, struct rp_err *err);
 
+/** Rows that the store knows, in the order in which a reader may load them. */
+enum rp_rows {
+    RP_ROWS_process,
+    RP_ROWS_thread,
+    RP_ROWS_agent,
+    RP_ROWS_queue,
+    RP_ROWS_stream,
+    RP_ROWS_code_object,
+    RP_ROWS_kernel,
+    RP_ROWS_dispatch,
+    RP_ROWS_launch, /**< the same table: less of every row */
+    RP_ROWS_work,   /**< likewise, of the rows of dispatches */
+    RP_ROWS_copy,
+    RP_ROWS_region,
+    RP_ROWS_arg,
+    RP_ROWS_arg_value, /**< the same table: less of every row */
+    RP_ROWS_hip_event,
+    RP_ROWS_dependency,
+    RP_ROWS_replay,
+    RP_ROWS_pmc,
+    RP_ROWS_pmc_event,
+    RP_ROWS_node,
+    RP_ROWS_note,
+    RP_ROWS_COUNT
+};
+
 /*
  * The process comes first and may be put again, with the same pid, when more is known of it; the
  * others come in any order. All return 0; RP_BAD_INPUT when the row cannot be stored (an id used
@@ -233,28 +259,29 @@ int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process 
                          struct rp_err *err);
 /** May be repeated. Threads that dispatches and copies name are added by the commit anyway. */
 int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
-int rp_store_put_agent(struct rp_store_writer *w, const struct rp_row_agent *row,
-                       struct rp_err *err);
-int rp_store_put_queue(struct rp_store_writer *w, const struct rp_row_queue *row,
-                       struct rp_err *err);
-int rp_store_put_stream(struct rp_store_writer *w, const struct rp_row_queue *row,
-                        struct rp_err *err);
-int rp_store_put_code_object(struct rp_store_writer *w, const struct rp_row_code_object *row,
-                             struct rp_err *err);
-int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *row,
-                        struct rp_err *err);
-int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
-                          struct rp_err *err);
-int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err);
 /** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
                         const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
-/** The table is made with its first row. */
-int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
-                            struct rp_err *err);
-/** Likewise. */
-int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *row,
-                        struct rp_err *err);
+/** A row of another kind: rp_store_put_agent(w, &agent, err) and so on, below. */
+int rp_store_put_row(struct rp_store_writer *w, enum rp_rows rows, const void *row,
+                     struct rp_err *err);
+#define RP_STORE_PUT(rows, type)                                                                   \
+    static inline int rp_store_put_##rows(struct rp_store_writer *w, const struct type *row,       \
+                                          struct rp_err *err)                                      \
+    {                                                                                              \
+        return rp_store_put_row(w, RP_ROWS_##rows, row, err);                                      \
+    }
+RP_STORE_PUT(agent, rp_row_agent)
+RP_STORE_PUT(queue, rp_row_queue)
+RP_STORE_PUT(stream, rp_row_queue)
+RP_STORE_PUT(code_object, rp_row_code_object)
+RP_STORE_PUT(kernel, rp_row_kernel)
+RP_STORE_PUT(dispatch, rp_row_dispatch)
+RP_STORE_PUT(copy, rp_row_copy)
+RP_STORE_PUT(dependency, rp_row_dependency) /**< its table is made with its first row */
+RP_STORE_PUT(replay, rp_row_replay)         /**< likewise */
+#undef RP_STORE_PUT
+
 /** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"

@@ -11,8 +11,8 @@
 #include "base/path.h"
 #include "base/work_progress.h"
 #include "trace/counter_set.h"
+#include "trace/foreign_trace.h"
 #include "trace/gzip.h"
-#include "trace/json_trace.h"
 #include "trace/rocpd.h"
 #include "trace/sqlite_file.h"
 

@@ -1,5 +1,3 @@
-#include "trace/rocpd_write.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,13 +13,38 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/utf8.h"
 #include "trace/rocpd.h"
-#include "trace/rocpd_schema.h"
+#include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
 
 enum { RP_STORE_NODE_ID = 1 };
+
+/** Which ids were written and which were only referred to. Zero-initialise; release with
+ *  rp_idset_free. */
+struct rp_idset {
+    struct rp_idmap ids;
+    bool *written; /**< per id */
+    size_t room;
+};
+
+struct rp_store_writer {
+    sqlite3 *db;
+    char *path;      /**< where the database goes */
+    char *temp_path; /**< where it is written; NULL when no file exists */
+    char guid[RP_GUID_BYTES];
+    bool spoilt; /**< SQLite failed: what the file holds is not known */
+    bool process_known;
+    int64_t pid, ppid; /**< of the process row */
+    int64_t next_event;
+    int64_t next_id[RP_ROWS_COUNT];
+    sqlite3_stmt *insert[RP_ROWS_COUNT];
+    sqlite3_stmt *insert_event, *insert_string, *insert_metadata, *insert_node, *check_json;
+    sqlite3_stmt *insert_counter, *insert_counter_value; /**< NULL until they are needed */
+    struct rp_idset ids[RP_TABLE_COUNT];
+    struct rp_map names; /**< rocpd_string: the ids are the numbers, from 1 */
+};
 
 /* The number of an id, with room for whether it was written. */
 static uint32_t number_of(struct rp_idset *set, int64_t id)
@@ -498,47 +521,6 @@ int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *e
     return put(w, RP_ROWS_thread, &row, err);
 }
 
-int rp_store_put_agent(struct rp_store_writer *w, const struct rp_row_agent *row,
-                       struct rp_err *err)
-{
-    return put(w, RP_ROWS_agent, row, err);
-}
-
-int rp_store_put_queue(struct rp_store_writer *w, const struct rp_row_queue *row,
-                       struct rp_err *err)
-{
-    return put(w, RP_ROWS_queue, row, err);
-}
-
-int rp_store_put_stream(struct rp_store_writer *w, const struct rp_row_queue *row,
-                        struct rp_err *err)
-{
-    return put(w, RP_ROWS_stream, row, err);
-}
-
-int rp_store_put_code_object(struct rp_store_writer *w, const struct rp_row_code_object *row,
-                             struct rp_err *err)
-{
-    return put(w, RP_ROWS_code_object, row, err);
-}
-
-int rp_store_put_kernel(struct rp_store_writer *w, const struct rp_row_kernel *row,
-                        struct rp_err *err)
-{
-    return put(w, RP_ROWS_kernel, row, err);
-}
-
-int rp_store_put_dispatch(struct rp_store_writer *w, const struct rp_row_dispatch *row,
-                          struct rp_err *err)
-{
-    return put(w, RP_ROWS_dispatch, row, err);
-}
-
-int rp_store_put_copy(struct rp_store_writer *w, const struct rp_row_copy *row, struct rp_err *err)
-{
-    return put(w, RP_ROWS_copy, row, err);
-}
-
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
                         const struct rp_row_arg *args, size_t arg_count, struct rp_err *err)
 {
@@ -553,30 +535,17 @@ int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *r
     return result;
 }
 
-/* Into a table that comes with its first row. */
-static int put_own(struct rp_store_writer *w, enum rp_rows rows, const void *row,
-                   struct rp_err *err)
+int rp_store_put_row(struct rp_store_writer *w, enum rp_rows rows, const void *row,
+                     struct rp_err *err)
 {
     int result = 0;
 
-    if (!w->insert[rows]) {
+    if (!w->insert[rows]) { /* into a table that comes with its first row */
         result = rp_schema_create_own(w->db, rp_specs[rows].table, w->guid, err);
         if (result == 0)
             result = prepare_rows(w, rows, err);
     }
     return result < 0 ? result : put(w, rows, row, err);
-}
-
-int rp_store_put_dependency(struct rp_store_writer *w, const struct rp_row_dependency *row,
-                            struct rp_err *err)
-{
-    return put_own(w, RP_ROWS_dependency, row, err);
-}
-
-int rp_store_put_replay(struct rp_store_writer *w, const struct rp_row_replay *row,
-                        struct rp_err *err)
-{
-    return put_own(w, RP_ROWS_replay, row, err);
 }
 
 /* --- completion --------------------------------------------------------------------------- */

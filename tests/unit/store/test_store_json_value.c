@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json_read.h"
-#include "trace/json_trace.h"
+#include "trace/foreign_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "trace/rocpd_write.h"
 
 #include <stdio.h>
 #include <string.h>
