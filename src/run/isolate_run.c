@@ -125,26 +125,24 @@ static enum taken take_message(struct link *link, int fd)
 
 static void note_passed(struct rp_captured_run *found, const struct rp_snapshot_feed *feed)
 {
-    size_t count;
-    const struct rp_snapshot_filtered *passed = rp_snapshot_feed_filtered(feed, &count);
+    const struct rp_snapshot_state *state = rp_snapshot_feed_state(feed);
 
-    for (size_t i = 0; i < count && found->passed_count < RP_SNAPSHOT_MAX_FILTERED; i++)
-        found->passed[found->passed_count++] = passed[i];
+    for (size_t i = 0; i < state->passed_count && found->passed_count < RP_SNAPSHOT_MAX_FILTERED;
+         i++)
+        found->passed[found->passed_count++] = state->passed[i];
 }
 
 static void drop_link(struct rp_snapshot_server *s, size_t at)
 {
     struct link *link = &s->links[at - FIRST_LINK];
-    const char *declined = rp_snapshot_feed_declined(link->feed);
-    size_t seen, wanted;
+    const struct rp_snapshot_state *state = rp_snapshot_feed_state(link->feed);
 
-    rp_snapshot_feed_kernels(link->feed, &seen, &wanted);
-    s->found.kernels_seen += seen;
-    s->found.kernels_wanted += wanted;
-    s->found.declines += rp_snapshot_feed_declines(link->feed);
-    if (!s->found.declined && declined)
-        s->found.declined = strdup(declined);
-    else if (!s->found.declined && rp_snapshot_feed_is_capturing(link->feed) && !s->err.code)
+    s->found.kernels_seen += state->seen;
+    s->found.kernels_wanted += state->wanted;
+    s->found.declines += state->declines;
+    if (!s->found.declined && state->declined)
+        s->found.declined = strdup(state->declined);
+    else if (!s->found.declined && state->writer && !s->err.code)
         s->found.declined = strdup("the program ended in the middle of the capture");
     note_passed(&s->found, link->feed);
     rp_snapshot_feed_close(link->feed);
@@ -158,10 +156,10 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
 /* Some other process has begun a capture: there is one folder to write. */
 static bool is_taken(const struct rp_snapshot_server *s, const struct rp_snapshot_feed *feed)
 {
-    if (rp_snapshot_feed_done(feed))
+    if (rp_snapshot_feed_state(feed)->done)
         return false;
     for (size_t i = 0; i < s->count - FIRST_LINK; i++)
-        if (rp_snapshot_feed_is_capturing(s->links[i].feed))
+        if (rp_snapshot_feed_state(s->links[i].feed)->writer)
             return true;
     return s->found.captured > 0;
 }
@@ -215,11 +213,11 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         return;
     /* Of several processes the first one that has the dispatch is captured. */
     if (taken == OVER || (link->message.kind == RP_SNAPSHOT_BEGIN &&
-                          !rp_snapshot_feed_is_capturing(feed) && is_taken(s, feed))) {
+                          !rp_snapshot_feed_state(feed)->writer && is_taken(s, feed))) {
         drop_link(s, at);
         return;
     }
-    done = rp_snapshot_feed_done(feed);
+    done = rp_snapshot_feed_state(feed)->done;
     rc = rp_proc_interrupted(&err); /* nobody wants it any more */
     if (rc == 0)
         rc = rp_snapshot_feed_take(feed, &link->message, link->bytes, &reply, &err);
@@ -229,8 +227,8 @@ static void serve(struct rp_snapshot_server *s, size_t at)
         drop_link(s, at);
         return;
     }
-    if (rp_snapshot_feed_done(feed) > done)
-        note_capture(s, rp_snapshot_feed_match(feed));
+    if (rp_snapshot_feed_state(feed)->done > done)
+        note_capture(s, rp_snapshot_feed_state(feed)->match);
     if (!answer(s, s->polls[at].fd, link->message.kind, reply))
         drop_link(s, at);
 }

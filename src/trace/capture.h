@@ -162,22 +162,19 @@ size_t rp_snapshot_max_bytes(uint32_t kind);
 int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *message,
                           const void *bytes, uint32_t *ret_reply, struct rp_err *err);
 
-/** A capture has begun and is not whole. */
-bool rp_snapshot_feed_is_capturing(const struct rp_snapshot_feed *feed);
-/** Whole captures so far. */
-size_t rp_snapshot_feed_done(const struct rp_snapshot_feed *feed);
-/** The number of the newest one among the dispatches that match. */
-uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed);
-/** Why the tool declined first; NULL: it did not. */
-const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed);
-/** How often it did. */
-size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed);
-/** Dispatches that filters left out, one of each kind. */
-const struct rp_snapshot_filtered *rp_snapshot_feed_filtered(const struct rp_snapshot_feed *feed,
-                                                             size_t *ret_count);
-/** Kernels seen, and those of them that are wanted. */
-void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,
-                              size_t *ret_wanted);
+/** What has come of it so far. */
+struct rp_snapshot_state {
+    struct rp_capture_writer *writer; /**< not NULL: a capture has begun and is not whole */
+    size_t done;                      /**< whole captures */
+    uint64_t match;      /**< number of the newest one among the dispatches that match */
+    char *declined;      /**< why the tool declined first; NULL: it did not */
+    size_t declines;     /**< how often it did */
+    size_t seen, wanted; /**< kernels, and those of them that are wanted */
+    struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED]; /**< left out, one of each kind */
+    size_t passed_count;
+};
+
+const struct rp_snapshot_state *rp_snapshot_feed_state(const struct rp_snapshot_feed *feed);
 
 /** Accepts NULL. Removes a capture that is not whole. */
 void rp_snapshot_feed_close(struct rp_snapshot_feed *feed);

@@ -25,8 +25,6 @@
 
 #define RP_FRAME_MAGIC "RPPF"
 
-#define RP_REGION_MAGIC "RPREGION"
-
 struct rp_page_frame {
     char magic[4];
     uint32_t pages;
@@ -413,111 +411,6 @@ void rp_page_store_free(struct rp_page_store *store)
     free(store->slots);
     free(store->path);
     free(store);
-}
-
-/* --- writing ------------------------------------------------------------------------------- */
-
-struct rp_region_writer {
-    char *path;
-    FILE *file;
-    struct rp_region_header header;
-    struct rp_page_run run;
-    XXH3_state_t *hash;
-};
-
-static int cannot_write(const struct rp_region_writer *w, struct rp_err *err)
-{
-    return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", w->path);
-}
-
-static int begin_file(struct rp_region_writer *w, struct rp_err *err)
-{
-    w->file = rp_create_private_file(w->path);
-    return w->file && fwrite(&w->header, sizeof w->header, 1, w->file) == 1 ? 0
-                                                                            : cannot_write(w, err);
-}
-
-int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
-                          enum rp_region_state state, struct rp_region_writer **ret,
-                          struct rp_err *err)
-{
-    struct rp_region_writer *w = calloc(1, sizeof *w);
-    int rc = 0;
-
-    if (!w)
-        return rp_out_of_memory(err);
-    w->header = (struct rp_region_header){.version = RP_REGION_VERSION,
-                                          .page_bytes = RP_PAGE_BYTES,
-                                          .base = base,
-                                          .bytes = bytes,
-                                          .state = state};
-    memcpy(w->header.magic, RP_REGION_MAGIC, sizeof w->header.magic);
-    w->path = strdup(path);
-    w->hash = XXH3_createState();
-    if (!w->path || !w->hash || XXH3_64bits_reset(w->hash) != XXH_OK)
-        rc = rp_out_of_memory(err);
-    else if (state == RP_STATE_BEFORE) /* that after it of most regions is never written */
-        rc = begin_file(w, err);
-    if (rc < 0)
-        rp_region_writer_free(w);
-    else
-        *ret = w;
-    return rc;
-}
-
-static int put_run(struct rp_region_writer *w, struct rp_err *err)
-{
-    if (!w->run.pages)
-        return 0;
-    if (!w->file && begin_file(w, err) < 0)
-        return -RP_ENVIRONMENT;
-    XXH3_64bits_update(w->hash, &w->run, sizeof w->run);
-    w->header.run_count++;
-    return fwrite(&w->run, sizeof w->run, 1, w->file) == 1 ? 0 : cannot_write(w, err);
-}
-
-int rp_region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t stored,
-                         struct rp_err *err)
-{
-    struct rp_page_run *run = &w->run;
-    const bool follows = run->pages && page == run->page + run->pages &&
-                         (run->stored == RP_STORED_ZERO ? stored == RP_STORED_ZERO
-                                                        : stored == run->stored + run->pages);
-    int rc;
-
-    if (follows) {
-        run->pages++;
-        return 0;
-    }
-    rc = put_run(w, err);
-    *run = (struct rp_page_run){.page = page, .pages = 1, .stored = stored};
-    return rc;
-}
-
-int rp_region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
-{
-    int rc = put_run(w, err);
-
-    if (rc == 0 && !w->file)
-        rc = begin_file(w, err);
-    w->header.hash = XXH3_64bits_digest(w->hash);
-    if (rc == 0 &&
-        (fseek(w->file, 0, SEEK_SET) < 0 || fwrite(&w->header, sizeof w->header, 1, w->file) != 1 ||
-         fflush(w->file) == EOF))
-        rc = cannot_write(w, err);
-    rp_region_writer_free(w);
-    return rc;
-}
-
-void rp_region_writer_free(struct rp_region_writer *w)
-{
-    if (!w)
-        return;
-    if (w->file)
-        fclose(w->file);
-    XXH3_freeState(w->hash);
-    free(w->path);
-    free(w);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

@@ -18,7 +18,6 @@
 
 struct rp_err;
 struct rp_page_store;
-struct rp_region_writer;
 
 enum {
     RP_PAGE_BYTES = 4096,
@@ -31,6 +30,8 @@ enum rp_region_state {
     RP_STATE_BEFORE = 0, /**< what a map does not name is zero */
     RP_STATE_AFTER = 1,  /**< ... is as it was before */
 };
+
+#define RP_REGION_MAGIC "RPREGION"
 
 struct rp_region_header {
     char magic[8];
@@ -112,18 +113,6 @@ int rp_page_store_finish(struct rp_page_store *store, struct rp_err *err);
 void rp_page_store_free(struct rp_page_store *store);
 
 /* memory/region_<base>.bin and after/region_<base>.bin: which stored page stands where. */
-
-/** The file of the state after the dispatch comes with its second run, or at the end. */
-int rp_region_writer_open(const char *path, uint64_t base, uint64_t bytes,
-                          enum rp_region_state state, struct rp_region_writer **ret,
-                          struct rp_err *err);
-/** Pages in rising order. @param stored  or RP_STORED_ZERO */
-int rp_region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t stored,
-                         struct rp_err *err);
-/** Completes the file, which is not yet on the disk; frees the writer in any case. */
-int rp_region_writer_finish(struct rp_region_writer *w, struct rp_err *err);
-/** Accepts NULL. Closes the file as it is. */
-void rp_region_writer_free(struct rp_region_writer *w);
 
 /** A map in memory, checked. */
 struct rp_region_map {

@@ -12,15 +12,126 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/vec.h"
 #include "trace/capture.h"
 #include "trace/capture_files.h"
 #include "trace/capture_pages.h"
+
+/* --- maps of regions --------------------------------------------------------------------- */
+
+struct rp_region_writer {
+    char *path;
+    FILE *file;
+    struct rp_region_header header;
+    struct rp_page_run run;
+    XXH3_state_t *hash;
+};
+
+static int cannot_write(const struct rp_region_writer *w, struct rp_err *err)
+{
+    return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", w->path);
+}
+
+static int begin_file(struct rp_region_writer *w, struct rp_err *err)
+{
+    w->file = rp_create_private_file(w->path);
+    return w->file && fwrite(&w->header, sizeof w->header, 1, w->file) == 1 ? 0
+                                                                            : cannot_write(w, err);
+}
+
+/* Accepts NULL. Closes the file as it is. */
+static void region_writer_free(struct rp_region_writer *w)
+{
+    if (!w)
+        return;
+    if (w->file)
+        fclose(w->file);
+    XXH3_freeState(w->hash);
+    free(w->path);
+    free(w);
+}
+
+/* The file of the state after the dispatch comes with its second run, or at the end. */
+static int region_writer_open(const char *path, uint64_t base, uint64_t bytes,
+                              enum rp_region_state state, struct rp_region_writer **ret,
+                              struct rp_err *err)
+{
+    struct rp_region_writer *w = calloc(1, sizeof *w);
+    int rc = 0;
+
+    if (!w)
+        return rp_out_of_memory(err);
+    w->header = (struct rp_region_header){.version = RP_REGION_VERSION,
+                                          .page_bytes = RP_PAGE_BYTES,
+                                          .base = base,
+                                          .bytes = bytes,
+                                          .state = state};
+    memcpy(w->header.magic, RP_REGION_MAGIC, sizeof w->header.magic);
+    w->path = strdup(path);
+    w->hash = XXH3_createState();
+    if (!w->path || !w->hash || XXH3_64bits_reset(w->hash) != XXH_OK)
+        rc = rp_out_of_memory(err);
+    else if (state == RP_STATE_BEFORE) /* that after it of most regions is never written */
+        rc = begin_file(w, err);
+    if (rc < 0)
+        region_writer_free(w);
+    else
+        *ret = w;
+    return rc;
+}
+
+static int put_run(struct rp_region_writer *w, struct rp_err *err)
+{
+    if (!w->run.pages)
+        return 0;
+    if (!w->file && begin_file(w, err) < 0)
+        return -RP_ENVIRONMENT;
+    XXH3_64bits_update(w->hash, &w->run, sizeof w->run);
+    w->header.run_count++;
+    return fwrite(&w->run, sizeof w->run, 1, w->file) == 1 ? 0 : cannot_write(w, err);
+}
+
+/* Pages in rising order. @param stored  or RP_STORED_ZERO */
+static int region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t stored,
+                             struct rp_err *err)
+{
+    struct rp_page_run *run = &w->run;
+    const bool follows = run->pages && page == run->page + run->pages &&
+                         (run->stored == RP_STORED_ZERO ? stored == RP_STORED_ZERO
+                                                        : stored == run->stored + run->pages);
+    int rc;
+
+    if (follows) {
+        run->pages++;
+        return 0;
+    }
+    rc = put_run(w, err);
+    *run = (struct rp_page_run){.page = page, .pages = 1, .stored = stored};
+    return rc;
+}
+
+/* Completes the file, which is not yet on the disk; frees the writer in any case. */
+static int region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
+{
+    int rc = put_run(w, err);
+
+    if (rc == 0 && !w->file)
+        rc = begin_file(w, err);
+    w->header.hash = XXH3_64bits_digest(w->hash);
+    if (rc == 0 &&
+        (fseek(w->file, 0, SEEK_SET) < 0 || fwrite(&w->header, sizeof w->header, 1, w->file) != 1 ||
+         fflush(w->file) == EOF))
+        rc = cannot_write(w, err);
+    region_writer_free(w);
+    return rc;
+}
 
 int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
 {
@@ -138,7 +249,7 @@ static int put_zeros(struct rp_capture_writer *w, uint64_t upto_page, struct rp_
         uint64_t to = run->page + run->pages < upto_page ? run->page + run->pages : upto_page;
 
         for (uint64_t page = from; page < to; page++) {
-            int rc = rp_region_writer_add(w->map, page, RP_STORED_ZERO, err);
+            int rc = region_writer_add(w->map, page, RP_STORED_ZERO, err);
 
             if (rc < 0)
                 return rc;
@@ -163,9 +274,9 @@ static int end_region(struct rp_capture_writer *w, struct rp_err *err)
         rp_region_map_close(&w->before);
     }
     if (rc == 0 && !(w->after && region->changed_pages == 0))
-        rc = rp_region_writer_finish(w->map, err);
+        rc = region_writer_finish(w->map, err);
     else
-        rp_region_writer_free(w->map);
+        region_writer_free(w->map);
     w->map = NULL;
     return rc;
 }
@@ -183,7 +294,7 @@ static int begin_before(struct rp_capture_writer *w, const struct rp_snapshot_re
         return -RP_ENVIRONMENT;
     captured->region = *region;
     w->at = w->count - 1;
-    return rp_region_writer_open(path, region->base, region->bytes, RP_STATE_BEFORE, &w->map, err);
+    return region_writer_open(path, region->base, region->bytes, RP_STATE_BEFORE, &w->map, err);
 }
 
 static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
@@ -207,7 +318,7 @@ static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_reg
     w->regions[w->at].has_after = true;
     rc = rp_region_map_open(before, UINT64_MAX, &w->before, err);
     if (rc == 0)
-        rc = rp_region_writer_open(path, region->base, region->bytes, RP_STATE_AFTER, &w->map, err);
+        rc = region_writer_open(path, region->base, region->bytes, RP_STATE_AFTER, &w->map, err);
     return rc;
 }
 
@@ -249,7 +360,7 @@ static int put_page(struct rp_capture_writer *w, uint64_t page, const uint8_t *b
         region->changed_pages++;
     else
         region->nonzero_pages++;
-    return rp_region_writer_add(w->map, page, stored, err);
+    return region_writer_add(w->map, page, stored, err);
 }
 
 int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
@@ -434,7 +545,7 @@ void rp_capture_free(struct rp_capture_writer *w)
 {
     if (!w)
         return;
-    rp_region_writer_free(w->map);
+    region_writer_free(w->map);
     rp_region_map_close(&w->before);
     rp_page_store_free(w->store);
     if (w->partial)
@@ -455,15 +566,8 @@ enum { MOST_CODE_BYTES = 1 << 30, MOST_KERNARG_BYTES = 1 << 20 };
 struct rp_snapshot_feed {
     const struct rp_snapshot_request *wishes;
     struct rp_snapshot_hello hello;
-    struct rp_capture_writer *writer; /* NULL: no dispatch has come, or its capture is whole */
     bool has_code, has_kernarg;
-    size_t done;
-    uint64_t match; /* of the newest capture */
-    char *declined;
-    size_t declines;
-    size_t seen, wanted;
-    struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED];
-    size_t passed_count;
+    struct rp_snapshot_state state;
 };
 
 int rp_snapshot_feed_open(const struct rp_snapshot_request *wishes, struct rp_snapshot_feed **ret,
@@ -539,8 +643,8 @@ static int take_kernel(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
     if (!name)
         return rp_out_of_memory(err);
     *ret_reply = feed->wishes->wants(symbol, name, feed->wishes->data);
-    feed->seen++;
-    feed->wanted += *ret_reply;
+    feed->state.seen++;
+    feed->state.wanted += *ret_reply;
     return 0;
 }
 
@@ -554,7 +658,7 @@ static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
     rp_autofree char *folder = NULL;
     int rc;
 
-    if (m->bytes <= sizeof dispatch || feed->writer || (feed->done && !wishes->several))
+    if (m->bytes <= sizeof dispatch || feed->state.writer || (feed->state.done && !wishes->several))
         return nonsense(m, err);
     memcpy(&dispatch, bytes, sizeof dispatch);
     symbol = strndup((const char *)bytes + sizeof dispatch, m->bytes - sizeof dispatch);
@@ -564,13 +668,13 @@ static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
                  : strdup(wishes->folder);
     if (!name || !folder)
         return rp_out_of_memory(err);
-    rc = rp_capture_begin(folder, &feed->writer, err);
+    rc = rp_capture_begin(folder, &feed->state.writer, err);
     if (rc < 0)
         return rc;
-    feed->match = dispatch.match;
+    feed->state.match = dispatch.match;
     feed->has_code = feed->has_kernarg = false;
-    rp_capture_hello(feed->writer, &feed->hello);
-    return rp_capture_dispatch(feed->writer, &dispatch, symbol, name, err);
+    rp_capture_hello(feed->state.writer, &feed->hello);
+    return rp_capture_dispatch(feed->state.writer, &dispatch, symbol, name, err);
 }
 
 static int take_pages(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
@@ -583,7 +687,7 @@ static int take_pages(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
         return nonsense(m, err);
     memcpy(&first_page, bytes, sizeof first_page);
     count = (m->bytes - sizeof first_page) / RP_PAGE_BYTES;
-    return rp_capture_pages(feed->writer, first_page, (const char *)bytes + sizeof first_page,
+    return rp_capture_pages(feed->state.writer, first_page, (const char *)bytes + sizeof first_page,
                             count, err);
 }
 
@@ -597,13 +701,13 @@ static int take_region(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
         return nonsense(m, err);
     memcpy(&region, bytes, sizeof region);
     if (m->kind == RP_SNAPSHOT_REGION)
-        return rp_capture_region(feed->writer, &region, err);
+        return rp_capture_region(feed->state.writer, &region, err);
     if (m->kind == RP_SNAPSHOT_UNMAPPED)
-        return rp_capture_unmapped(feed->writer, &region, err);
+        return rp_capture_unmapped(feed->state.writer, &region, err);
     reason = strndup((const char *)bytes + sizeof region, m->bytes - sizeof region);
     if (!reason)
         return rp_out_of_memory(err);
-    return rp_capture_refuse(feed->writer, &region, reason, err);
+    return rp_capture_refuse(feed->state.writer, &region, reason, err);
 }
 
 static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
@@ -613,30 +717,31 @@ static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_mess
 
     if (!feed->has_code || !feed->has_kernarg)
         return nonsense(m, err);
-    rc = rp_capture_finish(feed->writer, &feed->wishes->origin, err);
-    rp_capture_free(feed->writer);
-    feed->writer = NULL;
-    feed->done += rc == 0;
+    rc = rp_capture_finish(feed->state.writer, &feed->wishes->origin, err);
+    rp_capture_free(feed->state.writer);
+    feed->state.writer = NULL;
+    feed->state.done += rc == 0;
     return rc;
 }
 
 static int take_declined(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                          const void *bytes, struct rp_err *err)
 {
-    rp_capture_free(feed->writer);
-    feed->writer = NULL;
-    feed->declines++;
-    if (!feed->declined)
-        feed->declined = strndup(bytes, m->bytes);
-    return feed->declined ? 0 : rp_out_of_memory(err);
+    rp_capture_free(feed->state.writer);
+    feed->state.writer = NULL;
+    feed->state.declines++;
+    if (!feed->state.declined)
+        feed->state.declined = strndup(bytes, m->bytes);
+    return feed->state.declined ? 0 : rp_out_of_memory(err);
 }
 
 static int take_passed(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                        const void *bytes, struct rp_err *err)
 {
-    if (m->bytes != sizeof *feed->passed || feed->passed_count == RP_SNAPSHOT_MAX_FILTERED)
+    if (m->bytes != sizeof *feed->state.passed ||
+        feed->state.passed_count == RP_SNAPSHOT_MAX_FILTERED)
         return nonsense(m, err);
-    memcpy(&feed->passed[feed->passed_count++], bytes, sizeof *feed->passed);
+    memcpy(&feed->state.passed[feed->state.passed_count++], bytes, sizeof *feed->state.passed);
     return 0;
 }
 
@@ -649,7 +754,7 @@ static int take_waits(const struct rp_snapshot_feed *feed, const struct rp_snaps
         return nonsense(m, err);
     memcpy(&waits, bytes, sizeof waits);
     if (feed->wishes->waits)
-        feed->wishes->waits(feed->match, &waits);
+        feed->wishes->waits(feed->state.match, &waits);
     return 0;
 }
 
@@ -657,15 +762,15 @@ static int take_waits(const struct rp_snapshot_feed *feed, const struct rp_snaps
 static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                      const void *bytes, struct rp_err *err)
 {
-    if (!feed->writer)
+    if (!feed->state.writer)
         return nonsense(m, err);
     switch (m->kind) {
     case RP_SNAPSHOT_CODE:
         feed->has_code = true;
-        return rp_capture_blob(feed->writer, RP_CAPTURE_CODE_FILE, bytes, m->bytes, err);
+        return rp_capture_blob(feed->state.writer, RP_CAPTURE_CODE_FILE, bytes, m->bytes, err);
     case RP_SNAPSHOT_KERNARG:
         feed->has_kernarg = true;
-        return rp_capture_blob(feed->writer, RP_CAPTURE_KERNARG_FILE, bytes, m->bytes, err);
+        return rp_capture_blob(feed->state.writer, RP_CAPTURE_KERNARG_FILE, bytes, m->bytes, err);
     case RP_SNAPSHOT_REGION:
     case RP_SNAPSHOT_REFUSED:
     case RP_SNAPSHOT_UNMAPPED:
@@ -675,7 +780,7 @@ static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_mes
     case RP_SNAPSHOT_WAITS:
         return take_waits(feed, m, bytes, err);
     case RP_SNAPSHOT_AFTER:
-        return rp_capture_after(feed->writer, err);
+        return rp_capture_after(feed->state.writer, err);
     case RP_SNAPSHOT_END:
         return take_end(feed, m, err);
     default:
@@ -705,50 +810,16 @@ int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapsho
     }
 }
 
-bool rp_snapshot_feed_is_capturing(const struct rp_snapshot_feed *feed)
+const struct rp_snapshot_state *rp_snapshot_feed_state(const struct rp_snapshot_feed *feed)
 {
-    return feed->writer != NULL;
-}
-
-size_t rp_snapshot_feed_done(const struct rp_snapshot_feed *feed)
-{
-    return feed->done;
-}
-
-uint64_t rp_snapshot_feed_match(const struct rp_snapshot_feed *feed)
-{
-    return feed->match;
-}
-
-size_t rp_snapshot_feed_declines(const struct rp_snapshot_feed *feed)
-{
-    return feed->declines;
-}
-
-const char *rp_snapshot_feed_declined(const struct rp_snapshot_feed *feed)
-{
-    return feed->declined;
-}
-
-const struct rp_snapshot_filtered *rp_snapshot_feed_filtered(const struct rp_snapshot_feed *feed,
-                                                             size_t *ret_count)
-{
-    *ret_count = feed->passed_count;
-    return feed->passed;
-}
-
-void rp_snapshot_feed_kernels(const struct rp_snapshot_feed *feed, size_t *ret_seen,
-                              size_t *ret_wanted)
-{
-    *ret_seen = feed->seen;
-    *ret_wanted = feed->wanted;
+    return &feed->state;
 }
 
 void rp_snapshot_feed_close(struct rp_snapshot_feed *feed)
 {
     if (!feed)
         return;
-    rp_capture_free(feed->writer);
-    free(feed->declined);
+    rp_capture_free(feed->state.writer);
+    free(feed->state.declined);
     free(feed);
 }

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (size)
         feed_all(feed, data + 1, size - 1);
-    if (rp_snapshot_feed_done(feed))
+    if (rp_snapshot_feed_state(feed)->done)
         read_back();
     else if (rp_path_exists(folder))
         __builtin_trap();

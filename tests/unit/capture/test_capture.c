@@ -242,7 +242,7 @@ static void write_capture(const struct memory *all)
         send_memory(feed, &all[i], all[i].after);
     assert_false(rp_path_exists(folder));
     must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
-    assert_int_equal(rp_snapshot_feed_done(feed), 1);
+    assert_int_equal(rp_snapshot_feed_state(feed)->done, 1);
     rp_snapshot_feed_close(feed);
 }
 
@@ -663,8 +663,8 @@ static void nothing_is_left_of_a_capture_that_is_declined(void **state)
     make_memory(all);
     send_memory(feed, &all[0], all[0].before);
     must_send(feed, RP_SNAPSHOT_DECLINED, "a queue does not come to rest", 29, NULL, 0);
-    assert_string_equal(rp_snapshot_feed_declined(feed), "a queue does not come to rest");
-    assert_false(rp_snapshot_feed_done(feed));
+    assert_string_equal(rp_snapshot_feed_state(feed)->declined, "a queue does not come to rest");
+    assert_false(rp_snapshot_feed_state(feed)->done);
     rp_snapshot_feed_close(feed);
     snprintf(pattern, sizeof pattern, "%s/*", work);
     assert_int_equal(glob(pattern, 0, NULL, &found), GLOB_NOMATCH);
