@@ -1,5 +1,5 @@
 /**
- * @file test_store_history.c
+ * @file test_history_db.c
  * @brief The file of a history: what is added is read, once; writers at the same time; files that
  *        are none, of a later version, or damaged.
  */

@@ -1,5 +1,5 @@
 /**
- * @file test_trace_read.c
+ * @file test_records.c
  * @brief Record files: sound ones, cut ones, damaged ones.
  */
 #include <setjmp.h>
