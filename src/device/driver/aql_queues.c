@@ -21,7 +21,6 @@
 
 #include "arch/arch.h"
 #include "device/driver/command_processor.h"
-#include "device/driver/debug_log.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/dispatch_results.h"
 #include "device/driver/topology.h"
@@ -141,7 +140,7 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
 /** Says once if a dispatch does nothing but wait: perhaps for something that will never come. */
 static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
-    int64_t now_ns = rp_host_ns();
+    int64_t now_ns = rp_now_ns();
     if (!rp_dispatch_waits(queue->dispatch)) {
         queue->waits_since_ns = 0;
     } else if (!queue->waits_since_ns) {
@@ -394,12 +393,6 @@ enum {
     MAX_SLEEP_NS = 4 * 1000 * 1000,
 };
 
-void rp_queues_init(struct rp_queues *queues)
-{
-    *queues = (struct rp_queues){0};
-    pthread_mutex_init(&queues->lock, NULL);
-}
-
 /* ---- the server --------------------------------------------------------------------------- */
 
 static void let_callers_in(struct rp_queues *queues)
@@ -494,14 +487,14 @@ static void *serve_forever(void *arg)
     prctl(PR_SET_NAME, "rp-device");
     prctl(PR_SET_TIMERSLACK, 1000); /* of this thread: short sleeps stay short */
     _mm_setcsr(0x1f80); /* not the program's float modes: modelled time is computed here */
-    int64_t idle_since = rp_host_ns();
+    int64_t idle_since = rp_now_ns();
     for (;;) {
         if (serve_all(queues)) {
-            idle_since = rp_host_ns();
+            idle_since = rp_now_ns();
             continue;
         }
-        if (pause_after(queues, rp_host_ns() - idle_since))
-            idle_since = rp_host_ns();
+        if (pause_after(queues, rp_now_ns() - idle_since))
+            idle_since = rp_now_ns();
     }
     return NULL;
 }
@@ -709,5 +702,5 @@ int64_t rp_queues_only_wait_ns(struct rp_queues *queues)
             since_ns = queue->waits_since_ns;
     }
     leave(queues);
-    return works || since_ns == 0 ? 0 : rp_host_ns() - since_ns;
+    return works || since_ns == 0 ? 0 : rp_now_ns() - since_ns;
 }

@@ -297,11 +297,8 @@ static uint8_t *map_window(int fd, uint64_t bytes)
 int rp_backing_open(struct rp_backing *store, uint64_t bytes, uint64_t reserved_bytes)
 {
     *store = (struct rp_backing){.fd = -1, .bytes = bytes, .strict = host_is_strict()};
-    store->free = malloc(16 * sizeof *store->free);
-    if (!store->free)
+    if (rp_vec_push(&store->free, (struct rp_backing_extent){reserved_bytes, bytes}) < 0)
         return -ENOMEM;
-    store->free_capacity = 16;
-    store->free[store->free_count++] = (struct rp_backing_extent){reserved_bytes, bytes};
     if (!file_limit_allows(bytes)) {
         errno = EFBIG;
         goto fail;
@@ -323,30 +320,19 @@ fail:;
     return rc;
 }
 
-static int reserve_extent(struct rp_backing *store)
-{
-    if (store->free_count < store->free_capacity)
-        return 0;
-    size_t capacity = store->free_capacity * 2;
-    struct rp_backing_extent *grown = realloc(store->free, capacity * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    store->free = grown;
-    store->free_capacity = capacity;
-    return 0;
-}
-
 static void insert(struct rp_backing *store, size_t at, struct rp_backing_extent extent)
 {
-    memmove(&store->free[at + 1], &store->free[at], (store->free_count - at) * sizeof extent);
-    store->free[at] = extent;
-    store->free_count++;
+    memmove(&store->free.items[at + 1], &store->free.items[at],
+            (store->free.count - at) * sizeof extent);
+    store->free.items[at] = extent;
+    store->free.count++;
 }
 
 static void erase(struct rp_backing *store, size_t at)
 {
-    store->free_count--;
-    memmove(&store->free[at], &store->free[at + 1], (store->free_count - at) * sizeof *store->free);
+    store->free.count--;
+    memmove(&store->free.items[at], &store->free.items[at + 1],
+            (store->free.count - at) * sizeof *store->free.items);
 }
 
 static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_offset)
@@ -355,10 +341,10 @@ static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_o
         return -EINVAL;
     bytes = round_up(bytes, RP_BACKING_PAGE);
     uint64_t align = bytes >= BIG ? BIG : RP_BACKING_PAGE;
-    if (reserve_extent(store) < 0) /* for this alloc's split, or for a later free */
+    if (rp_vec_reserve(&store->free, 1) < 0) /* for this alloc's split, or for a later free */
         return -ENOMEM;
-    for (size_t i = 0; i < store->free_count; i++) {
-        struct rp_backing_extent *hole = &store->free[i];
+    for (size_t i = 0; i < store->free.count; i++) {
+        struct rp_backing_extent *hole = &store->free.items[i];
         uint64_t begin = round_up(hole->begin, align);
         if (begin > hole->end || hole->end - begin < bytes)
             continue;
@@ -366,7 +352,7 @@ static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_o
         hole->end = begin;
         if (tail.begin < tail.end)
             insert(store, i + 1, tail);
-        if (store->free[i].begin == store->free[i].end)
+        if (store->free.items[i].begin == store->free.items[i].end)
             erase(store, i);
         *ret_offset = begin;
         return 0;
@@ -397,18 +383,18 @@ void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes)
     madvise(store->window + offset, bytes, MADV_REMOVE); /* punches the hole, needs no fd */
     rp_large_pages_forget(&store->large, offset, bytes);
     size_t at = 0;
-    while (at < store->free_count && store->free[at].begin < offset)
+    while (at < store->free.count && store->free.items[at].begin < offset)
         at++;
-    int joins_left = at > 0 && store->free[at - 1].end == offset;
-    int joins_right = at < store->free_count && store->free[at].begin == offset + bytes;
+    int joins_left = at > 0 && store->free.items[at - 1].end == offset;
+    int joins_right = at < store->free.count && store->free.items[at].begin == offset + bytes;
     if (joins_left && joins_right) {
-        store->free[at - 1].end = store->free[at].end;
+        store->free.items[at - 1].end = store->free.items[at].end;
         erase(store, at);
     } else if (joins_left) {
-        store->free[at - 1].end = offset + bytes;
+        store->free.items[at - 1].end = offset + bytes;
     } else if (joins_right) {
-        store->free[at].begin = offset;
-    } else if (reserve_extent(store) == 0) {
+        store->free.items[at].begin = offset;
+    } else if (rp_vec_reserve(&store->free, 1) == 0) {
         insert(store, at, (struct rp_backing_extent){offset, offset + bytes});
     } /* else: the extent is lost to later allocations, its pages are already given back */
 }
@@ -419,7 +405,7 @@ void rp_backing_close(struct rp_backing *store)
         munmap(store->window, store->bytes);
     if (store->fd >= 0)
         close(store->fd);
-    free(store->free);
+    rp_vec_free(&store->free);
     rp_large_pages_close(&store->large);
     *store = (struct rp_backing){.fd = -1};
 }

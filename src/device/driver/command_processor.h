@@ -15,9 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/types.h>
-#include <time.h>
 
+#include "base/monotonic_clock.h"
 #include "device/driver/kfd_abi.h"
 #include "device/exec/dispatch.h"
 #include "device/timing/timing_model.h"
@@ -95,11 +96,21 @@ struct rp_happens_before {
 };
 
 /** @param now_ticks  where modelled time begins */
-void rp_happens_before_init(struct rp_happens_before *causal, uint64_t now_ticks);
+static inline void rp_happens_before_init(struct rp_happens_before *causal, uint64_t now_ticks)
+{
+    *causal = (struct rp_happens_before){.known = now_ticks};
+    pthread_mutex_init(&causal->lock, NULL);
+}
 
 /** From now on; for good. */
-void rp_happens_before_activate(struct rp_happens_before *causal);
-bool rp_happens_before_is_active(const struct rp_happens_before *causal);
+static inline void rp_happens_before_activate(struct rp_happens_before *causal)
+{
+    __atomic_store_n(&causal->active, true, __ATOMIC_RELEASE);
+}
+static inline bool rp_happens_before_is_active(const struct rp_happens_before *causal)
+{
+    return __atomic_load_n(&causal->active, __ATOMIC_ACQUIRE);
+}
 
 /** Before the queue's first packet. */
 void rp_happens_before_add(struct rp_happens_before *causal, struct rp_happens_before_queue *line,
@@ -111,7 +122,10 @@ void rp_happens_before_remove(struct rp_happens_before *causal,
 /** The host knows of an end. Returns whether that is news. */
 bool rp_happens_before_learn(struct rp_happens_before *causal, uint64_t ticks);
 
-uint64_t rp_happens_before_known(const struct rp_happens_before *causal);
+static inline uint64_t rp_happens_before_known(const struct rp_happens_before *causal)
+{
+    return __atomic_load_n(&causal->known, __ATOMIC_ACQUIRE);
+}
 
 /** Around a call of the host that may submit packets: they are held until it is over, */
 void rp_happens_before_open(struct rp_happens_before *causal);
@@ -167,9 +181,11 @@ void rp_events_init(struct rp_events *events);
 
 /** Returns 0, -EINVAL (type) or -ENOSPC. */
 int rp_events_create(struct rp_events *events, uint32_t type, bool auto_reset, uint32_t *ret_id);
-int rp_events_destroy(struct rp_events *events, uint32_t id);
-int rp_events_set(struct rp_events *events, uint32_t id);
-int rp_events_reset(struct rp_events *events, uint32_t id);
+
+enum rp_event_change { RP_EVENT_SET, RP_EVENT_RESET, RP_EVENT_DESTROY };
+
+/** 0, or -EINVAL: there is no such event. */
+int rp_events_change(struct rp_events *events, uint32_t id, enum rp_event_change change);
 
 /** Reports a memory exception on every MEMORY event; returns how many there were. */
 unsigned rp_events_memory_fault(struct rp_events *events,
@@ -327,7 +343,11 @@ struct rp_queues {
     uint32_t asleep;  /**< futex word: 1 while the server sleeps */
 };
 
-void rp_queues_init(struct rp_queues *queues);
+static inline void rp_queues_init(struct rp_queues *queues)
+{
+    *queues = (struct rp_queues){0};
+    pthread_mutex_init(&queues->lock, NULL);
+}
 
 /** CREATE_QUEUE on the GPU of @p cp: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM,
  *  -ENOSPC. */
@@ -364,8 +384,17 @@ struct rp_store_time {
     int64_t host_ns;    /**< CLOCK_MONOTONIC when it was stored */
 };
 
-void rp_store_times_init(struct rp_store_times *times);
-void rp_store_times_release(struct rp_store_times *times);
+static inline void rp_store_times_init(struct rp_store_times *times)
+{
+    *times = (struct rp_store_times){0};
+    pthread_mutex_init(&times->lock, NULL);
+}
+static inline void rp_store_times_release(struct rp_store_times *times)
+{
+    free(times->slots);
+    times->slots = NULL;
+    times->count = times->capacity = 0;
+}
 
 /** The signal at @p va in this process, or NULL if it is not mapped for writing. */
 struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va);
@@ -380,17 +409,22 @@ int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks
 /** Stores @p value (queue errors) and wakes the waiters. 0 or -EFAULT. */
 int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
 
-/** With the lock held: the entry of an address, or NULL. It is valid until the lock is given. */
-struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va);
-
-/** With the lock held: the same, made if there is none; NULL without memory. */
-struct rp_store_time *rp_store_time_make(struct rp_store_times *times, uint64_t va);
+/**
+ * With the lock held: the entry of an address, valid until the lock is given.
+ * @param make  if there is none, it is made
+ * @return NULL: there is none, or no memory
+ */
+struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va, bool make);
 
 /**
  * Around a DMA engine's store at device time @p ticks to the eight bytes that @p va is in: before
  * the first nobody sees the store, after the second its time is known to who does.
  */
-void rp_signal_store_begin(const struct rp_cp *cp);
+static inline void rp_signal_store_begin(const struct rp_cp *cp)
+{
+    if (cp->stores)
+        pthread_mutex_lock(&cp->stores->lock);
+}
 void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, uint64_t ticks);
 
 /**
@@ -431,6 +465,11 @@ void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, co
 /** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
 void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error);
 
+/* The debug log: nothing unless ROCM_PERF_DEVICE_DEBUG names a file. Thread safe; keeps errno. */
+
+/** Appends one line (the newline is added). */
+void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 static inline uint64_t rp_clock_now(const struct rp_clock *clock)
 {
     return __atomic_load_n(&clock->ticks, __ATOMIC_ACQUIRE);
@@ -443,16 +482,6 @@ static inline void rp_clock_advance(struct rp_clock *clock, uint64_t ticks)
     while (now < ticks && !__atomic_compare_exchange_n(&clock->ticks, &now, ticks, 0,
                                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         ;
-}
-
-/* The host's clock, for patience alone: modelled time never reads it. */
-
-/** CLOCK_MONOTONIC. */
-static inline int64_t rp_host_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 #endif

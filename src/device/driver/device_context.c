@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "device/driver/debug_log.h"
 #include "device/exec/exec_settings.h"
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"
@@ -349,14 +348,12 @@ static void settle_queues(struct rp_device *device)
 {
     enum { STEP_NS = 200 * 1000, LIMIT_NS = 300 * 1000 * 1000 };
     const struct timespec step = {.tv_nsec = STEP_NS};
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
+    const int64_t begin_ns = rp_now_ns();
     do {
         if (rp_queues_idle(&device->queues) && rp_events_quiet(&device->events))
             return;
         nanosleep(&step, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000000ll + now.tv_nsec - begin.tv_nsec < LIMIT_NS);
+    } while (rp_now_ns() - begin_ns < LIMIT_NS);
 }
 
 static void settle_at_exit(void)
@@ -409,26 +406,18 @@ static int device_make(struct rp_device **ret_device)
     return 0;
 }
 
-int rp_device_open(unsigned gpu, bool close_on_exec)
+int rp_device_open(unsigned gpu, bool card, bool close_on_exec)
 {
     struct rp_device *device = rp_device_get();
     int rc = device ? 0 : device_make(&device);
     if (rc < 0)
         return rc;
-    if (gpu >= device->gpu_count || !rp_device_owns(device, device->gpus[gpu].fd))
-        return -ENODEV; /* the program closed our descriptor */
+    if (gpu >= device->gpu_count || (!card && !rp_device_owns(device, device->gpus[gpu].fd)))
+        return -ENODEV; /* no such GPU, or the program closed our descriptor */
+    if (card)
+        return open_at(device, FIRST_CARD + (off_t)gpu, close_on_exec);
     int fd = fcntl(device->gpus[gpu].fd, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
     return fd < 0 ? -errno : fd;
-}
-
-int rp_device_open_card(unsigned gpu, bool close_on_exec)
-{
-    struct rp_device *device = rp_device_get();
-    int rc = device ? 0 : device_make(&device);
-    if (rc < 0)
-        return rc;
-    return gpu < device->gpu_count ? open_at(device, FIRST_CARD + (off_t)gpu, close_on_exec)
-                                   : -ENODEV;
 }
 
 bool rp_device_owns(const struct rp_device *device, int fd)
@@ -450,10 +439,4 @@ unsigned rp_device_minor_of_fd(int fd)
 {
     bool is_card = lseek(fd, 0, SEEK_CUR) >= FIRST_CARD;
     return rp_device_gpu_of_fd(fd) + (is_card ? 0 : RP_TOPOLOGY_RENDER_MINOR);
-}
-
-struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)
-{
-    uint32_t index = gpu_id - RP_TOPOLOGY_GPU_ID;
-    return index < device->gpu_count ? &device->gpus[index] : NULL;
 }

@@ -57,14 +57,15 @@ bool rp_device_wanted(void);
 /** This process's device, or NULL if it has none. */
 struct rp_device *rp_device_get(void);
 
-/** A descriptor on a GPU, making the device if there is none. -errno on failure. */
-int rp_device_open(unsigned gpu, bool close_on_exec);
+/**
+ * A descriptor on a GPU, making the device if there is none.
+ * @param card  of /dev/dri/card*, else of the render node
+ * @return -errno on failure
+ */
+int rp_device_open(unsigned gpu, bool card, bool close_on_exec);
 
 /** True if @p fd is a descriptor on the device (however it was duplicated). */
 bool rp_device_owns(const struct rp_device *device, int fd);
-
-/** As rp_device_open(), of /dev/dri/card* in place of the render node. */
-int rp_device_open_card(unsigned gpu, bool close_on_exec);
 
 /** Which number in /dev/dri the file of @p fd, one of the device's, has; /dev/kfd: GPU 0's. */
 unsigned rp_device_minor_of_fd(int fd);
@@ -73,7 +74,11 @@ unsigned rp_device_minor_of_fd(int fd);
 unsigned rp_device_gpu_of_fd(int fd);
 
 /** The GPU that KFD calls @p gpu_id, or NULL. */
-struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id);
+static inline struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)
+{
+    uint32_t index = gpu_id - RP_TOPOLOGY_GPU_ID;
+    return index < device->gpu_count ? &device->gpus[index] : NULL;
+}
 
 /** The GPU that the environment asks for (ROCM_PERF_DEVICE, as rp_arch_select; none: MI300X). */
 struct rp_arch rp_device_arch(void);
@@ -86,6 +91,9 @@ struct rp_topology rp_device_topology(void);
 
 /** /dev/kfd. Returns 0 or -errno. */
 int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);
+
+/** The SVM ioctl of /dev/kfd; @p bytes is the size of the argument. Likewise. */
+int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes);
 
 /** /dev/dri. Likewise. */
 int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user);

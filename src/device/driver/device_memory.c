@@ -447,14 +447,6 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
     return rc;
 }
 
-uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
-{
-    pthread_mutex_lock(&memory->lock);
-    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes[gpu];
-    pthread_mutex_unlock(&memory->lock);
-    return bytes;
-}
-
 int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffer_object *buffer,
                          uint64_t offset, uint64_t bytes, uint64_t va, bool writable, bool replace)
 {
@@ -500,8 +492,8 @@ void rp_memory_close(struct rp_memory *memory)
     free(memory->dmabufs);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         rp_vm_release(&memory->vm[gpu]);
-    rp_svm_ranges_release(&memory->svm);
-    rp_pages_release(&memory->pages);
+    rp_vec_free(&memory->svm);
+    rp_vec_free(&memory->pages);
     rp_backing_close(&memory->store);
     pthread_mutex_destroy(&memory->lock);
 }
@@ -525,25 +517,12 @@ static void rp_memory_reap_dmabufs(struct rp_memory *memory)
     }
 }
 
-int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer_object *buffer)
-{
-    return buffer->imported ? buffer->file_fd : memory->store.fd;
-}
-
-enum { IMPORT_SHIFT = 40 }; /* bytes per import in the space of offsets: more than any buffer has */
-
-uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
-{
-    return buffer->imported ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << IMPORT_SHIFT)
-                            : buffer->offset;
-}
-
 int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
                             int flags, uint64_t offset, void **ret_at)
 {
     struct rp_buffer_object *buffer;
-    uint64_t id = (offset - RP_MEMORY_IMPORT_OFFSET) >> IMPORT_SHIFT;
-    uint64_t inside = offset & ((1ull << IMPORT_SHIFT) - 1);
+    uint64_t id = (offset - RP_MEMORY_IMPORT_OFFSET) >> RP_MEMORY_IMPORT_SHIFT;
+    uint64_t inside = offset & ((1ull << RP_MEMORY_IMPORT_SHIFT) - 1);
     int rc = id <= UINT32_MAX ? rp_memory_buffer_from_id(memory, (uint32_t)id, &buffer) : -EINVAL;
     if (rc < 0)
         return -EINVAL;

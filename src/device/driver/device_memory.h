@@ -26,6 +26,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "device/driver/kfd_abi.h"
 #include "device/driver/topology.h"
 #include "device/isa/wave_state.h"
@@ -59,7 +60,8 @@ void rp_large_pages_make(struct rp_large_pages *pages, uint64_t offset);
 /* The GPU's page table: which addresses are mapped, and where their bytes are in this
  *        process. Sorted, non-overlapping ranges; binary search.
  *
- * Not locked: the owner (memory_map.c) serialises calls. Only the generation may be read by anyone.
+ * Not locked: the owner (device_memory.c) serialises calls. Only the generation may be read by
+ * anyone.
  */
 
 struct rp_vm_range {
@@ -73,8 +75,7 @@ struct rp_vm_range {
 };
 
 struct rp_vm {
-    struct rp_vm_range *ranges;
-    size_t count, capacity;
+    RP_VEC(struct rp_vm_range);
     uint64_t generation; /**< changes with every successful map and unmap */
 };
 
@@ -87,7 +88,11 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end);
 /** The first range that holds @p va or lies above it, or NULL. */
 const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va);
 
-void rp_vm_release(struct rp_vm *vm);
+static inline void rp_vm_release(struct rp_vm *vm)
+{
+    rp_vec_free(vm);
+    vm->generation++;
+}
 
 /* Where the modelled memories keep their bytes: one sparse file without a name.
  *
@@ -107,8 +112,9 @@ struct rp_backing {
     uint8_t *window; /**< on a large page's boundary, so that host pages of that size fit */
     uint64_t bytes;
     bool strict; /**< the host promises no memory that it lacks: extents are allocated for real */
-    struct rp_backing_extent *free; /**< sorted, never touching */
-    size_t free_count, free_capacity;
+    struct {
+        RP_VEC(struct rp_backing_extent);
+    } free; /**< sorted, never touching */
     struct rp_large_pages large;
 };
 
@@ -135,17 +141,14 @@ struct rp_page_span {
 };
 
 struct rp_pages {
-    struct rp_page_span *spans; /**< readable ones, sorted */
-    size_t count, capacity;
-    uint64_t generation; /**< of the device's page tables when it was read */
+    RP_VEC(struct rp_page_span); /**< readable ones, sorted */
+    uint64_t generation;         /**< of the device's page tables when it was read */
 };
-
-void rp_pages_release(struct rp_pages *pages);
 
 /* What the program said about ranges of its memory (SVM attributes): remembered per page.
  *
  * Sorted ranges that do not overlap; setting part of one splits it. Not locked: the owner
- * (memory_map.c) serialises calls.
+ * (device_memory.c) serialises calls.
  */
 
 struct rp_svm_attributes {
@@ -161,8 +164,7 @@ struct rp_svm_range {
 };
 
 struct rp_svm_ranges {
-    struct rp_svm_range *ranges;
-    size_t count;
+    RP_VEC(struct rp_svm_range);
 };
 
 /**
@@ -176,8 +178,6 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
 
 /** The first range that holds @p va or lies above it, or NULL. */
 const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges, uint64_t va);
-
-void rp_svm_ranges_release(struct rp_svm_ranges *ranges);
 
 /* Device memory as the driver manages it: buffers, handles on them, mappings, sharing.
  *
@@ -259,7 +259,13 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle);
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 
-uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu);
+static inline uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
+{
+    pthread_mutex_lock(&memory->lock);
+    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes[gpu];
+    pthread_mutex_unlock(&memory->lock);
+    return bytes;
+}
 
 /** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
@@ -276,15 +282,27 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
                      uint64_t *ret_handle);
 
 /** The file that holds a buffer at its offset: the store's, or the exporter's. */
-int rp_memory_buffer_file(const struct rp_memory *memory, const struct rp_buffer_object *buffer);
+static inline int rp_memory_buffer_file(const struct rp_memory *memory,
+                                        const struct rp_buffer_object *buffer)
+{
+    return buffer->imported ? buffer->file_fd : memory->store.fd;
+}
+
+#define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
+
+/** Bytes per import in the space of offsets: more than any buffer has. */
+enum { RP_MEMORY_IMPORT_SHIFT = 40 };
 
 /**
  * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
  * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
  */
-uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer);
-
-#define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
+static inline uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
+{
+    return buffer->imported
+               ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << RP_MEMORY_IMPORT_SHIFT)
+               : buffer->offset;
+}
 
 /** mmap() with an offset at or beyond RP_MEMORY_IMPORT_OFFSET. 0 or -errno. */
 int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,

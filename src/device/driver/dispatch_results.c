@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "device/driver/debug_log.h"
+#include "device/driver/command_processor.h"
 #include "device/exec/dispatch.h"
 #include "device/exec/executor.h"
 #include "device/timing/dispatch_timing.h"

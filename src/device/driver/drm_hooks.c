@@ -5,8 +5,6 @@
  * Exported, so they win over libdrm's own. A device or buffer that is not ours, or a device that
  * is switched off, goes on to the real library; without one, the call fails as libdrm would.
  */
-#include "device/driver/drm_hooks.h"
-
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,9 +16,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device/driver/debug_log.h"
 #include "device/driver/device_context.h"
+#include "device/driver/kfd_abi.h"
 #include "device/driver/libc_hooks.h"
+
+/** struct amdgpu_bo_import_result */
+struct rp_drm_import_result {
+    void *bo;
+    uint64_t alloc_bytes;
+};
+
+/* libdrm's, under its names. Handles are opaque pointers here. */
+int drmOpenRender(int minor);
+int drmClose(int fd);
+int drmCommandWriteRead(int fd, unsigned long command, void *data, unsigned long bytes);
+int amdgpu_device_initialize(int fd, uint32_t *major, uint32_t *minor, void **ret_handle);
+int amdgpu_device_deinitialize(void *handle);
+int amdgpu_device_get_fd(void *handle);
+const char *amdgpu_get_marketing_name(void *handle);
+int amdgpu_query_gpu_info(void *handle, struct rp_drm_gpu_info *info);
+int amdgpu_bo_import(void *handle, int type, uint32_t shared, struct rp_drm_import_result *result);
+int amdgpu_bo_export(void *handle, int type, uint32_t *shared);
+int amdgpu_bo_free(void *handle);
+int amdgpu_bo_va_op(void *handle, uint64_t offset, uint64_t bytes, uint64_t va, uint64_t flags,
+                    uint32_t op);
+int amdgpu_bo_cpu_map(void *handle, void **ret_cpu);
+int amdgpu_bo_query_info(void *handle, struct rp_drm_bo_info *info);
+int amdgpu_bo_set_metadata(void *handle, struct rp_drm_bo_metadata *metadata);
 
 enum rp_drm_handle_type {
     RP_DRM_HANDLE_KMS = 1,
@@ -72,7 +94,7 @@ RP_EXPORT int drmOpenRender(int minor)
     unsigned gpu = (unsigned)minor - RP_TOPOLOGY_RENDER_MINOR;
     if (!rp_device_wanted() || gpu >= rp_device_gpu_count())
         FORWARD(-ENODEV, drmOpenRender, minor);
-    return rp_device_open(gpu, true);
+    return rp_device_open(gpu, false, true);
 }
 
 RP_EXPORT int drmClose(int fd)

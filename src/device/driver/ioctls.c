@@ -1,5 +1,3 @@
-#include "device/driver/ioctls.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <linux/ioctl.h>
@@ -12,7 +10,6 @@
 #include <unistd.h>
 
 #include "device/driver/command_processor.h"
-#include "device/driver/debug_log.h"
 #include "device/driver/device_context.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/dispatch_results.h"
@@ -886,17 +883,17 @@ static int do_create_event(struct rp_device *device, struct rp_kfd_create_event 
 
 static int do_destroy_event(struct rp_device *device, struct rp_kfd_event_id *args)
 {
-    return rp_events_destroy(&device->events, args->event_id);
+    return rp_events_change(&device->events, args->event_id, RP_EVENT_DESTROY);
 }
 
 static int do_set_event(struct rp_device *device, struct rp_kfd_event_id *args)
 {
-    return rp_events_set(&device->events, args->event_id);
+    return rp_events_change(&device->events, args->event_id, RP_EVENT_SET);
 }
 
 static int do_reset_event(struct rp_device *device, struct rp_kfd_event_id *args)
 {
-    return rp_events_reset(&device->events, args->event_id);
+    return rp_events_change(&device->events, args->event_id, RP_EVENT_RESET);
 }
 
 static int do_wait_events(struct rp_device *device, struct rp_kfd_wait_events *args)

@@ -25,7 +25,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "device/driver/debug_log.h"
 #include "device/driver/device_context.h"
 #include "device/exec/host_traps.h"
 
@@ -50,9 +49,7 @@ static int open_node(const struct rp_vfs_node *node, int flags)
                    ? -EISDIR
                    : rp_vfs_open_folder(node->path, flags & O_CLOEXEC);
     if (node->kind == RP_VFS_DEVICE)
-        return node->minor < RP_TOPOLOGY_RENDER_MINOR
-                   ? rp_device_open_card(node->gpu, flags & O_CLOEXEC)
-                   : rp_device_open(node->gpu, flags & O_CLOEXEC);
+        return rp_device_open(node->gpu, node->minor < RP_TOPOLOGY_RENDER_MINOR, flags & O_CLOEXEC);
     if (node->kind == RP_VFS_LINK)
         return -ELOOP; /* O_NOFOLLOW */
     return (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(node, flags & O_CLOEXEC) : -EACCES;

@@ -1,7 +1,8 @@
 /* The GPU's page table: which addresses are mapped, and where their bytes are in this
- *        process. Sorted, non-overlapping ranges; binary search.
+ * process. Sorted, non-overlapping ranges; binary search.
  *
- * Not locked: the owner (memory_map.c) serialises calls. Only the generation may be read by anyone.
+ * Not locked: the owner (device_memory.c) serialises calls. Only the generation may be read by
+ * anyone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,15 @@
 #include "device/exec/host_traps.h"
 #include "device/isa/wave_state.h"
 
-/** Index of the first range that ends after @p va. */
-static size_t first_ending_after(const struct rp_vm *vm, uint64_t va)
+/** Index of the first item that ends after @p va. Every item begins with its begin and end. */
+static size_t first_after(const void *items, size_t count, size_t item_bytes, uint64_t va)
 {
-    size_t lo = 0, hi = vm->count;
+    size_t lo = 0, hi = count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (vm->ranges[mid].end <= va)
+        uint64_t span[2]; /* begin, end */
+        memcpy(span, (const char *)items + mid * item_bytes, sizeof span);
+        if (span[1] <= va)
             lo = mid + 1;
         else
             hi = mid;
@@ -32,23 +35,16 @@ static size_t first_ending_after(const struct rp_vm *vm, uint64_t va)
     return lo;
 }
 
-static int reserve(struct rp_vm *vm, size_t extra)
-{
-    if (vm->count + extra <= vm->capacity)
-        return 0;
-    size_t capacity = vm->capacity ? vm->capacity * 2 : 64;
-    struct rp_vm_range *grown = realloc(vm->ranges, capacity * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    vm->ranges = grown;
-    vm->capacity = capacity;
-    return 0;
-}
+#define FIRST_AFTER(list, va) first_after((list)->items, (list)->count, sizeof *(list)->items, va)
+
+_Static_assert(offsetof(struct rp_vm_range, end) == 8 && offsetof(struct rp_page_span, end) == 8 &&
+                   offsetof(struct rp_svm_range, end) == 8,
+               "first_after");
 
 static void insert_at(struct rp_vm *vm, size_t at, const struct rp_vm_range *range)
 {
-    memmove(&vm->ranges[at + 1], &vm->ranges[at], (vm->count - at) * sizeof *vm->ranges);
-    vm->ranges[at] = *range;
+    memmove(&vm->items[at + 1], &vm->items[at], (vm->count - at) * sizeof *vm->items);
+    vm->items[at] = *range;
     vm->count++;
 }
 
@@ -61,12 +57,11 @@ int rp_vm_map(struct rp_vm *vm, const struct rp_vm_range *range)
 {
     if (range->begin >= range->end)
         return -EINVAL;
-    size_t at = first_ending_after(vm, range->begin);
-    if (at < vm->count && vm->ranges[at].begin < range->end)
+    size_t at = FIRST_AFTER(vm, range->begin);
+    if (at < vm->count && vm->items[at].begin < range->end)
         return -EEXIST;
-    int rc = reserve(vm, 1);
-    if (rc < 0)
-        return rc;
+    if (rp_vec_reserve(vm, 1) < 0)
+        return -ENOMEM;
     insert_at(vm, at, range);
     bump(vm);
     return 0;
@@ -76,15 +71,14 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
 {
     if (begin >= end)
         return -EINVAL;
-    int rc = reserve(vm, 1); /* a hole in the middle of a range makes one more */
-    if (rc < 0)
-        return rc;
-    size_t at = first_ending_after(vm, begin);
-    if (at == vm->count || vm->ranges[at].begin >= end)
+    if (rp_vec_reserve(vm, 1) < 0) /* a hole in the middle of a range makes one more */
+        return -ENOMEM;
+    size_t at = FIRST_AFTER(vm, begin);
+    if (at == vm->count || vm->items[at].begin >= end)
         return 0;
-    if (vm->ranges[at].begin < begin) {
-        struct rp_vm_range tail = vm->ranges[at];
-        vm->ranges[at].end = begin;
+    if (vm->items[at].begin < begin) {
+        struct rp_vm_range tail = vm->items[at];
+        vm->items[at].end = begin;
         at++;
         if (tail.end > end) {
             tail.begin = end;
@@ -94,12 +88,12 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
         }
     }
     size_t last = at;
-    while (last < vm->count && vm->ranges[last].end <= end)
+    while (last < vm->count && vm->items[last].end <= end)
         last++;
-    memmove(&vm->ranges[at], &vm->ranges[last], (vm->count - last) * sizeof *vm->ranges);
+    memmove(&vm->items[at], &vm->items[last], (vm->count - last) * sizeof *vm->items);
     vm->count -= last - at;
-    if (at < vm->count && vm->ranges[at].begin < end)
-        vm->ranges[at].begin = end;
+    if (at < vm->count && vm->items[at].begin < end)
+        vm->items[at].begin = end;
     bump(vm);
     return 0;
 }
@@ -107,14 +101,14 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
 /** The range that holds @p va, or NULL. Valid until the next map or unmap. */
 static const struct rp_vm_range *rp_vm_find(const struct rp_vm *vm, uint64_t va)
 {
-    size_t at = first_ending_after(vm, va);
-    return at < vm->count && vm->ranges[at].begin <= va ? &vm->ranges[at] : NULL;
+    size_t at = FIRST_AFTER(vm, va);
+    return at < vm->count && vm->items[at].begin <= va ? &vm->items[at] : NULL;
 }
 
 const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va)
 {
-    size_t at = first_ending_after(vm, va);
-    return at < vm->count ? &vm->ranges[at] : NULL;
+    size_t at = FIRST_AFTER(vm, va);
+    return at < vm->count ? &vm->items[at] : NULL;
 }
 
 /**
@@ -128,7 +122,7 @@ static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes
     const struct rp_vm_range *range = rp_vm_find(vm, va);
     if (!range)
         return NULL;
-    const struct rp_vm_range *limit = vm->ranges + vm->count;
+    const struct rp_vm_range *limit = vm->items + vm->count;
     int64_t delta = range->delta;
     uint64_t reached = va;
     for (; range < limit && range->begin <= reached && range->delta == delta; range++) {
@@ -139,12 +133,6 @@ static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes
             return (void *)(uintptr_t)(va + (uint64_t)delta);
     }
     return NULL;
-}
-
-void rp_vm_release(struct rp_vm *vm)
-{
-    free(vm->ranges);
-    *vm = (struct rp_vm){.generation = vm->generation + 1};
 }
 
 /* Memory of devices, and the kernel's own pages: hardware's page faults refuse those too. */
@@ -169,16 +157,7 @@ static int add_line(struct rp_pages *pages, const char *line)
         rights[0] != 'r' || refused(line + path))
         return 0;
     span.writable = rights[1] == 'w';
-    if (pages->count == pages->capacity) {
-        size_t capacity = pages->capacity ? pages->capacity * 2 : 256;
-        struct rp_page_span *grown = realloc(pages->spans, capacity * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        pages->spans = grown;
-        pages->capacity = capacity;
-    }
-    pages->spans[pages->count++] = span;
-    return 0;
+    return rp_vec_push(pages, span);
 }
 
 static void read_table(struct rp_pages *pages)
@@ -212,18 +191,10 @@ static void read_table(struct rp_pages *pages)
 static bool look_up(const struct rp_pages *pages, uint64_t va, bool write, uint64_t *ret_begin,
                     uint64_t *ret_end)
 {
-    size_t lo = 0, hi = pages->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (pages->spans[mid].end <= va)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    const struct rp_page_span *spans = pages->spans;
-    if (lo == pages->count || spans[lo].begin > va || (write && !spans[lo].writable))
+    size_t first = FIRST_AFTER(pages, va), last = first;
+    const struct rp_page_span *spans = pages->items;
+    if (first == pages->count || spans[first].begin > va || (write && !spans[first].writable))
         return false;
-    size_t first = lo, last = lo;
     while (first > 0 && spans[first - 1].end == spans[first].begin &&
            (!write || spans[first - 1].writable))
         first--;
@@ -249,54 +220,35 @@ static bool rp_pages_find(struct rp_pages *pages, uint64_t va, bool write, uint6
     return look_up(pages, va, write, ret_begin, ret_end);
 }
 
-void rp_pages_release(struct rp_pages *pages)
-{
-    free(pages->spans);
-    *pages = (struct rp_pages){0};
-}
-
-static size_t svm_range_first_ending_after(const struct rp_svm_ranges *ranges, uint64_t va)
-{
-    size_t lo = 0, hi = ranges->count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (ranges->ranges[mid].end <= va)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges, uint64_t va)
 {
-    size_t at = svm_range_first_ending_after(ranges, va);
-    return at < ranges->count ? &ranges->ranges[at] : NULL;
+    size_t at = FIRST_AFTER(ranges, va);
+    return at < ranges->count ? &ranges->items[at] : NULL;
 }
 
 /** Whether @p va lies in no range; then what lies between its neighbours. */
 static bool rp_svm_ranges_hole(const struct rp_svm_ranges *ranges, uint64_t va, uint64_t *ret_begin,
                                uint64_t *ret_end)
 {
-    size_t at = svm_range_first_ending_after(ranges, va);
-    if (at < ranges->count && ranges->ranges[at].begin <= va)
+    size_t at = FIRST_AFTER(ranges, va);
+    if (at < ranges->count && ranges->items[at].begin <= va)
         return false;
-    *ret_begin = at > 0 ? ranges->ranges[at - 1].end : 0;
-    *ret_end = at < ranges->count ? ranges->ranges[at].begin : UINT64_MAX;
+    *ret_begin = at > 0 ? ranges->items[at - 1].end : 0;
+    *ret_end = at < ranges->count ? ranges->items[at].begin : UINT64_MAX;
     return true;
 }
 
 /** Appends, and joins neighbours that say the same: programs set the same ranges over and over. */
 static void append(struct rp_svm_ranges *to, const struct rp_svm_range *range)
 {
-    struct rp_svm_range *last = to->count ? &to->ranges[to->count - 1] : NULL;
+    struct rp_svm_range *last = to->count ? &to->items[to->count - 1] : NULL;
     if (range->begin >= range->end)
         return;
     if (last && last->end == range->begin &&
         memcmp(&last->attributes, &range->attributes, sizeof range->attributes) == 0)
         last->end = range->end;
     else
-        to->ranges[to->count++] = *range;
+        to->items[to->count++] = *range;
 }
 
 static struct rp_svm_range part(const struct rp_svm_range *of, uint64_t begin, uint64_t end)
@@ -313,8 +265,7 @@ static struct rp_svm_range part(const struct rp_svm_range *of, uint64_t begin, u
 static int begin_copy(const struct rp_svm_ranges *ranges, struct rp_svm_ranges *ret)
 {
     *ret = (struct rp_svm_ranges){0};
-    ret->ranges = malloc((2 * ranges->count + 3) * sizeof *ret->ranges);
-    return ret->ranges ? 0 : -ENOMEM;
+    return rp_vec_reserve(ret, 2 * ranges->count + 3) < 0 ? -ENOMEM : 0;
 }
 
 int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t end,
@@ -327,9 +278,9 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
     size_t i = 0;
     if (begin_copy(ranges, &fresh) < 0)
         return -ENOMEM;
-    for (; i < ranges->count && ranges->ranges[i].begin < end; i++) {
-        struct rp_svm_range before = part(&ranges->ranges[i], 0, begin);
-        struct rp_svm_range inside = part(&ranges->ranges[i], begin, end);
+    for (; i < ranges->count && ranges->items[i].begin < end; i++) {
+        struct rp_svm_range before = part(&ranges->items[i], 0, begin);
+        struct rp_svm_range inside = part(&ranges->items[i], begin, end);
         append(&fresh, &before);
         if (inside.begin >= inside.end)
             continue;
@@ -346,12 +297,12 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
         change(&gap.attributes, ctx);
     append(&fresh, &gap);
     if (i > 0) {
-        struct rp_svm_range after = part(&ranges->ranges[i - 1], end, UINT64_MAX);
+        struct rp_svm_range after = part(&ranges->items[i - 1], end, UINT64_MAX);
         append(&fresh, &after);
     }
     for (; i < ranges->count; i++)
-        append(&fresh, &ranges->ranges[i]);
-    free(ranges->ranges);
+        append(&fresh, &ranges->items[i]);
+    free(ranges->items);
     *ranges = fresh;
     return 0;
 }
@@ -366,20 +317,14 @@ static int rp_svm_ranges_forget(struct rp_svm_ranges *ranges, uint64_t begin, ui
     if (begin_copy(ranges, &fresh) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < ranges->count; i++) {
-        struct rp_svm_range before = part(&ranges->ranges[i], 0, begin);
-        struct rp_svm_range after = part(&ranges->ranges[i], end, UINT64_MAX);
+        struct rp_svm_range before = part(&ranges->items[i], 0, begin);
+        struct rp_svm_range after = part(&ranges->items[i], end, UINT64_MAX);
         append(&fresh, &before);
         append(&fresh, &after);
     }
-    free(ranges->ranges);
+    free(ranges->items);
     *ranges = fresh;
     return 0;
-}
-
-void rp_svm_ranges_release(struct rp_svm_ranges *ranges)
-{
-    free(ranges->ranges);
-    *ranges = (struct rp_svm_ranges){0};
 }
 
 /* What kernels see: the page tables, and the program's own pages. */
@@ -490,11 +435,11 @@ static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va
     if (said_end < end)
         end = said_end;
     const struct rp_vm_range *next = rp_vm_next(vm, va);
-    size_t before = next ? (size_t)(next - vm->ranges) : vm->count;
+    size_t before = next ? (size_t)(next - vm->items) : vm->count;
     if (next && next->begin < end)
         end = next->begin;
-    if (before && vm->ranges[before - 1].end > begin)
-        begin = vm->ranges[before - 1].end;
+    if (before && vm->items[before - 1].end > begin)
+        begin = vm->items[before - 1].end;
     *ret_begin = begin;
     *ret_end = end;
     return true;

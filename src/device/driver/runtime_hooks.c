@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/utf8.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"
@@ -134,7 +135,7 @@ static bool look(const struct wait *w, uint64_t timeout, int64_t *ret_value)
 
 static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns, bool *ret_gone)
 {
-    int64_t start = rp_host_ns();
+    int64_t start = rp_now_ns();
     uint64_t timeout = spin;
     int64_t value = 0;
     for (;;) {
@@ -142,7 +143,7 @@ static int64_t sleep_until(const struct wait *w, uint64_t spin, double limit_ns,
         *ret_gone = !look(w, timeout, &value);
         if (*ret_gone)
             return 0;
-        double left_ns = limit_ns - (double)(rp_host_ns() - start);
+        double left_ns = limit_ns - (double)(rp_now_ns() - start);
         if (holds(w->condition, value, w->compare) || left_ns <= 0)
             return value;
         if (timeout == 0)
@@ -349,28 +350,10 @@ struct fat_binary {
 
 /* The one context of this file. */
 static struct {
-    pthread_mutex_t lock;
+    struct rp_fork_lock lock;
     struct fat_binary *first;
     unsigned pending; /**< that have not been judged; atomic */
-} loaded = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* In a forked child nobody else holds it any more. */
-static void forget_parent(void)
-{
-    loaded.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, forget_parent);
-}
-
-static void lock_loaded(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&loaded.lock);
-}
+} loaded = {.lock = RP_FORK_LOCK(NULL)};
 
 static void note(void *handle, const struct wrapper *wrapper)
 {
@@ -382,16 +365,16 @@ static void note(void *handle, const struct wrapper *wrapper)
         return;
     }
     *f = (struct fat_binary){.handle = handle, .wrapper = wrapper, .library = where.dli_fbase};
-    lock_loaded();
+    rp_fork_lock_take(&loaded.lock);
     f->next = loaded.first;
     loaded.first = f;
     __atomic_add_fetch(&loaded.pending, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&loaded.lock);
+    rp_fork_lock_release(&loaded.lock);
 }
 
 static void forget(void *handle)
 {
-    lock_loaded();
+    rp_fork_lock_take(&loaded.lock);
     for (struct fat_binary **at = &loaded.first; *at; at = &(*at)->next) {
         struct fat_binary *f = *at;
         if (f->handle != handle)
@@ -402,7 +385,7 @@ static void forget(void *handle)
         free(f);
         break;
     }
-    pthread_mutex_unlock(&loaded.lock);
+    rp_fork_lock_release(&loaded.lock);
 }
 
 /* All of a library's bundles that have not been judged: they are judged from here on. Returns how
@@ -412,7 +395,7 @@ static size_t take(const void *library, const uint8_t ***ret_bundles)
     const uint8_t **bundles;
     size_t count = 0;
 
-    lock_loaded();
+    rp_fork_lock_take(&loaded.lock);
     bundles = malloc(__atomic_load_n(&loaded.pending, __ATOMIC_RELAXED) * sizeof *bundles);
     for (struct fat_binary *f = loaded.first; f && bundles; f = f->next) {
         if (f->library != library || f->judged)
@@ -421,7 +404,7 @@ static size_t take(const void *library, const uint8_t ***ret_bundles)
         f->judged = true;
         __atomic_sub_fetch(&loaded.pending, 1, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&loaded.lock);
+    rp_fork_lock_release(&loaded.lock);
     *ret_bundles = bundles;
     return count;
 }

@@ -144,7 +144,7 @@ static enum rp_sdma_result fence(struct rp_sdma_turn *turn)
 
 static enum rp_sdma_result trap(struct rp_sdma_turn *turn)
 {
-    rp_events_set(turn->cp->events, turn->dw[1] & 0xfffffff);
+    rp_events_change(turn->cp->events, turn->dw[1] & 0xfffffff, RP_EVENT_SET);
     return RP_SDMA_DONE;
 }
 

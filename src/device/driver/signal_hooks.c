@@ -16,7 +16,6 @@
 
 #include "base/blocked_thread.h"
 #include "device/driver/command_processor.h"
-#include "device/driver/debug_log.h"
 #include "device/driver/device_context.h"
 #include "device/driver/libc_hooks.h"
 
@@ -490,7 +489,7 @@ bool rp_host_view_end(struct rp_device *device, uint64_t signal, uint64_t *ret_t
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)(uintptr_t)signal;
     pthread_mutex_lock(&device->stores.lock);
-    const struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal));
+    const struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal), false);
     bool known = slot && slot->value == __atomic_load_n(&raw->value, __ATOMIC_ACQUIRE);
     if (known)
         *ret_ticks = slot->ticks;
@@ -523,7 +522,7 @@ static enum verdict judge(const struct rp_device *device, struct rp_store_time *
     slot->looks++;
     if (!news)
         return slot->looks == LOOKS ? WAIT : AS_IT_IS;
-    bool long_over = rp_host_ns() - slot->host_ns > LONG_OVER_NS;
+    bool long_over = rp_now_ns() - slot->host_ns > LONG_OVER_NS;
     return slot->looks < LOOKS && !long_over ? NOT_YET : COMPLETE;
 }
 
@@ -536,7 +535,7 @@ int64_t rp_host_view_look(struct rp_device *device, uint64_t signal, int64_t val
     if (!is_counted(device, signal))
         return value;
     pthread_mutex_lock(&device->stores.lock);
-    struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal));
+    struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal), false);
     if (self.inside) {
         if (slot && slot->value == value && slot->ticks > self.known)
             self.known = slot->ticks;
@@ -567,7 +566,7 @@ void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition,
     if (!is_counted(device, signal))
         return;
     pthread_mutex_lock(&device->stores.lock);
-    const struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal));
+    const struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal), false);
     bool known = slot && slot->value == value;
     /* Counted down by someone else: by the latest end there can be. Other conditions wait for what
      * kernels and the program store. */
@@ -588,12 +587,12 @@ static void rp_host_view_store(struct rp_device *device, uint64_t signal, int64_
         return;
     uint64_t known = rp_happens_before_known(&device->causal);
     pthread_mutex_lock(&device->stores.lock);
-    struct rp_store_time *slot = rp_store_time_make(&device->stores, value_va(signal));
+    struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal), true);
     if (slot) {
         slot->ticks = self.inside && self.known > known ? self.known : known;
         slot->value = value;
         slot->looks = 0;
-        slot->host_ns = rp_host_ns();
+        slot->host_ns = rp_now_ns();
     }
     pthread_mutex_unlock(&device->stores.lock);
 }

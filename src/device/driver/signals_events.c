@@ -48,22 +48,6 @@ void rp_host_sleep(uint32_t seen, uint64_t ns)
  * and this is what one would lose. A call that makes a queue takes long on a busy machine. */
 #define HOLD_NS 10000000000ll
 
-void rp_happens_before_init(struct rp_happens_before *causal, uint64_t now_ticks)
-{
-    *causal = (struct rp_happens_before){.known = now_ticks};
-    pthread_mutex_init(&causal->lock, NULL);
-}
-
-void rp_happens_before_activate(struct rp_happens_before *causal)
-{
-    __atomic_store_n(&causal->active, true, __ATOMIC_RELEASE);
-}
-
-bool rp_happens_before_is_active(const struct rp_happens_before *causal)
-{
-    return __atomic_load_n(&causal->active, __ATOMIC_ACQUIRE);
-}
-
 void rp_happens_before_add(struct rp_happens_before *causal, struct rp_happens_before_queue *line,
                            const uint64_t *written, uint64_t read)
 {
@@ -133,18 +117,13 @@ bool rp_happens_before_learn(struct rp_happens_before *causal, uint64_t ticks)
     return news;
 }
 
-uint64_t rp_happens_before_known(const struct rp_happens_before *causal)
-{
-    return __atomic_load_n(&causal->known, __ATOMIC_ACQUIRE);
-}
-
 void rp_happens_before_open(struct rp_happens_before *causal)
 {
     pthread_mutex_lock(&causal->lock);
     if (causal->open++ == 0) {
         stamp_all(causal, causal->known);
         causal->floor = 0;
-        causal->opened_ns = rp_host_ns();
+        causal->opened_ns = rp_now_ns();
     }
     pthread_mutex_unlock(&causal->lock);
 }
@@ -163,7 +142,7 @@ void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begin
 {
     pthread_mutex_lock(&causal->lock);
     causal->hold_nothing += begins ? 1u : -1u;
-    causal->opened_ns = rp_host_ns(); /* the open calls have just begun to get on */
+    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
     pthread_mutex_unlock(&causal->lock);
 }
 
@@ -176,7 +155,7 @@ bool rp_happens_before_submitted(struct rp_happens_before *causal,
         line->first++;
     bool stamped = line->first < line->count;
     bool held = !stamped && causal->open > 0 && causal->hold_nothing == 0 &&
-                rp_host_ns() - causal->opened_ns < HOLD_NS;
+                rp_now_ns() - causal->opened_ns < HOLD_NS;
     if (!held)
         *ret_ticks = stamped ? line->stamps[line->first].ticks : causal->known;
     pthread_mutex_unlock(&causal->lock);
@@ -220,41 +199,24 @@ int rp_events_create(struct rp_events *events, uint32_t type, bool auto_reset, u
     return rc;
 }
 
-int rp_events_destroy(struct rp_events *events, uint32_t id)
-{
-    pthread_mutex_lock(&events->lock);
-    struct rp_event *event = lookup(events, id);
-    if (event)
-        event->used = false;
-    pthread_cond_broadcast(&events->changed); /* a waiter on it must give up */
-    pthread_mutex_unlock(&events->lock);
-    return event ? 0 : -EINVAL;
-}
-
 static void raise_locked(struct rp_event *event)
 {
     event->signaled = true;
     event->age++;
 }
 
-int rp_events_set(struct rp_events *events, uint32_t id)
+int rp_events_change(struct rp_events *events, uint32_t id, enum rp_event_change change)
 {
     pthread_mutex_lock(&events->lock);
     struct rp_event *event = lookup(events, id);
-    if (event) {
+    if (event && change == RP_EVENT_SET)
         raise_locked(event);
-        pthread_cond_broadcast(&events->changed);
-    }
-    pthread_mutex_unlock(&events->lock);
-    return event ? 0 : -EINVAL;
-}
-
-int rp_events_reset(struct rp_events *events, uint32_t id)
-{
-    pthread_mutex_lock(&events->lock);
-    struct rp_event *event = lookup(events, id);
-    if (event)
+    else if (event && change == RP_EVENT_RESET)
         event->signaled = false;
+    else if (event)
+        event->used = false;
+    if (event && change != RP_EVENT_RESET) /* a waiter on what is destroyed must give up */
+        pthread_cond_broadcast(&events->changed);
     pthread_mutex_unlock(&events->lock);
     return event ? 0 : -EINVAL;
 }
@@ -437,12 +399,6 @@ struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 
 /* ---- times of stores ---------------------------------------------------------------------- */
 
-void rp_store_times_init(struct rp_store_times *times)
-{
-    *times = (struct rp_store_times){0};
-    pthread_mutex_init(&times->lock, NULL);
-}
-
 /** The slot of an address, or the empty one where it belongs. There is always an empty one. */
 static struct rp_store_time *store_slot(const struct rp_store_times *times, uint64_t va)
 {
@@ -469,17 +425,14 @@ static int grow(struct rp_store_times *times)
     return 0;
 }
 
-struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va)
+struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va, bool make)
 {
-    struct rp_store_time *slot = times->capacity ? store_slot(times, va) : NULL;
-    return slot && slot->va == va && va ? slot : NULL;
-}
-
-struct rp_store_time *rp_store_time_make(struct rp_store_times *times, uint64_t va)
-{
-    if (va == 0 || (2 * (times->count + 1) > times->capacity && grow(times) < 0))
+    if (va == 0 || (make && 2 * (times->count + 1) > times->capacity && grow(times) < 0) ||
+        times->capacity == 0)
         return NULL;
     struct rp_store_time *slot = store_slot(times, va);
+    if (slot->va != va && !make)
+        return NULL;
     times->count += slot->va == 0;
     slot->va = va;
     return slot;
@@ -490,13 +443,13 @@ static void note(struct rp_store_times *times, uint64_t va, int64_t was, int64_t
                  uint64_t ticks)
 {
     /* Without host memory the order in modelled time suffers, no result. */
-    struct rp_store_time *slot = times ? rp_store_time_make(times, va) : NULL;
+    struct rp_store_time *slot = times ? rp_store_time_of(times, va, true) : NULL;
     if (!slot)
         return;
     if (slot->value != was || slot->ticks < ticks)
         slot->ticks = ticks;
     slot->value = left;
-    slot->host_ns = rp_host_ns();
+    slot->host_ns = rp_now_ns();
 }
 
 static void store_over(struct rp_store_times *times)
@@ -505,25 +458,12 @@ static void store_over(struct rp_store_times *times)
         pthread_mutex_unlock(&times->lock);
 }
 
-void rp_signal_store_begin(const struct rp_cp *cp)
-{
-    if (cp->stores)
-        pthread_mutex_lock(&cp->stores->lock);
-}
-
 void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, uint64_t ticks)
 {
     const int64_t *word = (const int64_t *)((uintptr_t)at & ~(uintptr_t)7);
     int64_t left = __atomic_load_n(word, __ATOMIC_RELAXED);
     note(cp->stores, va & ~7ull, left + 1, left, ticks);
     store_over(cp->stores);
-}
-
-void rp_store_times_release(struct rp_store_times *times)
-{
-    free(times->slots);
-    times->slots = NULL;
-    times->count = times->capacity = 0;
 }
 
 /* ---- signals ------------------------------------------------------------------------------ */
@@ -536,7 +476,7 @@ static void notify(const struct rp_cp *cp, const struct rp_amd_signal *signal)
     uint64_t *mailbox = cp->host->translate(cp->host->ctx, signal->mailbox_va, sizeof *mailbox, 1);
     if (mailbox)
         __atomic_store_n(mailbox, signal->event_id, __ATOMIC_RELEASE);
-    rp_events_set(cp->events, signal->event_id);
+    rp_events_change(cp->events, signal->event_id, RP_EVENT_SET);
 }
 
 int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks,
@@ -577,7 +517,7 @@ static bool stored(const struct rp_cp *cp, uint64_t value_va, uint64_t *ret_tick
     if (!cp->stores || !value)
         return false;
     pthread_mutex_lock(&cp->stores->lock);
-    const struct rp_store_time *slot = rp_store_time_of(cp->stores, value_va);
+    const struct rp_store_time *slot = rp_store_time_of(cp->stores, value_va, false);
     bool known = slot && slot->value == __atomic_load_n(value, __ATOMIC_RELAXED);
     if (known)
         *ret_ticks = slot->ticks;
@@ -604,5 +544,5 @@ void rp_signal_interrupt(struct rp_events *events, uint32_t m0)
      * at worst: waiters look at their signal's value. */
     uint32_t low = m0 & 0xff;
     for (uint32_t id = low ? low : 256; id < RP_KFD_EVENT_LIMIT; id += 256)
-        rp_events_set(events, id);
+        rp_events_change(events, id, RP_EVENT_SET);
 }

@@ -20,7 +20,7 @@
 
 static struct rp_device *test_device(void)
 {
-    int fd = rp_device_open(0, true);
+    int fd = rp_device_open(0, false, true);
     assert_true(fd >= 0);
     struct rp_device *d = rp_device_get();
     assert_non_null(d);
@@ -56,12 +56,12 @@ static void drm_identity(void **state)
 {
     (void)state;
     struct rp_device *d = test_device();
-    int render = rp_device_open(0, true), card = rp_device_open_card(0, true);
+    int render = rp_device_open(0, false, true), card = rp_device_open(0, true, true);
     assert_true(rp_device_owns(d, render) && rp_device_owns(d, card));
     assert_int_equal(rp_device_minor_of_fd(render), 128);
     assert_int_equal(rp_device_minor_of_fd(card), 0);
     assert_int_equal(rp_device_gpu_of_fd(card), 0);
-    assert_int_equal(rp_device_open_card(1, true), -ENODEV);
+    assert_int_equal(rp_device_open(1, true, true), -ENODEV);
 
     char name[4] = "....";
     struct rp_drm_version version = {.name = (uintptr_t)name, .name_bytes = 3};
@@ -203,13 +203,13 @@ static void unknown_gpus(void **state)
     assert_int_equal(rp_kfd_ioctl(d, NR(5, struct rp_kfd_clock_counters), &clock), 0);
     assert_int_equal(clock.gpu_ticks, 0); /* the host's clocks alone */
     assert_int_not_equal(clock.system_ns, 0);
-    int fd = rp_device_open(0, true);
+    int fd = rp_device_open(0, false, true);
     struct rp_kfd_acquire_vm vm = {.drm_fd = (uint32_t)fd, .gpu_id = nobody};
     assert_int_equal(rp_kfd_ioctl(d, NR(0x15, struct rp_kfd_acquire_vm), &vm), -EINVAL);
     vm.gpu_id = RP_TOPOLOGY_GPU_ID;
     assert_int_equal(rp_kfd_ioctl(d, NR(0x15, struct rp_kfd_acquire_vm), &vm), 0);
     close(fd);
-    assert_int_equal(rp_device_open(1, true), -ENODEV);
+    assert_int_equal(rp_device_open(1, false, true), -ENODEV);
 }
 
 static void queue_runs_to_its_event(void **state)
@@ -272,7 +272,7 @@ static int child_of_fork(void)
     struct rp_kfd_version version = {0};
     if (rp_device_get())
         return 1; /* the parent's device is not the child's */
-    int fd = rp_device_open(0, true);
+    int fd = rp_device_open(0, false, true);
     struct rp_device *own = rp_device_get();
     if (fd < 0 || !own || own->pid != getpid())
         return 2;

@@ -46,7 +46,7 @@ static void auto_reset_wakes_once(void **state)
     struct rp_events *events = *state;
     uint32_t id = create(events, RP_KFD_EVENT_SIGNAL, true);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_TIMEOUT);
-    assert_int_equal(rp_events_set(events, id), 0);
+    assert_int_equal(rp_events_change(events, id, RP_EVENT_SET), 0);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_COMPLETE);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_TIMEOUT);
 }
@@ -55,10 +55,10 @@ static void manual_reset_stays(void **state)
 {
     struct rp_events *events = *state;
     uint32_t id = create(events, RP_KFD_EVENT_SIGNAL, false);
-    rp_events_set(events, id);
+    rp_events_change(events, id, RP_EVENT_SET);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_COMPLETE);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_COMPLETE);
-    assert_int_equal(rp_events_reset(events, id), 0);
+    assert_int_equal(rp_events_change(events, id, RP_EVENT_RESET), 0);
     assert_int_equal(poll_one(events, id, NULL), RP_KFD_WAIT_TIMEOUT);
 }
 
@@ -69,7 +69,7 @@ static void age_never_misses(void **state)
     uint32_t id = create(events, RP_KFD_EVENT_SIGNAL, true);
     uint64_t mine = 1, other = 1;
     assert_int_equal(poll_one(events, id, &mine), RP_KFD_WAIT_TIMEOUT);
-    rp_events_set(events, id);
+    rp_events_change(events, id, RP_EVENT_SET);
     assert_int_equal(poll_one(events, id, &other), RP_KFD_WAIT_COMPLETE);
     assert_int_equal(poll_one(events, id, &mine), RP_KFD_WAIT_COMPLETE);
     assert_int_equal(mine, other);
@@ -84,13 +84,13 @@ static void all_and_any(void **state)
         {.event_id = create(events, RP_KFD_EVENT_SIGNAL, true)},
     };
     uint32_t result;
-    rp_events_set(events, data[1].event_id);
+    rp_events_change(events, data[1].event_id, RP_EVENT_SET);
     assert_int_equal(rp_events_wait(events, data, 2, true, 0, &result), 0);
     assert_int_equal(result, RP_KFD_WAIT_TIMEOUT); /* and nothing was consumed */
     assert_int_equal(rp_events_wait(events, data, 2, false, 0, &result), 0);
     assert_int_equal(result, RP_KFD_WAIT_COMPLETE);
-    rp_events_set(events, data[0].event_id);
-    rp_events_set(events, data[1].event_id);
+    rp_events_change(events, data[0].event_id, RP_EVENT_SET);
+    rp_events_change(events, data[1].event_id, RP_EVENT_SET);
     assert_int_equal(rp_events_wait(events, data, 2, true, 0, &result), 0);
     assert_int_equal(result, RP_KFD_WAIT_COMPLETE);
     assert_int_equal(rp_events_wait(events, data, 2, false, 0, &result), 0);
@@ -115,7 +115,7 @@ static void *set_later(void *arg)
 {
     struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     nanosleep(&pause, NULL);
-    rp_events_set(arg, 1);
+    rp_events_change(arg, 1, RP_EVENT_SET);
     return NULL;
 }
 
@@ -123,7 +123,7 @@ static void *destroy_later(void *arg)
 {
     struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     nanosleep(&pause, NULL);
-    rp_events_destroy(arg, 1);
+    rp_events_change(arg, 1, RP_EVENT_DESTROY);
     return NULL;
 }
 
@@ -180,7 +180,7 @@ static void quiet(void **state)
     events->slots[1].signaled = false;
     pthread_mutex_unlock(&events->lock);
     assert_true(rp_events_quiet(events));
-    rp_events_set(events, 2);
+    rp_events_change(events, 2, RP_EVENT_SET);
     pthread_join(thread, NULL);
     bool over = false; /* a thread that ended serves no more, once the kernel has buried it */
     for (int i = 0; i < 5000 && !over; i++) {
@@ -198,13 +198,13 @@ static void mistakes(void **state)
     assert_int_equal(rp_events_wait(events, &data, 1, true, 0, &result), -EINVAL);
     assert_int_equal(rp_events_wait(events, &data, 0, true, 0, &result), -EINVAL);
     assert_int_equal(rp_events_create(events, RP_KFD_EVENT_TYPE_MAX, true, &id), -EINVAL);
-    assert_int_equal(rp_events_set(events, 0), -EINVAL);
-    assert_int_equal(rp_events_reset(events, RP_KFD_EVENT_LIMIT), -EINVAL);
-    assert_int_equal(rp_events_destroy(events, 77), -EINVAL);
+    assert_int_equal(rp_events_change(events, 0, RP_EVENT_SET), -EINVAL);
+    assert_int_equal(rp_events_change(events, RP_KFD_EVENT_LIMIT, RP_EVENT_RESET), -EINVAL);
+    assert_int_equal(rp_events_change(events, 77, RP_EVENT_DESTROY), -EINVAL);
     for (int i = 1; i < RP_KFD_EVENT_LIMIT; i++)
         create(events, RP_KFD_EVENT_SIGNAL, true);
     assert_int_equal(rp_events_create(events, RP_KFD_EVENT_SIGNAL, true, &id), -ENOSPC);
-    assert_int_equal(rp_events_destroy(events, 77), 0);
+    assert_int_equal(rp_events_change(events, 77, RP_EVENT_DESTROY), 0);
     assert_int_equal(create(events, RP_KFD_EVENT_SIGNAL, true), 77);
 }
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device/driver/device_context.h"
 #include "device/driver/device_memory.h"
-#include "device/driver/ioctls.h"
 #include "fake_exec.h"
 
 enum { MIB = 1 << 20 };
@@ -409,9 +409,9 @@ static void store_never_overlaps(void **state)
     for (unsigned i = 0; i < HELD; i++)
         if (held[i].bytes)
             rp_backing_free(&store, held[i].offset, held[i].bytes);
-    assert_int_equal(store.free_count, 1);
-    assert_int_equal(store.free[0].begin, 65536);
-    assert_int_equal(store.free[0].end, 1024 * MIB);
+    assert_int_equal(store.free.count, 1);
+    assert_int_equal(store.free.items[0].begin, 65536);
+    assert_int_equal(store.free.items[0].end, 1024 * MIB);
     rp_backing_close(&store);
 }
 
@@ -436,7 +436,7 @@ static void strict_hosts_refuse_early(void **state)
     assert_int_equal(rp_backing_alloc(&store, 8 * MIB, &other), -ENOMEM);
     close(store.fd);
     store.fd = usable;
-    assert_int_equal(store.free_count, 1); /* as if nothing had happened */
+    assert_int_equal(store.free.count, 1); /* as if nothing had happened */
     assert_int_equal(rp_backing_alloc(&store, 8 * MIB, &other), 0);
     assert_int_equal(other, offset);
     rp_backing_close(&store);

@@ -417,13 +417,14 @@ static void store_times_are_not_lost(void **state)
     enum { COUNT = 20000 };
     const uint64_t base = 0x7f0000000000ull;
     for (uint64_t i = 0; i < COUNT; i++)
-        rp_store_time_make(times, base + i * 4096)->ticks = i + 1;
+        rp_store_time_of(times, base + i * 4096, true)->ticks = i + 1;
     for (uint64_t i = 0; i < COUNT; i += 2) /* again, later */
-        rp_store_time_make(times, base + i * 4096)->ticks = i + 5;
+        rp_store_time_of(times, base + i * 4096, true)->ticks = i + 5;
     for (uint64_t i = 0; i < COUNT; i++)
-        assert_int_equal(rp_store_time_of(times, base + i * 4096)->ticks, i % 2 ? i + 1 : i + 5);
-    assert_null(rp_store_time_of(times, base + 8));
-    assert_null(rp_store_time_of(times, 0));
+        assert_int_equal(rp_store_time_of(times, base + i * 4096, false)->ticks,
+                         i % 2 ? i + 1 : i + 5);
+    assert_null(rp_store_time_of(times, base + 8, false));
+    assert_null(rp_store_time_of(times, 0, false));
 }
 
 /* A value has the time of its store only as long as it is there, and no later one than now. */

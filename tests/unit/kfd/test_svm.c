@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "device/driver/device_context.h"
 #include "device/driver/device_memory.h"
-#include "device/driver/ioctls.h"
 
 enum { PAGE = 4096, PAGES = 24, MIB = 1 << 20, GPUS = 2, GPU0 = 2 };
 enum { PREFERRED, PREFETCH, ACCESS, IN_PLACE, NO_ACCESS, SET_FLAGS, CLEAR_FLAGS, GRANULARITY };
