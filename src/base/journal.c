@@ -404,13 +404,12 @@ json_t *rp_journal_string(const char *bytes, size_t count)
     rp_autobuf text = {0};
 
     for (size_t i = 0; i < count;) {
-        size_t n = rp_utf8_length(bytes + i, count - i);
+        const size_t length = strnlen(bytes + i, count - i);
 
-        if (n == 0 || bytes[i] == 0)
+        rp_utf8_fix(&text, bytes + i, length);
+        i += length;
+        if (i++ < count) /* a zero byte */
             rp_buf_puts(&text, "\xef\xbf\xbd");
-        else
-            rp_buf_add(&text, bytes + i, n);
-        i += n ? n : 1;
     }
     return text.failed ? NULL : json_stringn(rp_buf_text(&text), text.len);
 }

@@ -591,30 +591,44 @@ bool rp_counters_is_level_waves_file(const char *path)
            rp_gzip_name_ends_with(base, levels_file);
 }
 
+struct counter_reader {
+    struct rp_counters *set;
+    struct rp_csv csv;
+    struct form form;
+};
+
+static int take_header(void *ctx, struct rp_err *err)
+{
+    struct counter_reader *r = ctx;
+    int result = read_header(&r->csv, &r->form, err);
+
+    r->set->is_timeline |= !r->form.is_facts && r->form.at[ROLE_KIND];
+    return result;
+}
+
+static int take_row(void *ctx, struct rp_err *err)
+{
+    struct counter_reader *r = ctx;
+
+    return r->form.is_facts ? read_facts(r->set, &r->csv, &r->form, err)
+                            : read_dispatch(r->set, &r->csv, &r->form, err);
+}
+
 /* @param beside  it lies beside counters to say which GPU it was, and is nothing else */
 static int read_text(struct rp_counters *set, const char *path, const char *text, size_t len,
                      bool beside, struct rp_err *err)
 {
-    rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + len};
-    rp_cleanup(form_free) struct form form = {
-        .path = path,
-        .is_facts = beside,
-        .is_levels = rp_counters_is_level_waves_file(path),
-        .is_rocprofv3 = rp_gzip_name_ends_with(path, "counter_collection.csv")};
-    int result = rp_csv_next(&csv, err);
+    struct counter_reader r = {
+        .set = set,
+        .csv = {.at = text, .end = text + len},
+        .form = {.path = path,
+                 .is_facts = beside,
+                 .is_levels = rp_counters_is_level_waves_file(path),
+                 .is_rocprofv3 = rp_gzip_name_ends_with(path, "counter_collection.csv")}};
+    int result = rp_csv_each(&r.csv, take_header, take_row, &r, err);
 
-    if (result == 0)
-        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
-    if (result > 0)
-        result = read_header(&csv, &form, err);
-    set->is_timeline |= !form.is_facts && form.at[ROLE_KIND];
-    while (result >= 0 && (result = rp_csv_next(&csv, err)) > 0) {
-        if (csv.count != form.count)
-            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu", csv.line,
-                           csv.count, form.count);
-        result = form.is_facts ? read_facts(set, &csv, &form, err)
-                               : read_dispatch(set, &csv, &form, err);
-    }
+    rp_csv_free(&r.csv);
+    form_free(&r.form);
     return result;
 }
 

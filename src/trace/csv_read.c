@@ -131,6 +131,25 @@ int rp_csv_next(struct rp_csv *csv, struct rp_err *err)
     return 1;
 }
 
+int rp_csv_each(struct rp_csv *csv, rp_csv_fn *header, rp_csv_fn *row, void *ctx,
+                struct rp_err *err)
+{
+    int result = rp_csv_next(csv, err);
+    const size_t fields = csv->count;
+
+    if (result == 0)
+        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
+    if (result > 0)
+        result = header(ctx, err);
+    while (result >= 0 && (result = rp_csv_next(csv, err)) > 0) {
+        if (csv->count != fields)
+            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu", csv->line,
+                           csv->count, fields);
+        result = row(ctx, err);
+    }
+    return result;
+}
+
 const char *rp_csv_field(const struct rp_csv *csv, size_t index)
 {
     return index < csv->count ? csv->text.data + csv->starts[index] : "";

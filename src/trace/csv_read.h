@@ -31,4 +31,14 @@ int rp_csv_next(struct rp_csv *csv, struct rp_err *err);
 const char *rp_csv_field(const struct rp_csv *csv, size_t index);
 void rp_csv_free(struct rp_csv *csv);
 
+typedef int rp_csv_fn(void *ctx, struct rp_err *err);
+
+/**
+ * Reads a file that begins with the names of its columns: @p header is called for these, @p row for
+ * every other record, which has as many fields, until one returns a negative number.
+ * @return 0; what they returned; RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_csv_each(struct rp_csv *csv, rp_csv_fn *header, rp_csv_fn *row, void *ctx,
+                struct rp_err *err);
+
 #endif

@@ -110,6 +110,7 @@ static const struct {
 
 struct loader {
     struct rp_memdb m;
+    enum kind kind; /* of the file that is read */
     struct rp_map kernels;
     struct rp_call_list calls;
     int64_t rows, process;
@@ -309,8 +310,10 @@ static const enum column needed[][6] = {
     [AGENTS] = {NODE, LOGICAL, AGENT_TYPE, NAME, NODE, NODE},
 };
 
-static int read_header(struct loader *l, enum kind kind, struct rp_err *err)
+static int read_header(void *ctx, struct rp_err *err)
 {
+    struct loader *l = ctx;
+
     memset(l->at, 0, sizeof l->at);
     for (size_t i = 0; i < l->csv.count; i++)
         for (size_t c = 0; c < COLUMN_COUNT; c++)
@@ -318,30 +321,19 @@ static int read_header(struct loader *l, enum kind kind, struct rp_err *err)
                 (words[c].older && strcasecmp(rp_csv_field(&l->csv, i), words[c].older) == 0))
                 l->at[c] = i + 1;
     for (size_t i = 0; i < 6; i++)
-        if (!l->at[needed[kind][i]])
+        if (!l->at[needed[l->kind][i]])
             return rp_fail(err, RP_BAD_INPUT, "it has no column %s: is it of rocprofv3?",
-                           words[needed[kind][i]].word);
+                           words[needed[l->kind][i]].word);
     return 0;
 }
 
-static int read_rows(struct loader *l, enum kind kind, struct rp_err *err)
+static int add_row(void *ctx, struct rp_err *err)
 {
     static int (*const add[])(struct loader *, struct rp_err *) = {
         [KERNELS] = add_kernel, [COPIES] = add_copy, [CALLS] = add_call, [AGENTS] = add_agent};
-    int result = rp_csv_next(&l->csv, err);
-    size_t fields = l->csv.count;
+    struct loader *l = ctx;
 
-    if (result == 0)
-        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
-    if (result > 0)
-        result = read_header(l, kind, err);
-    while (result >= 0 && (result = rp_csv_next(&l->csv, err)) > 0) {
-        if (l->csv.count != fields)
-            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu",
-                           l->csv.line, l->csv.count, fields);
-        result = add[kind](l, err);
-    }
-    return result;
+    return add[l->kind](l, err);
 }
 
 static int read_file(struct loader *l, const char *path, enum kind kind, uint64_t *ret_bytes,
@@ -354,7 +346,8 @@ static int read_file(struct loader *l, const char *path, enum kind kind, uint64_
         return rp_wrap(err, "read trace %s", path);
     *ret_bytes += text.len;
     l->csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
-    result = read_rows(l, kind, err);
+    l->kind = kind;
+    result = rp_csv_each(&l->csv, read_header, add_row, l, err);
     rp_csv_free(&l->csv);
     return result < 0 ? rp_wrap(err, "read trace %s", path) : 0;
 }

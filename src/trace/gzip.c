@@ -101,20 +101,12 @@ static const char *temporary_folder(void)
 
 static int put_all(int fd, const char *bytes, size_t len, struct rp_err *err)
 {
-    while (len) {
-        ssize_t put = write(fd, bytes, len);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return rp_fail_errno(err, RP_ENVIRONMENT, errno,
-                                 "it is packed by gzip, and cannot be unpacked in %s (set TMPDIR to"
-                                 " another folder)",
-                                 temporary_folder());
-        bytes += put;
-        len -= (size_t)put;
-    }
-    return 0;
+    if (rp_write_all(fd, bytes, len) == 0)
+        return 0;
+    return rp_fail_errno(err, RP_ENVIRONMENT, errno,
+                         "it is packed by gzip, and cannot be unpacked in %s (set TMPDIR to"
+                         " another folder)",
+                         temporary_folder());
 }
 
 /* @param ret_ended  the end was reached, or damage */

@@ -127,8 +127,9 @@ static void add_up(struct rp_kernel_stat *to, const struct rp_kernel_stat *row)
     to->deviation_known = false;
 }
 
-static int add_row(struct reader *r, struct rp_err *err)
+static int add_row(void *ctx, struct rp_err *err)
 {
+    struct reader *r = ctx;
     struct rp_kernel_stats *stats = r->stats;
     struct rp_kernel_stat row = {0}, *place;
     const char *name = field(r, NAME);
@@ -156,8 +157,10 @@ static int add_row(struct reader *r, struct rp_err *err)
     return 0;
 }
 
-static int read_header(struct reader *r, struct rp_err *err)
+static int read_header(void *ctx, struct rp_err *err)
 {
+    struct reader *r = ctx;
+
     for (size_t i = 0; i < r->csv.count; i++)
         for (size_t c = 0; c < COLUMN_COUNT; c++)
             if (strcasecmp(rp_csv_field(&r->csv, i), words[c]) == 0)
@@ -168,24 +171,6 @@ static int read_header(struct reader *r, struct rp_err *err)
                            "it has no column %s: is it of rocprofv3 --stats or rocprof --stats?",
                            words[c]);
     return 0;
-}
-
-static int read_rows(struct reader *r, struct rp_err *err)
-{
-    int rc = rp_csv_next(&r->csv, err);
-    size_t fields = r->csv.count;
-
-    if (rc == 0)
-        return rp_fail(err, RP_BAD_INPUT, "the file is empty");
-    if (rc > 0)
-        rc = read_header(r, err);
-    while (rc >= 0 && (rc = rp_csv_next(&r->csv, err)) > 0) {
-        if (r->csv.count != fields)
-            return rp_fail(err, RP_BAD_INPUT, "line %lu has %zu fields, the header %zu",
-                           r->csv.line, r->csv.count, fields);
-        rc = add_row(r, err);
-    }
-    return rc < 0 || r->stats->count ? rc : rp_fail(err, RP_BAD_INPUT, "it names no kernel");
 }
 
 int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct rp_err *err)
@@ -206,7 +191,9 @@ int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct 
     rc = rp_gzip_read_buf(path, &text, err);
     if (rc == 0) {
         r.csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
-        rc = read_rows(&r, err);
+        rc = rp_csv_each(&r.csv, read_header, add_row, &r, err);
+        if (rc == 0 && r.stats->count == 0)
+            rc = rp_fail(err, RP_BAD_INPUT, "it names no kernel");
         rp_csv_free(&r.csv);
         rp_map_free(&r.names);
     }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
@@ -834,9 +835,9 @@ int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char
     return add_metadata(w, tag, value ? value : "", err);
 }
 
-static int sync_path(const char *path, int flags, struct rp_err *err)
+static int sync_file(const char *path, struct rp_err *err)
 {
-    rp_autoclose int fd = open(path, flags | O_CLOEXEC);
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot bring it to the disk");
@@ -845,13 +846,10 @@ static int sync_path(const char *path, int flags, struct rp_err *err)
 
 static int finish(struct rp_store_writer *w, struct rp_err *err)
 {
-    rp_autofree char *folder = folder_of(w->path);
     int result;
 
     if (w->spoilt)
         return rp_fail(err, RP_ENVIRONMENT, "an earlier write failed");
-    if (!folder)
-        return rp_out_of_memory(err);
     result = rp_writer_complete(w, err);
     if (result == 0)
         result = rp_sql_exec(w->db, "COMMIT", err);
@@ -862,14 +860,14 @@ static int finish(struct rp_store_writer *w, struct rp_err *err)
     if (result != SQLITE_OK)
         return rp_sql_fail(w->db, result, err);
     w->db = NULL;
-    if (sync_path(w->temp_path, O_RDONLY, err) < 0)
+    if (sync_file(w->temp_path, err) < 0)
         return -(int)RP_ENVIRONMENT;
     if (rename(w->temp_path, w->path) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot put it in place");
     free(rp_steal(w->temp_path));
     /* The database is in place and whole; a folder that cannot be synced is no reason to say
      * otherwise. */
-    sync_path(folder, O_RDONLY | O_DIRECTORY, NULL);
+    rp_sync_folder_of(w->path);
     return 0;
 }
 
