@@ -12,7 +12,7 @@
 
 struct rp_err;
 
-/* Who may read and write the files and folders that we make: the one place that says so.
+/* Modes of the files and folders that we make: the one place that says who reads and writes them.
  *
  * The umask is taken off. A file that is there keeps its mode, also where a new one takes its
  * place.

@@ -254,7 +254,7 @@ static int check_head(const char *path, const char *text, size_t count, struct r
         line = (const char *)rawmemchr(line, '\n') + 1;
     if (rc == 0 && memcmp(line + HEAD_BYTES, hash, HASH) != 0)
         rc = rp_fail(err, RP_BAD_INPUT,
-                     "record %" JSON_INTEGER_FORMAT " is another one than %s says", records, head);
+                     "record %" JSON_INTEGER_FORMAT " is not the one that %s names", records, head);
     json_decref(json);
     return rc;
 }

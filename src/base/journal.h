@@ -1,7 +1,7 @@
 /**
  * @file journal.h
  * @brief What a session has done, in a file that is only appended to: enough to go on after a kill
- *        at any moment, and to check each decision. Format: docs/format/journal.md.
+ *        at any moment, and to check each decision. Format: docs/formats.md.
  */
 #ifndef RP_BASE_JOURNAL_H
 #define RP_BASE_JOURNAL_H

@@ -338,7 +338,7 @@ static int ended(const struct rp_json_stream *cut, struct rp_err *err)
 
 static int unexpected(const struct rp_json_stream *cut, const char *wanted, struct rp_err *err)
 {
-    return rp_fail(err, RP_BAD_INPUT, "it is no JSON: byte %" PRIu64 " should be %s",
+    return rp_fail(err, RP_BAD_INPUT, "it is not JSON: byte %" PRIu64 " should be %s",
                    rp_json_stream_offset(cut) + 1, wanted);
 }
 
@@ -489,7 +489,7 @@ static int read_value(struct rp_json_stream *cut, bool keep, struct rp_err *err)
     return 0;
 }
 
-/* --- mending ------------------------------------------------------------------------------- */
+/* --- repairs ------------------------------------------------------------------------------- */
 
 enum { DIGITS_OF_INT64_MAX = 19 };
 
@@ -563,7 +563,7 @@ static void reset(struct rp_buf *buf)
         buf->data[0] = '\0';
 }
 
-static const struct rp_buf *mend(struct rp_json_stream *cut)
+static const struct rp_buf *repair(struct rp_json_stream *cut)
 {
     struct rp_buf *from = &cut->raw, *to = &cut->mended;
 
@@ -589,7 +589,7 @@ int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, 
         result = read_value(cut, ret != NULL, err);
     if (result < 0 || !ret)
         return result;
-    *ret = mend(cut);
+    *ret = repair(cut);
     return (*ret)->failed ? rp_out_of_memory(err) : 0;
 }
 
@@ -634,7 +634,7 @@ json_t *rp_json_parse(const struct rp_buf *text, struct rp_err *err)
     if (json_error_code(&error) == json_error_out_of_memory)
         rp_out_of_memory(err);
     else
-        rp_fail(err, RP_BAD_INPUT, "it is no JSON: %s", error.text);
+        rp_fail(err, RP_BAD_INPUT, "it is not JSON: %s", error.text);
     return NULL;
 }
 

@@ -132,7 +132,7 @@ bool rp_json_real(const struct rp_json_value *value, double *ret);
 /** NULL: there is none, or it is no text. */
 const char *rp_json_text(const struct rp_json_value *record, const char *path);
 
-/* Which versions of the suite's own JSON documents are read; docs/format/README.md. */
+/* Which versions of the suite's own JSON documents are read; docs/formats.md. */
 
 /**
  * Takes "1.0" and every later minor version, which only adds keys.

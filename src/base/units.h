@@ -23,7 +23,7 @@ struct rp_number_text rp_number_small(double value, unsigned decimals);
  */
 struct rp_number_text rp_number_signed(double value, unsigned decimals);
 
-/* Units for people: one for all figures of a column, so that they compare at sight.
+/* Units for people: one for all figures of a column, so that they compare at a glance.
  *
  * A column is looked through first (a span), then its unit is chosen by its largest value, which is
  * shown with four digits. What programs read keeps its fixed units.

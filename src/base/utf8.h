@@ -12,7 +12,7 @@
 
 struct rp_buf;
 
-/** Bytes of the character that begins here; 0 when this is no UTF-8 (RFC 3629), or bytes is 0.
+/** Bytes of the character that begins here; 0 when this is not UTF-8 (RFC 3629), or bytes is 0.
  *  Never looks behind a byte that is no part of it. @p ret the character; U+FFFD if there is none
  */
 size_t rp_utf8_decode(const char *text, size_t bytes, uint32_t *ret);
@@ -20,7 +20,7 @@ size_t rp_utf8_length(const char *text, size_t bytes);
 
 /** Columns of a terminal that a character takes: 0, 1 or 2; the same on every machine. */
 unsigned rp_utf8_width(uint32_t point);
-/** Of a text as it is; a byte that is no UTF-8 takes one. */
+/** Of a text as it is; a byte that is not UTF-8 takes one. */
 size_t rp_utf8_cells(const char *text);
 
 bool rp_utf8_is_valid(const char *text, size_t len);
@@ -31,7 +31,7 @@ void rp_utf8_fix(struct rp_buf *ret, const char *text, size_t len);
  *        or the log of a CI service.
  *
  * Written out are: control characters (C0, DEL, C1), so also line ends; marks that turn the
- * direction of writing; characters without width; bytes that are no UTF-8; the first character of
+ * direction of writing; characters without width; bytes that are not UTF-8; the first character of
  * "::" at the beginning or behind a blank, where GitHub reads a command once a line is broken
  * there; the first of "##[", which GitHub and Azure take for a command anywhere ("##vso[", too).
  * A byte is written as \xNN, a character beyond ASCII as \uNNNN or \UNNNNNNNN. A backslash stays as
@@ -60,7 +60,7 @@ struct rp_escaped {
 bool rp_escape_next(struct rp_escape_at *at, struct rp_escaped *ret);
 
 /** Appends the text as what stands between the quotes of a JSON string: characters that are not
- *  seen, and the first of "##[", as \uNNNN; bytes that are no UTF-8 as U+FFFD. */
+ *  seen, and the first of "##[", as \uNNNN; bytes that are not UTF-8 as U+FFFD. */
 void rp_escape_json(struct rp_buf *buf, const char *text);
 
 /** Appends the lines of a result that is made already, such as a JSON document: what is not seen,

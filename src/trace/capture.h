@@ -33,7 +33,7 @@ struct rp_snapshot_feed;
 #define RP_CAPTURE_FORMAT "rocm-perf-capture"
 enum { RP_CAPTURE_FORMAT_VERSION = 1 };
 
-/* Reader of capture folders (docs/format/capture.md). */
+/* Reader of capture folders (docs/formats.md). */
 
 /** A captured region. */
 struct rp_capture_memory {
@@ -90,7 +90,7 @@ struct rp_capture_sizes {
 /** Reads every byte: checksums of the files, and all pages. @return 0 or RP_BAD_INPUT */
 int rp_capture_verify(struct rp_capture *capture, struct rp_capture_sizes *ret, struct rp_err *err);
 
-/* Writes a capture folder (docs/format/capture.md) as its contents come, in bounded memory.
+/* Writes a capture folder (docs/formats.md) as its contents come, in bounded memory.
  *
  * It grows in "<folder>.partial-<pid>" and gets its name when it is whole and on the disk.
  */

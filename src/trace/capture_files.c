@@ -80,7 +80,7 @@ static void drop(json_t **json)
     json_decref(*json);
 }
 
-/* A name that is no UTF-8 has its odd bytes replaced: JSON cannot hold them. */
+/* A name that is not UTF-8 has its odd bytes replaced: JSON cannot hold them. */
 static json_t *capture_texts_text(const char *string)
 {
     json_t *json = json_string(string);

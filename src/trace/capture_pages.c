@@ -72,7 +72,7 @@ int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, stru
 }
 
 /* Pages that cannot be packed grow a little; more than this is no frame of ours. */
-static size_t most_packed_bytes(void)
+static size_t max_packed_bytes(void)
 {
     return ZSTD_compressBound(RP_FRAME_BYTES);
 }
@@ -124,7 +124,7 @@ static int read_header(const struct rp_frames *frames, uint64_t at, struct rp_pa
         return cannot_read(frames, at, err);
     if (memcmp(ret->magic, RP_FRAME_MAGIC, sizeof ret->magic) != 0 || ret->pages == 0 ||
         ret->pages > RP_FRAME_PAGES || ret->packed_bytes == 0 ||
-        ret->packed_bytes > most_packed_bytes())
+        ret->packed_bytes > max_packed_bytes())
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is damaged: there is no frame of pages at byte %" PRIu64, frames->name,
                        at);
@@ -172,7 +172,7 @@ static int unpack(struct rp_frames *frames, uint64_t number, uint8_t *to, struct
     if (!frames->unpacker)
         frames->unpacker = ZSTD_createDCtx();
     if (!frames->packed)
-        frames->packed = malloc(most_packed_bytes());
+        frames->packed = malloc(max_packed_bytes());
     if (!frames->unpacker || !frames->packed)
         return rp_out_of_memory(err);
     if (read_at(frames->fd, frames->packed, frame.packed_bytes, at + sizeof frame) < 0)

@@ -4,7 +4,7 @@
  *
  * pages.bin is a sequence of frames, each a header and its pages, packed by zstd. Every frame but
  * the last has RP_FRAME_PAGES pages, so that the number of a page gives its frame. A map says which
- * stored page stands where in a region; pages of zeros have none. docs/format/capture.md.
+ * stored page stands where in a region; pages of zeros have none. docs/formats.md.
  * Little endian.
  */
 #ifndef RP_TRACE_CAPTURE_PAGES_H

@@ -54,14 +54,14 @@ enum { RP_SNAPSHOT_MAX_NUMBERS = 4096 };
 /** The answer to HELLO; .number_count numbers (uint64_t) follow, each larger than that before it.
  */
 struct rp_snapshot_selection {
-    uint32_t mode;         /**< enum rp_snapshot_mode */
-    uint32_t filters;      /**< enum rp_snapshot_filter */
-    uint32_t grid[3];      /**< work-items */
-    uint32_t workgroup[3]; /**< likewise */
-    uint32_t queue;        /**< 0, 1, ... in order of creation in the process */
-    uint32_t stream;       /**< 0 the default one, 1, 2, ... in order of creation */
-    uint32_t gpu;          /**< 0, 1, ... as the runtime lists them */
-    uint32_t most;         /**< captures */
+    uint32_t mode;    /**< enum rp_snapshot_mode */
+    uint32_t filters; /**< enum rp_snapshot_filter */
+    uint32_t grid[3]; /**< work-items */
+    uint32_t workgroup[3];
+    uint32_t queue;  /**< 0, 1, ... in order of creation in the process */
+    uint32_t stream; /**< 0 the default one, 1, 2, ... in order of creation */
+    uint32_t gpu;    /**< 0, 1, ... as the runtime lists them */
+    uint32_t most;   /**< captures */
     uint32_t number_count;
     uint32_t reserved;
 };

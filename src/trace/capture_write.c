@@ -1,4 +1,4 @@
-/* Writes a capture folder (docs/format/capture.md) as its contents come, in bounded memory.
+/* Writes a capture folder (docs/formats.md) as its contents come, in bounded memory.
  *
  * It grows in "<folder>.partial-<pid>" and gets its name when it is whole and on the disk.
  */

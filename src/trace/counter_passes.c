@@ -704,7 +704,7 @@ static int group_passes(struct rp_counter_parts *parts, struct rp_err *err)
 
 /* --- files that are there twice ----------------------------------------------------------- */
 
-struct seen_file {
+struct file_identity {
     const struct rp_counter_file *file;
     size_t part;
     size_t same; /* number of all that are the same */
@@ -717,7 +717,7 @@ static int by_number(uint64_t a, uint64_t b)
 
 static int by_contents(const void *left, const void *right)
 {
-    const struct seen_file *a = left, *b = right;
+    const struct file_identity *a = left, *b = right;
     int order = by_number(a->file->contents, b->file->contents);
 
     return order ? order : by_number(a->part, b->part);
@@ -725,7 +725,7 @@ static int by_contents(const void *left, const void *right)
 
 static int by_inode(const void *left, const void *right)
 {
-    const struct seen_file *a = left, *b = right;
+    const struct file_identity *a = left, *b = right;
     int order = by_number(a->file->device, b->file->device);
 
     order = order ? order : by_number(a->file->inode, b->file->inode);
@@ -750,13 +750,13 @@ static int refuse_twins(const struct rp_counter_file *a, const struct rp_counter
 }
 
 /* Of neighbours in this order. */
-static int find_twins(struct seen_file *files, size_t count,
+static int find_twins(struct file_identity *files, size_t count,
                       int (*order)(const void *, const void *), struct rp_err *err)
 {
     if (count)
         qsort(files, count, sizeof *files, order);
     for (size_t i = 1; i < count; i++) {
-        struct seen_file *a = &files[i - 1], *b = &files[i];
+        struct file_identity *a = &files[i - 1], *b = &files[i];
 
         if (a->part == b->part || !are_same(a->file, b->file))
             continue;
@@ -775,14 +775,14 @@ static void drop(struct rp_counter_part *part)
 
 static int by_part(const void *left, const void *right)
 {
-    const struct seen_file *a = left, *b = right;
+    const struct file_identity *a = left, *b = right;
 
     return by_number(a->part, b->part);
 }
 
 /* Parts of which every file is in one that stays, too; of those that are the same the first stays.
  * @param left  parts that have a file, by what is the same */
-static void drop_spare(struct rp_counter_part *parts, struct seen_file *files, size_t count,
+static void drop_spare(struct rp_counter_part *parts, struct file_identity *files, size_t count,
                        size_t *left)
 {
     if (count)
@@ -806,7 +806,7 @@ static void drop_spare(struct rp_counter_part *parts, struct seen_file *files, s
 static int drop_twins(struct rp_counter_part *parts, size_t count, struct rp_err *err)
 {
     size_t file_count = 0, at = 0;
-    rp_autofree struct seen_file *files = NULL;
+    rp_autofree struct file_identity *files = NULL;
     rp_autofree size_t *left = NULL;
     int result;
 
@@ -818,7 +818,8 @@ static int drop_twins(struct rp_counter_part *parts, size_t count, struct rp_err
         return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; parts[i].set && k < parts[i].set->file_count; k++, at++)
-            files[at] = (struct seen_file){.file = &parts[i].set->files[k], .part = i, .same = at};
+            files[at] =
+                (struct file_identity){.file = &parts[i].set->files[k], .part = i, .same = at};
     result = find_twins(files, at, by_contents, err);
     if (result == 0)
         result = find_twins(files, at, by_inode, err);

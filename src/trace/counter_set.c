@@ -80,7 +80,7 @@ static int intern(struct rp_counters *set, struct rp_map *ids, const char ***lis
 {
     uint32_t number = rp_map_find(ids, text, len);
 
-    if (number == RP_NO_NUMBER) { /* nor is it there if it is no UTF-8 */
+    if (number == RP_NO_NUMBER) { /* nor is it there if it is not UTF-8 */
         const char *copy = rp_string_pool_add(&set->text, text, len);
 
         number = copy ? rp_map_add_text(ids, copy) : RP_NO_NUMBER;

@@ -2,7 +2,7 @@
  * @file counter_set.h
  * @brief Hardware counters by kernel dispatch, whichever file they come from.
  *
- * CSV forms: docs/format/counters.md. Times are nanoseconds.
+ * CSV forms: docs/formats.md. Times are nanoseconds.
  */
 #ifndef RP_TRACE_COUNTER_SET_H
 #define RP_TRACE_COUNTER_SET_H

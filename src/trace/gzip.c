@@ -153,7 +153,7 @@ static int unpack_into(int from, int to, uint64_t most, bool peeks, struct rp_er
     return result;
 }
 
-static uint64_t most_of(const struct stat *st)
+static uint64_t max_unpacked_bytes(const struct stat *st)
 {
     uint64_t by_size = (uint64_t)st->st_size * MOST_TIMES;
 
@@ -198,7 +198,7 @@ int rp_gzip_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *er
     unlink(name);
     from = fd;
     fd = -1;
-    result = unpack_into(from, to, peek ? peek : most_of(&st), peek > 0, err);
+    result = unpack_into(from, to, peek ? peek : max_unpacked_bytes(&st), peek > 0, err);
     if (result < 0)
         return result;
     if (lseek(to, 0, SEEK_SET) < 0)
@@ -292,7 +292,7 @@ int rp_gzip_unpack(const char *path, char **ret_path, struct rp_err *err)
         close(from);
         return -(int)RP_ENVIRONMENT;
     }
-    result = unpack_into(from, to, most_of(&st), false, err);
+    result = unpack_into(from, to, max_unpacked_bytes(&st), false, err);
     if (result < 0) {
         unlink(name);
         return result;

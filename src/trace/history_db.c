@@ -265,7 +265,7 @@ static int refuse(sqlite3_stmt *stmt, struct rp_err *err)
                    strcasecmp(name, known_objects[i].name) == 0;
     if (is_ours)
         return rp_fail(err, RP_BAD_INPUT,
-                       "its %s %s is another one than rocm-perf makes: name another file with --db",
+                       "its %s %s is not the one that rocm-perf makes: name another file with --db",
                        kind, name);
     return rp_fail(
         err, RP_BAD_INPUT,

@@ -782,7 +782,7 @@ static int enter_document(struct file *f, struct rp_err *err)
         return rp_fail(err, RP_BAD_INPUT, "it is empty: there is no JSON in it");
     if (first == '\0' || (first & 0x80))
         return rp_fail(err, RP_BAD_INPUT,
-                       "it is no JSON: it begins with the byte 0x%02x, as of a byte order mark or"
+                       "it is not JSON: it begins with the byte 0x%02x, as of a byte order mark or"
                        " of UTF-16; rocprofv3 writes UTF-8 without a mark",
                        (unsigned char)first);
     if (first == '[')

@@ -1,7 +1,7 @@
 /**
  * @file kernel_stats.h
  * @brief Sums of kernels without their dispatches: *kernel_stats.csv of rocprofv3 and *.stats.csv
- *        of rocprof. docs/format/counters.md. Times are nanoseconds.
+ *        of rocprof. docs/formats.md. Times are nanoseconds.
  */
 #ifndef RP_TRACE_KERNEL_STATS_H
 #define RP_TRACE_KERNEL_STATS_H

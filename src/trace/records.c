@@ -120,7 +120,7 @@ static bool known_string(const struct rp_record_file *file, uint32_t id)
 /* --- records ------------------------------------------------------------------------------- */
 
 /** What the records so far have introduced. */
-struct seen {
+struct known_ids {
     uint32_t queues, code_objects, kernels;
     bool lossy; /* what is referred to may have been among the records that were lost */
 };
@@ -135,7 +135,7 @@ static const char *check_agent(const struct rp_record_file *file, const struct r
     return NULL;
 }
 
-static const char *check_dispatch(const struct seen *seen, const struct rp_rec_dispatch *d)
+static const char *check_dispatch(const struct known_ids *seen, const struct rp_rec_dispatch *d)
 {
     if (d->kernel_id > seen->kernels && !seen->lossy)
         return "dispatch refers to an unknown kernel";
@@ -159,7 +159,7 @@ static const char *check_call(const struct rp_record_file *file, const struct rp
     return NULL;
 }
 
-static const char *check_barrier(const struct seen *seen, const struct rp_rec_barrier *barrier)
+static const char *check_barrier(const struct known_ids *seen, const struct rp_rec_barrier *barrier)
 {
     if (barrier->queue_index >= seen->queues && !seen->lossy)
         return "barrier refers to an unknown queue";
@@ -201,7 +201,7 @@ static const char *check_failed_launch(const struct rp_record_file *file,
 }
 
 /* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
-static const char *check_record(const struct rp_record_file *file, struct seen *seen,
+static const char *check_record(const struct rp_record_file *file, struct known_ids *seen,
                                 const struct rp_record *record)
 {
     switch (record->kind) {
@@ -260,7 +260,7 @@ static const char *check_record(const struct rp_record_file *file, struct seen *
 
 static int read_records(struct rp_record_file *file, struct rp_err *err)
 {
-    struct seen seen = {.lossy = file->header.lost_records > 0};
+    struct known_ids seen = {.lossy = file->header.lost_records > 0};
 
     file->strings = calloc(file->count + 1, sizeof(*file->strings));
     file->strings_whole_bytes = calloc(file->count + 1, sizeof(*file->strings_whole_bytes));

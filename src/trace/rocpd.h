@@ -279,14 +279,14 @@ RP_STORE_PUT(kernel, rp_row_kernel)
 RP_STORE_PUT(dispatch, rp_row_dispatch)
 RP_STORE_PUT(copy, rp_row_copy)
 RP_STORE_PUT(dependency, rp_row_dependency) /**< its table is made with its first row */
-RP_STORE_PUT(replay, rp_row_replay)         /**< likewise */
+RP_STORE_PUT(replay, rp_row_replay)         /**< its table, too */
 #undef RP_STORE_PUT
 
 /** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
 /** Metadata: JSON, how many launches HIP was asked for and which of them it refused
- *  (docs/format/rocpd.md). */
+ *  (docs/formats.md). */
 #define RP_STORE_LAUNCHES_TAG "rocm_perf_launches"
 /**
  * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
@@ -437,7 +437,7 @@ int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, 
 /** Rows of struct rp_row_dependency; none in databases that others have written. */
 int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
-/** Rows of struct rp_row_replay; likewise. */
+/** Rows of struct rp_row_replay, in the same way. */
 int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** What a dispatch is taken to have lasted whose end in the trace cannot be: not what its row says.

@@ -670,7 +670,7 @@ struct each {
     char *row;
 };
 
-static int hand_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
+static int take_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
 {
     struct each *each = ctx;
     int result = load_row(pass, each->spec, guid, each->row, err);
@@ -687,7 +687,7 @@ int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void
 
     if (!row)
         return rp_out_of_memory(err);
-    return read_rows(s, spec, false, hand_row, &each, err);
+    return read_rows(s, spec, false, take_row, &each, err);
 }
 
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_wanted,

@@ -284,7 +284,7 @@ static int guid_of_row(struct rp_table_scan *pass, uint32_t *ret, struct rp_err 
     return result;
 }
 
-static int hand_row(struct rp_table_scan *pass)
+static int give_row(struct rp_table_scan *pass)
 {
     uint32_t guid = pass->guid;
     int result = pass->guid_at < 0 ? 0 : guid_of_row(pass, &guid, pass->err);
@@ -308,7 +308,7 @@ static void take_row(sqlite3_context *context, int count, sqlite3_value **values
         return;
     }
     pass->values = values;
-    pass->failed = hand_row(pass);
+    pass->failed = give_row(pass);
     if (pass->failed < 0)
         sqlite3_result_error_code(context, SQLITE_ABORT);
 }
@@ -363,7 +363,7 @@ static int take_cells(void *ctx, const struct rp_cell *cells)
 
     tell(pass);
     pass->cells = cells;
-    return pass->failed = hand_row(pass);
+    return pass->failed = give_row(pass);
 }
 
 /*

@@ -89,7 +89,7 @@ static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid,
     rp_buf_puts(sql, ");\n");
 }
 
-/* docs/format/rocpd.md: which kernels and copies wait for which, what modelled times are from. */
+/* docs/formats.md: which kernels and copies wait for which, what modelled times are from. */
 int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err)
 {
     static const char *const own_columns[RP_TABLE_COUNT] = {

@@ -312,7 +312,7 @@ static void a_missing_end_is_found_by_the_head(void **state)
         assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
     rp_journal_close(journal);
     assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
-    assert_non_null(strstr(err.text, "record 3 is another one"));
+    assert_non_null(strstr(err.text, "record 3 is not the one"));
     assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
     assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "is damaged"));

@@ -20,7 +20,7 @@ static uint64_t draw(uint64_t *state)
     return *state;
 }
 
-/* The first value of the text, as everything but plain records is read; NULL: it is no JSON. */
+/* The first value of the text, as everything but plain records is read; NULL: it is not JSON. */
 static json_t *by_jansson(const char *text)
 {
     struct rp_json_stream *cut = calloc(1, sizeof *cut);
