@@ -124,7 +124,7 @@ WRONG = {
     "docs/c.md": ("It is slow. Not tried are kernels of HIP.\n", '"Not tried are": write put the subject first'),
     "docs/d.md": ("By chance that are 2 % of all sessions.\n", '"By chance that are": write'),
     "schemas/x.json": ('{"mend":\n  {"description": "what mends it"}}\n', 'schemas/x.json:2: "mends": write fix'),
-    "docs/man/x.1": (".Sh BUGS\nNothing of this\nhas been run.\n", 'docs/man/x.1:2: "Nothing of this": write none'),
+    "docs/commands/x.in": (".Sh BUGS\nNothing of this\nhas been run.\n", 'docs/commands/x.in:2: "Nothing of this": write none'),
     "tests/golden/help-x.out": ("  --device D   as of rocm-perf run\n", 'tests/golden/help-x.out:1: "as of rocm-perf"'),
     "src/base/m.c": ('int a;\nconst char *m = "the command "\n    "that mends it";\n', 'src/base/m.c:3: "mends": write fix'),
     "src/base/q.c": ('const char *m = "Usage:\\n\\n  Else this.\\n";\n', 'src/base/q.c:1: "Else": write Otherwise'),
@@ -158,7 +158,7 @@ The `to` to which it goes is to be had. He had had it.
 Who may use it? The host is told at once. It is as fast at most sizes. At least so it seems.
 """,
     "schemas/right.json": '{"properties": {"mended": {"enum": ["mend", "likewise"]}}}\n',
-    "docs/man/right.1": ".Sh NAME\n.It Fl -mend Ar likewise\nis right, and\n.Cm Else\n.Nm mend\nis a name\n",
+    "docs/commands/right.in": ".Sh NAME\n.It Fl -mend Ar likewise\nis right, and\n.Cm Else\n.Nm mend\nis a name\n",
     "tests/golden/help-right.out": "  --most N   how many\n  --least-likely mended-by-hand\n",
     "tests/golden/other.out": "Else mend it likewise;\n",
     "src/base/right.c": '#include "base/err.h"\n/* rp_utf8_mend() and least_most are identifiers; "--mend" is an option. */\n'

@@ -5,7 +5,7 @@ cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/d
 echo '{"TENTHS": [1, 2, 3, 4]}' >space.json
 
 # Man pages: the lines marked as displayed commands (.Dl).
-for page in "$SOURCE"/docs/man/*.1; do
+for page in "$BUILD"/man/*.1; do
     sed -n 's/^\.Dl //p' "$page" >commands
     [ -s commands ] || fail "$page has no example"
     while IFS= read -r line; do

@@ -54,7 +54,7 @@ for package in libc6 libcurl4 libelf1 libjansson4 libsqlite3-0 libxxhash0 libzst
     grep -qE "^$package(t64)?\$" depends || { cat control/control; fail "the package does not depend on $package"; }
 done
 says control/triggers 'activate-noawait ldconfig'
-[ "$(cd unpacked/usr/share/man/man1 && zcat rocm-perf-lab.1.gz | head -n 2 | tail -n 1)" = '.Dt ROCM-PERF 1' ] ||
+zcat unpacked/usr/share/man/man1/rocm-perf-lab.1.gz | grep -qx '.Dt ROCM-PERF 1' ||
     fail 'man pages of the package'
 zcat unpacked/usr/share/doc/rocm-perf-lab/changelog.gz | grep -q "^rocm-perf-lab ($version) " || fail changelog
 says control/shlibs 'librocm-perf 0 rocm-perf-lab (>= '
