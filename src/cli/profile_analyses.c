@@ -165,7 +165,7 @@ static int count_all(const struct rp_profile_cli *options, struct rp_profile_ses
         if (rc == 0 && !run.too_much)
             rc = take_pass(session, &run, err);
         else if (rc == 0 && plan->passes[i].count > 1) {
-            rc = rp_counter_plan_split(plan, i, err);
+            rp_counter_plan_split(plan, i);
             i--;
         } else if (rc == 0) {
             rp_cli_note("warning: the GPU cannot count %s", plan->passes[i].names[0]);

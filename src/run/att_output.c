@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -46,22 +47,19 @@ struct state_run {
     struct rp_buf *to;
     unsigned state;
     uint64_t begin, end;
-    bool any, failed;
+    bool any;
 };
 
-static bool remember(struct rp_wave_states *s, unsigned state, uint64_t clock, int change)
+static void remember(struct rp_wave_states *s, unsigned state, uint64_t clock, int change)
 {
     if (s->count[state] == s->room[state]) {
         size_t room = s->room[state] ? 2 * s->room[state] : 256;
-        struct rp_state_change *grown = reallocarray(s->at[state], room, sizeof *grown);
+        struct rp_state_change *grown = rp_realloc_array(s->at[state], room, sizeof *grown);
 
-        if (!grown)
-            return false;
         s->at[state] = grown;
         s->room[state] = room;
     }
     s->at[state][s->count[state]++] = (struct rp_state_change){.clock = clock, .change = change};
-    return true;
 }
 
 static void finish(struct state_run *l)
@@ -70,8 +68,8 @@ static void finish(struct state_run *l)
         return;
     rp_buf_printf(l->to, "%s[%u,%" PRIu64 "]", l->any ? "," : "", l->state, l->end - l->begin);
     l->any = true;
-    l->failed |=
-        !remember(l->all, l->state, l->begin, 1) || !remember(l->all, l->state, l->end, -1);
+    remember(l->all, l->state, l->begin, 1);
+    remember(l->all, l->state, l->end, -1);
     l->begin = l->end;
 }
 
@@ -85,9 +83,9 @@ static void go_on(struct state_run *l, unsigned state, uint64_t until)
     l->end = until;
 }
 
-/** Writes [[state, clocks], ...], which fill the wave's time, and remembers them. 0 or -1. */
-static int rp_wave_states_add(struct rp_wave_states *states, const struct rp_threads_wave *wave,
-                              const struct rp_threads_row *rows, struct rp_buf *to)
+/** Writes [[state, clocks], ...], which fill the wave's time, and remembers them. */
+static void rp_wave_states_add(struct rp_wave_states *states, const struct rp_threads_wave *wave,
+                               const struct rp_threads_row *rows, struct rp_buf *to)
 {
     struct state_run l = {.all = states, .to = to, .begin = wave->begin, .end = wave->begin};
 
@@ -102,7 +100,6 @@ static int rp_wave_states_add(struct rp_wave_states *states, const struct rp_thr
     go_on(&l, RP_STATE_IDLE, wave->end);
     finish(&l);
     rp_buf_puts(to, "]");
-    return l.failed ? -1 : 0;
 }
 
 static int by_clock(const void *a, const void *b)
@@ -144,7 +141,9 @@ static void rp_wave_states_free(struct rp_wave_states *states)
     *states = (struct rp_wave_states){0};
 }
 
-enum { MOST_BYTES = 16 << 20 }; /* of a file: generated code may be larger, and nobody reads it */
+enum {
+    MOST_SOURCE_BYTES = 16 << 20
+}; /* of a file: generated code may be larger, and nobody reads it */
 
 struct names {
     char **at;
@@ -158,23 +157,17 @@ static void free_names(struct names *names)
     free(names->at);
 }
 
-static int add_name(struct names *names, const char *name, size_t length)
+static void add_name(struct names *names, const char *name, size_t length)
 {
-    char **grown;
-
     for (size_t i = 0; i < names->count; i++)
         if (strncmp(names->at[i], name, length) == 0 && !names->at[i][length])
-            return 0;
-    grown = reallocarray(names->at, names->count + 1, sizeof *grown);
-    if (!grown)
-        return -1;
-    names->at = grown;
-    grown[names->count] = strndup(name, length);
-    return grown[names->count] ? (names->count++, 0) : -1;
+            return;
+    names->at = rp_realloc_array(names->at, names->count + 1, sizeof *names->at);
+    names->at[names->count++] = rp_strndup(name, length);
 }
 
 /* "a.h:3 -> b.hip:7": both files. */
-static int add_chain(struct names *names, const char *chain)
+static void add_chain(struct names *names, const char *chain)
 {
     static const char arrow[] = " -> ";
 
@@ -183,11 +176,10 @@ static int add_chain(struct names *names, const char *chain)
         const size_t length = end ? (size_t)(end - chain) : strlen(chain);
         const char *colon = memrchr(chain, ':', length);
 
-        if (colon && add_name(names, chain, (size_t)(colon - chain)) < 0)
-            return -1;
+        if (colon)
+            add_name(names, chain, (size_t)(colon - chain));
         chain += length + (end ? sizeof arrow - 1 : 0);
     }
-    return 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -195,14 +187,13 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart. */
+/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart.
+ * @return < 0: the path is no UTF-8 */
 static int put_in_tree(json_t *tree, const char *path, const char *copy)
 {
-    rp_autofree char *parts = strdup(path);
+    rp_autofree char *parts = rp_strdup(path);
     char *state = NULL, *next;
 
-    if (!parts)
-        return -1;
     if (*path == '/') {
         if (!json_object_get(tree, "/"))
             json_object_set_new(tree, "/", json_object());
@@ -227,9 +218,9 @@ static int copy_file(const char *from, const char *to, struct rp_err *err)
     struct stat info;
     int rc;
 
-    if (stat(from, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_BYTES)
+    if (stat(from, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_SOURCE_BYTES)
         return 0;
-    text = rp_read_text(from, MOST_BYTES);
+    text = rp_read_text(from, MOST_SOURCE_BYTES);
     if (!text)
         return 0;
     rc = rp_write_file_like(to, from, text, strlen(text), err);
@@ -244,15 +235,14 @@ static int copy_all(const struct names *names, const char *folder, json_t *tree,
         const char *slash = strrchr(names->at[i], '/');
         rp_autofree char *copy =
             rp_format("source_%zu_%s", number, slash ? slash + 1 : names->at[i]);
-        rp_autofree char *path = copy ? rp_path_join(folder, copy) : NULL;
-        int rc = path ? copy_file(names->at[i], path, err) : -1;
+        rp_autofree char *path = rp_path_join(folder, copy);
+        int rc = copy_file(names->at[i], path, err);
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (rc < 0)
             return rc;
         if (rc > 0 && put_in_tree(tree, names->at[i], copy) < 0)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_fail(err, RP_BAD_INPUT, "the name of a source file is not UTF-8: %s",
+                           names->at[i]);
         number += rc > 0;
     }
     return 0;
@@ -263,15 +253,13 @@ static int write_tree(json_t *tree, const char *folder, struct rp_err *err)
     rp_autofree char *path = rp_path_join(folder, "snapshots.json");
     rp_autofree char *text = json_dumps(tree, JSON_COMPACT | JSON_SORT_KEYS);
 
-    if (!path || !text)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return json_object_size(tree) ? rp_write_file(path, text, strlen(text), err) : 0;
 }
 
 /**
  * FOLDER/source_<n>_<name>, and FOLDER/snapshots.json, which names them in a tree of folders. What
  * cannot be read is left out; without any file there is no tree.
- * @return 0, RP_ENVIRONMENT
+ * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT
  */
 static int rp_att_copy_sources(const struct rp_code_listing *listing, const char *folder,
                                struct rp_err *err)
@@ -281,12 +269,12 @@ static int rp_att_copy_sources(const struct rp_code_listing *listing, const char
     int rc = 0;
 
     for (size_t i = 0; i < listing->count; i++)
-        if (listing->at[i].source && add_chain(&names, listing->at[i].source) < 0)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        if (listing->at[i].source)
+            add_chain(&names, listing->at[i].source);
     if (names.count)
         qsort(names.at, names.count, sizeof *names.at, by_name);
     tree = json_object();
-    rc = tree ? copy_all(&names, folder, tree, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = copy_all(&names, folder, tree, err);
     if (rc == 0)
         rc = write_tree(tree, folder, err);
     json_decref(tree);
@@ -312,25 +300,22 @@ static int put_file(const struct writer *w, const char *name, const struct rp_bu
 {
     rp_autofree char *path = rp_path_join(w->folder, name);
 
-    if (!path || text->failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rp_write_file(path, text->data ? text->data : "", text->len, err);
 }
 
 /* A JSON string; what is no UTF-8 becomes "?". */
 static void put_string(struct rp_buf *to, const char *text)
 {
-    rp_autofree char *plain = strdup(text), *quoted = NULL;
+    rp_autofree char *plain = rp_strdup(text), *quoted = NULL;
     json_t *string = json_string(text);
 
-    for (char *at = plain; !string && at && *at; at++)
+    for (char *at = plain; !string && *at; at++)
         if ((unsigned char)*at >= 0x80)
             *at = '?';
-    if (!string && plain)
+    if (!string)
         string = json_string(plain);
-    quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
-    to->failed |= !quoted;
-    rp_buf_puts(to, quoted ? quoted : "\"\"");
+    quoted = json_dumps(string, JSON_ENCODE_ANY);
+    rp_buf_puts(to, quoted);
     json_decref(string);
 }
 
@@ -411,11 +396,10 @@ static int by_address(const void *a, const void *b)
 
 static int write_stats(const struct writer *w, const char *path, struct rp_err *err)
 {
-    rp_autofree const struct rp_code_line **sorted = calloc(w->listing->count + 1, sizeof *sorted);
+    rp_autofree const struct rp_code_line **sorted =
+        rp_alloc_zero(w->listing->count + 1, sizeof *sorted);
     rp_autobuf text = {0};
 
-    if (!sorted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < w->listing->count; i++)
         sorted[i] = &w->listing->at[i];
     qsort(sorted, w->listing->count, sizeof *sorted, by_address);
@@ -423,8 +407,6 @@ static int write_stats(const struct writer *w, const char *path, struct rp_err *
                        "\"Idle\",\"Source\"\n");
     for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++)
         put_stats_row(w, sorted[i], &text);
-    if (text.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rp_write_file(path, text.data, text.len, err);
 }
 
@@ -482,8 +464,6 @@ static int write_wave(const struct writer *w, size_t at, struct rp_wave_states *
     rp_autofree char *name = wave_name(w, at);
     rp_autobuf text = {0};
 
-    if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_buf_printf(&text,
                   "{\"duration\":%" PRIu64 ",\"name\":\"SE%u\",\"num_insts\":%" PRIu32
                   ",\"num_stitched\":%" PRIu32 ",\"wave\":{\"begin\":%" PRIu64
@@ -492,8 +472,7 @@ static int write_wave(const struct writer *w, size_t at, struct rp_wave_states *
                   wave->begin, wave->cu, wave->end, w->id[at]);
     put_rows(w, wave, &text);
     rp_buf_printf(&text, ",\"simd\":%u,\"slot\":%u,\"timeline\":", wave->simd, wave->slot);
-    if (rp_wave_states_add(states, wave, &w->file->row[wave->first_row], &text) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_wave_states_add(states, wave, &w->file->row[wave->first_row], &text);
     rp_buf_puts(&text, ",\"waitcnt\":");
     put_waits(w, wave, &text);
     rp_buf_puts(&text, "}}");
@@ -566,8 +545,6 @@ static int write_filenames(const struct writer *w, struct rp_err *err)
     char code[24];
     json_t *root;
 
-    if (symbol && !kernel)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (uint64_t i = 0; i < h->wave_count; i++) {
         cut += w->file->wave[i].cut != RP_THREADS_WHOLE;
         by_buffer += w->file->wave[i].cut == RP_THREADS_BUFFER_FULL;
@@ -583,10 +560,10 @@ static int write_filenames(const struct writer *w, struct rp_err *err)
         (json_int_t)cut, "waves_cut_short_by_buffer", (json_int_t)by_buffer, "waves_lost",
         (json_int_t)h->lost_waves, "thread_trace", 1, "version", FORMAT_VERSION, "wave_filenames",
         wave_names(w));
-    text = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (!root)
+        return rp_fail(err, RP_BAD_INPUT, "the name of the kernel is not UTF-8");
+    text = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(root);
-    if (!text)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_buf_puts(&out, text);
     return put_file(w, "filenames.json", &out, err);
 }
@@ -600,8 +577,6 @@ static int write_occupancy(const struct writer *w, struct rp_err *err)
                                           w->listing->kernel_address);
     rp_autobuf text = {0};
 
-    if (!unknown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_buf_puts(&text, "{");
     for (uint64_t i = 0; i < h->event_count; i++) {
         const struct rp_threads_event *e = &w->file->event[i];
@@ -649,19 +624,16 @@ static int write_clocks(const struct writer *w, struct rp_err *err)
 /* --- all ----------------------------------------------------------------------------------- */
 
 /* Waves of a slot are numbered in the order in which they begin. */
-static int number_waves(struct writer *w, struct rp_err *err)
+static void number_waves(struct writer *w)
 {
     uint32_t next[MOST_ENGINES][SIMDS][SLOTS] = {0};
 
-    w->id = calloc(w->file->header->wave_count + 1, sizeof *w->id);
-    if (!w->id)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    w->id = rp_alloc_zero(w->file->header->wave_count + 1, sizeof *w->id);
     for (uint64_t i = 0; i < w->file->header->wave_count; i++) {
         const struct rp_threads_wave *wave = &w->file->wave[i];
 
         w->id[i] = next[wave->engine][wave->simd][wave->slot]++;
     }
-    return 0;
 }
 
 int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_listing *listing,
@@ -672,16 +644,12 @@ int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_l
         write_code, write_waves, write_filenames, write_occupancy, write_clocks};
     rp_autofree char *name =
         rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
-    rp_autofree char *folder = name ? rp_path_join(dir, name) : NULL;
-    rp_autofree char *stats = name ? rp_format("%s/stats_%s.csv", dir, name) : NULL;
+    rp_autofree char *folder = rp_path_join(dir, name);
+    rp_autofree char *stats = rp_format("%s/stats_%s.csv", dir, name);
     struct writer w = {.file = file, .listing = listing, .demangler = demangler, .folder = folder};
-    int rc;
+    int rc = rp_mkdirs(folder, err);
 
-    if (!folder || !stats)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_mkdirs(folder, err);
-    if (rc == 0)
-        rc = number_waves(&w, err);
+    number_waves(&w);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == 0; i++)
         rc = steps[i](&w, err);
     if (rc == 0)

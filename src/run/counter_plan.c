@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -148,47 +149,31 @@ static bool fits(const struct rp_arch *arch, const struct rp_counter_pass *pass,
     return load.unknown ? pass->count + count <= 1 : !overfull(&load);
 }
 
-static int append(struct rp_counter_pass *pass, const char *name, struct rp_err *err)
+static void append(struct rp_counter_pass *pass, const char *name)
 {
-    char **grown = reallocarray(pass->names, pass->count + 2, sizeof *grown);
-    char *copy = strdup(name);
-
-    if (grown)
-        pass->names = grown;
-    if (!grown || !copy) {
-        free(copy);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    pass->names[pass->count++] = copy;
+    pass->names = rp_realloc_array(pass->names, pass->count + 2, sizeof *pass->names);
+    pass->names[pass->count++] = rp_strdup(name);
     pass->names[pass->count] = NULL;
-    return 0;
 }
 
-static int new_pass(struct rp_counter_plan *plan, struct rp_err *err)
+static void new_pass(struct rp_counter_plan *plan)
 {
-    struct rp_counter_pass *grown = reallocarray(plan->passes, plan->count + 1, sizeof *grown);
-
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    plan->passes = grown;
-    memset(&grown[plan->count++], 0, sizeof *grown);
-    return 0;
+    plan->passes = rp_realloc_array(plan->passes, plan->count + 1, sizeof *plan->passes);
+    memset(&plan->passes[plan->count++], 0, sizeof *plan->passes);
 }
 
 /* Puts the counters into the first pass that has room for all of them, or a new one. */
-static int place(const struct rp_arch *arch, struct rp_counter_plan *plan,
-                 const struct rp_counter_request *wishes, size_t count, struct rp_err *err)
+static void place(const struct rp_arch *arch, struct rp_counter_plan *plan,
+                  const struct rp_counter_request *wishes, size_t count)
 {
     size_t at = 0;
-    int rc = 0;
 
     while (at < plan->count && !fits(arch, &plan->passes[at], wishes, count))
         at++;
     if (at == plan->count)
-        rc = new_pass(plan, err);
-    for (size_t i = 0; i < count && rc == 0; i++)
-        rc = append(&plan->passes[at], wishes[i].name, err);
-    return rc;
+        new_pass(plan);
+    for (size_t i = 0; i < count; i++)
+        append(&plan->passes[at], wishes[i].name);
 }
 
 /* --- the plan ------------------------------------------------------------------------------ */
@@ -234,48 +219,41 @@ int rp_counter_plan_make(const char *gfx, const struct rp_counter_request *wishe
 {
     const struct rp_arch *arch = rp_arch_find(gfx);
     static const struct rp_counter_pass empty;
-    rp_autofree struct rp_counter_request *all = calloc(count + 1, sizeof *all);
+    rp_autofree struct rp_counter_request *all = rp_alloc_zero(count + 1, sizeof *all);
     struct rp_counter_plan plan = {0};
-    int rc = all ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = check_name(arch, wishes[i].name, err);
     count = rc == 0 ? unique(wishes, count, all) : 0;
-    for (size_t i = 0, n; i < count && rc == 0; i += n) {
+    for (size_t i = 0, n; i < count; i += n) {
         for (n = 1; i + n < count && all[i + n].group == all[i].group; n++)
             ;
         if (fits(arch, &empty, &all[i], n)) {
-            rc = place(arch, &plan, &all[i], n, err);
+            place(arch, &plan, &all[i], n);
             continue;
         }
-        for (size_t j = 0; j < n && rc == 0; j++)
-            rc = place(arch, &plan, &all[i + j], 1, err);
+        for (size_t j = 0; j < n; j++)
+            place(arch, &plan, &all[i + j], 1);
     }
-    if (rc < 0)
-        rp_counter_plan_free(&plan);
-    else
+    if (rc == 0)
         *ret = plan;
     return rc;
 }
 
-int rp_counter_plan_split(struct rp_counter_plan *plan, size_t at, struct rp_err *err)
+void rp_counter_plan_split(struct rp_counter_plan *plan, size_t at)
 {
-    int rc = new_pass(plan, err);
-    struct rp_counter_pass *pass = &plan->passes[at], *last;
-    size_t keep = pass->count / 2;
+    struct rp_counter_pass *pass, *last;
 
-    if (rc < 0)
-        return rc;
+    new_pass(plan);
+    pass = &plan->passes[at];
     last = &plan->passes[plan->count - 1];
-    for (size_t i = keep; i < pass->count && rc == 0; i++)
-        rc = append(last, pass->names[i], err);
-    for (size_t i = keep; i < pass->count && rc == 0; i++) {
+    for (size_t i = pass->count / 2; i < pass->count; i++) {
+        append(last, pass->names[i]);
         free(pass->names[i]);
         pass->names[i] = NULL;
     }
-    if (rc == 0)
-        pass->count = keep;
-    return rc;
+    pass->count /= 2;
 }
 
 void rp_counter_plan_free(struct rp_counter_plan *plan)

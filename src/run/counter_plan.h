@@ -37,7 +37,7 @@ int rp_counter_plan_make(const char *gfx, const struct rp_counter_request *wishe
                          struct rp_counter_plan *ret, struct rp_err *err);
 
 /** Makes two of a pass of two or more counters, when the tracer says that it is too much. */
-int rp_counter_plan_split(struct rp_counter_plan *plan, size_t at, struct rp_err *err);
+void rp_counter_plan_split(struct rp_counter_plan *plan, size_t at);
 
 void rp_counter_plan_free(struct rp_counter_plan *plan);
 

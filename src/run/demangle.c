@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -291,7 +292,7 @@ char *rp_demangle_kernel(struct rp_demangler *d, const char *symbol)
 
     if (length > 3 && strcmp(symbol + length - 3, ".kd") == 0)
         length -= 3;
-    name = strndup(symbol, length);
+    name = rp_strndup(symbol, length);
     if (!name || !d || !is_mangled(name))
         return rp_steal(name);
     plain = ask_any(d, name);

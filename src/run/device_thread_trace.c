@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -20,6 +21,12 @@
 #include "run/machine.h"
 #include "trace/code_object.h"
 #include "trace/records.h"
+
+static int rp_code_listing_make(const struct rp_device_trace_file *file,
+                                const struct rp_loaded_code_object *objects, size_t object_count,
+                                const char *symbolizer, const char *scratch,
+                                struct rp_code_listing *ret, struct rp_err *err);
+static void rp_code_listing_free(struct rp_code_listing *listing);
 
 /* --- places of the arrays ------------------------------------------------------------------ */
 
@@ -118,8 +125,9 @@ static int check_waves(const struct rp_device_trace_file *f, struct rp_err *err)
     return 0;
 }
 
-int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
-                          struct rp_err *err)
+/** @return 0; RP_BAD_INPUT when the format cannot explain it. @p bytes must outlive the reader. */
+static int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
+                                 struct rp_err *err)
 {
     struct rp_device_trace_file f = {0};
     int rc = find_arrays(bytes, size, &f, err);
@@ -163,23 +171,19 @@ enum { MOST_BYTES = 1 << 30 };
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-static int copy_functions(const struct rp_code_functions *from,
-                          struct rp_code_object_functions *ret)
+static void copy_functions(const struct rp_code_functions *from,
+                           struct rp_code_object_functions *ret)
 {
-    ret->at = calloc(from->count + 1, sizeof *ret->at);
-    if (!ret->at)
-        return -1;
+    ret->at = rp_alloc_zero(from->count + 1, sizeof *ret->at);
     for (size_t i = 0; i < from->count; i++) {
         const struct rp_code_function *f = &from->at[i];
 
-        ret->at[i] = (struct rp_code_object_function){.symbol = strndup(f->symbol, f->symbol_bytes),
-                                                      .address = f->address,
-                                                      .bytes = f->bytes};
-        if (!ret->at[i].symbol)
-            return -1;
+        ret->at[i] =
+            (struct rp_code_object_function){.symbol = rp_strndup(f->symbol, f->symbol_bytes),
+                                             .address = f->address,
+                                             .bytes = f->bytes};
         ret->count++;
     }
-    return 0;
 }
 
 static void rp_code_object_functions_free(struct rp_code_object_functions *functions);
@@ -199,10 +203,9 @@ static int rp_code_object_functions_read(const char *path, struct rp_code_object
         return rc;
     if (!rp_code_elf_open(bytes, size, &elf))
         return rp_fail(err, RP_BAD_INPUT, "%s is no ELF file", path);
-    if (rp_code_functions_read(&elf, &found) < 0 || copy_functions(&found, &functions) < 0) {
-        rp_code_object_functions_free(&functions);
-        return rp_out_of_memory(err);
-    }
+    if (rp_code_functions_read(&elf, &found) < 0)
+        rp_memory_ended();
+    copy_functions(&found, &functions);
     *ret = functions;
     return 0;
 }
@@ -274,7 +277,7 @@ static void add_frame(struct rp_buf *line, const char *frame, size_t length)
 }
 
 /* The places of an address, innermost first, end with an empty line. */
-static int read_places(const char *text, size_t count, char **ret)
+static void read_places(const char *text, size_t count, char **ret)
 {
     for (size_t i = 0; i < count; i++) {
         rp_autobuf line = {0};
@@ -282,11 +285,8 @@ static int read_places(const char *text, size_t count, char **ret)
         for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] != 0))
             add_frame(&line, text, length);
         text += *text == '\n';
-        ret[i] = line.len ? rp_buf_steal(&line) : strdup("");
-        if (!ret[i])
-            return -1;
+        ret[i] = line.len ? rp_buf_steal(&line) : rp_strdup("");
     }
-    return 0;
 }
 
 /* LLVM takes words of such a file as GNU programs do: a backslash quotes. */
@@ -308,7 +308,7 @@ static int symbolize(const char *symbolizer, const char *scratch, int out, struc
     char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
     struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out, .stderr_fd = -1};
     struct rp_proc_end end;
-    int rc = file ? rp_proc_run(&proc, &end, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = rp_proc_run(&proc, &end, err);
 
     if (rc == 0 && (end.signaled || end.status))
         rc = rp_fail(err, RP_ENVIRONMENT, "%s failed with %s %d", symbolizer,
@@ -327,8 +327,6 @@ static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_
     add_quoted(&text, elf);
     for (size_t i = 0; i < count; i++)
         rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
-    if (!out_name || text.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_write_file(scratch, text.data, text.len, err);
     if (rc < 0)
         return rc;
@@ -340,11 +338,19 @@ static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_
     *ret_text = rc == 0 ? rp_read_text(out_name, SIZE_MAX / 2) : NULL;
     unlink(scratch);
     unlink(out_name);
-    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "cannot read %s", out_name);
 }
 
-int rp_symbolize_addresses(const char *symbolizer, const char *elf, const uint64_t *addresses,
-                           size_t count, const char *scratch, char **ret, struct rp_err *err)
+/**
+ * Source lines of addresses: "file:line", of inlined code "file:line -> file:line" with the place
+ * that it was inlined at behind it, and so on; "" where the code has no debug information.
+ * @param scratch  name of a file that may be made and is removed
+ * @param ret      @p count strings, owned by the caller; NULL on failure
+ * @return 0, RP_ENVIRONMENT
+ */
+static int rp_symbolize_addresses(const char *symbolizer, const char *elf,
+                                  const uint64_t *addresses, size_t count, const char *scratch,
+                                  char **ret, struct rp_err *err)
 {
     rp_autofree char *text = NULL;
     int rc = 0;
@@ -352,12 +358,8 @@ int rp_symbolize_addresses(const char *symbolizer, const char *elf, const uint64
     memset(ret, 0, count * sizeof *ret);
     if (count)
         rc = run_symbolizer(symbolizer, elf, addresses, count, scratch, &text, err);
-    if (rc == 0 && count && read_places(text, count, ret) < 0)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; rc < 0 && i < count; i++) {
-        free(ret[i]);
-        ret[i] = NULL;
-    }
+    if (rc == 0 && count)
+        read_places(text, count, ret);
     return rc;
 }
 
@@ -409,8 +411,6 @@ static int read_object(struct process *p, const struct rp_rec_code_object *from,
                                              .load_base = from->load_base,
                                              .load_bytes = from->load_bytes,
                                              .load_delta = from->load_delta};
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!rp_path_exists(path)) /* none of its kernels is traced */
         return 0;
     object->path = rp_steal(path);
@@ -429,9 +429,7 @@ static int open_process(const char *record_path, struct process *p, struct rp_er
     records = rp_record_file_records(p->records, &count);
     for (size_t i = 0; i < count; i++)
         objects += records[i].kind == RP_REC_CODE_OBJECT;
-    p->objects = calloc(objects + 1, sizeof *p->objects);
-    if (!p->objects)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    p->objects = rp_alloc_zero(objects + 1, sizeof *p->objects);
     for (size_t i = 0; i < count && rc == 0; i++)
         if (records[i].kind == RP_REC_CODE_OBJECT)
             rc = read_object(p, &records[i].u.code_object, err);
@@ -488,8 +486,6 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
     rp_autofree char *scratch = rp_format("%s.addresses", path);
     int rc;
 
-    if (!scratch)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!agent) /* its record was lost: nobody would know what this is about */
         return 0;
     if (c->options->gpus && !lists(c->options->gpus, agent->type_index)) {
@@ -509,13 +505,13 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
 static int convert_process(struct conversion *c, const char *record_path, struct rp_err *err)
 {
     rp_autofree char *literal = rp_path_literal(record_path);
-    rp_autofree char *pattern = literal ? rp_format("%s" RP_THREADS_SUFFIX "*", literal) : NULL;
+    rp_autofree char *pattern = rp_format("%s" RP_THREADS_SUFFIX "*", literal);
     rp_cleanup(free_process) struct process p = {0};
     glob_t found = {0};
     int rc = 0;
 
-    if (!pattern || glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (glob(pattern, 0, NULL, &found) == GLOB_NOSPACE)
+        rp_memory_ended();
     if (found.gl_pathc)
         rc = open_process(record_path, &p, err);
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
@@ -524,22 +520,16 @@ static int convert_process(struct conversion *c, const char *record_path, struct
     return rc;
 }
 
-static int warn(struct rp_run *run, const char *text, struct rp_err *err)
+static void warn(struct rp_run *run, const char *text)
 {
-    char **grown = reallocarray(run->warnings, run->warning_count + 1, sizeof *grown);
-
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    run->warnings = grown;
-    grown[run->warning_count] = strdup(text);
-    return grown[run->warning_count] ? (run->warning_count++, 0)
-                                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    run->warnings = rp_realloc_array(run->warnings, run->warning_count + 1, sizeof *run->warnings);
+    run->warnings[run->warning_count++] = rp_strdup(text);
 }
 
 /* Dispatches of every process are numbered from 1: of several processes each has a folder. */
 static char *folder_of(const char *dir, size_t process)
 {
-    return process ? rp_format("%s/process-%zu", dir, process + 1) : strdup(dir);
+    return process ? rp_format("%s/process-%zu", dir, process + 1) : rp_strdup(dir);
 }
 
 int rp_device_thread_trace_convert(const struct rp_run_request *request,
@@ -551,7 +541,7 @@ int rp_device_thread_trace_convert(const struct rp_run_request *request,
     rp_autofree char *symbolizer = rp_find_symbolizer(request->env);
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     size_t written = 0, processes = 0;
-    int rc = dir ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = 0;
 
     rp_demangler_open(request->env, &demangler);
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -559,17 +549,15 @@ int rp_device_thread_trace_convert(const struct rp_run_request *request,
         struct conversion c = {
             .options = options, .symbolizer = symbolizer, .demangler = &demangler, .dir = folder};
 
-        rc = folder ? convert_process(&c, record_files[i], err)
-                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = convert_process(&c, record_files[i], err);
         written += c.written;
         run->threads_elsewhere += c.elsewhere;
         processes += c.written > 0;
     }
     if (rc == 0 && written && !symbolizer)
-        rc = warn(run, "no llvm-symbolizer in ROCm or $PATH: the thread trace has no source lines",
-                  err);
+        warn(run, "no llvm-symbolizer in ROCm or $PATH: the thread trace has no source lines");
     if (rc == 0 && processes > 1)
-        rc = warn(run, "several processes were traced: all but the first are in process-N", err);
+        warn(run, "several processes were traced: all but the first are in process-N");
     if (rc == 0 && written)
         run->thread_trace = rp_steal(dir);
     return rc;
@@ -688,13 +676,11 @@ static void add_all(struct maker *m)
 static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_object *object,
                         const char *symbolizer, const char *scratch, struct rp_err *err)
 {
-    rp_autofree uint64_t *addresses = calloc(l->count + 1, sizeof *addresses);
-    rp_autofree char **sources = calloc(l->count + 1, sizeof *sources);
+    rp_autofree uint64_t *addresses = rp_alloc_zero(l->count + 1, sizeof *addresses);
+    rp_autofree char **sources = rp_alloc_zero(l->count + 1, sizeof *sources);
     size_t count = 0;
     int rc;
 
-    if (!addresses || !sources)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)
             addresses[count++] = l->at[i].address;
@@ -706,22 +692,27 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
     return rc;
 }
 
-int rp_code_listing_make(const struct rp_device_trace_file *file,
-                         const struct rp_loaded_code_object *objects, size_t object_count,
-                         const char *symbolizer, const char *scratch, struct rp_code_listing *ret,
-                         struct rp_err *err)
+/**
+ * @param objects     with their functions; must outlive the result
+ * @param symbolizer  NULL: no source lines
+ * @param scratch     name of a file that may be made and is removed
+ * @return 0, RP_ENVIRONMENT
+ */
+static int rp_code_listing_make(const struct rp_device_trace_file *file,
+                                const struct rp_loaded_code_object *objects, size_t object_count,
+                                const char *symbolizer, const char *scratch,
+                                struct rp_code_listing *ret, struct rp_err *err)
 {
     rp_cleanup(rp_code_listing_free) struct rp_code_listing guard = {0};
     const size_t codes = (size_t)file->header->code_count;
-    rp_autofree struct sums *sums = calloc(codes + 1, sizeof *sums);
+    rp_autofree struct sums *sums = rp_alloc_zero(codes + 1, sizeof *sums);
     struct maker m = {.file = file, .objects = objects, .object_count = object_count, .sums = sums};
     int rc = 0;
 
-    m.listing.at = calloc(2 * codes + 1, sizeof *m.listing.at); /* a label for each at most */
-    m.listing.line_of = calloc(codes + 1, sizeof *m.listing.line_of);
+    m.listing.at =
+        rp_alloc_zero(2 * codes + 1, sizeof *m.listing.at); /* a label for each at most */
+    m.listing.line_of = rp_alloc_zero(codes + 1, sizeof *m.listing.line_of);
     guard = m.listing;
-    if (!sums || !guard.at || !guard.line_of)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     memset(m.listing.line_of, 0xff, codes * sizeof *m.listing.line_of);
     add_up(file, sums);
     add_all(&m);
@@ -736,7 +727,7 @@ int rp_code_listing_make(const struct rp_device_trace_file *file,
     return 0;
 }
 
-void rp_code_listing_free(struct rp_code_listing *listing)
+static void rp_code_listing_free(struct rp_code_listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++)
         free(listing->at[i].source);

@@ -44,16 +44,6 @@ struct rp_code_object_functions {
     size_t count;
 };
 
-/**
- * Source lines of addresses: "file:line", of inlined code "file:line -> file:line" with the place
- * that it was inlined at behind it, and so on; "" where the code has no debug information.
- * @param scratch  name of a file that may be made and is removed
- * @param ret      @p count strings, owned by the caller; NULL on failure
- * @return 0, RP_ENVIRONMENT
- */
-int rp_symbolize_addresses(const char *symbolizer, const char *elf, const uint64_t *addresses,
-                           size_t count, const char *scratch, char **ret, struct rp_err *err);
-
 /* Reader of the software device's thread traces (trace/records.h). */
 
 /** All indices in it are valid, texts end, rows of a wave are in order. */
@@ -67,10 +57,6 @@ struct rp_device_trace_file {
     const struct rp_threads_wait *wait;
     const struct rp_threads_event *event;
 };
-
-/** @return 0; RP_BAD_INPUT when the format cannot explain it. @p bytes must outlive the reader. */
-int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
-                          struct rp_err *err);
 
 /* The functions that traced waves entered, line by line, as decoded thread traces list them. */
 
@@ -103,18 +89,6 @@ struct rp_code_listing {
     const char *kernel_symbol; /**< of the objects; NULL: unknown */
     uint64_t kernel_hash;      /**< of what it consists of; 0 = unknown */
 };
-
-/**
- * @param objects     with their functions; must outlive the result
- * @param symbolizer  NULL: no source lines
- * @param scratch     name of a file that may be made and is removed
- * @return 0, RP_ENVIRONMENT
- */
-int rp_code_listing_make(const struct rp_device_trace_file *file,
-                         const struct rp_loaded_code_object *objects, size_t object_count,
-                         const char *symbolizer, const char *scratch, struct rp_code_listing *ret,
-                         struct rp_err *err);
-void rp_code_listing_free(struct rp_code_listing *listing);
 
 /* Writes a thread trace as rocprofv3 leaves it after decoding: a folder of JSON files and a
  * table beside it (docs/format/thread-trace.md).

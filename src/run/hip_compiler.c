@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -134,16 +135,12 @@ static struct asked read_asked(char *const *user)
 struct args {
     char **list;
     size_t count;
-    bool failed;
 };
 
-/* Takes ownership of text; NULL means that memory ran out. */
+/* Takes ownership of text. */
 static void add(struct args *args, char *text)
 {
-    if (text)
-        args->list[args->count++] = text;
-    else
-        args->failed = true;
+    args->list[args->count++] = text;
 }
 
 /* -x holds for every file behind it, so it is given where the language changes. */
@@ -160,9 +157,9 @@ static void add_user(struct args *args, char *const *user, bool set_language)
             add(args, rp_format("-x%s", current));
         }
         /* --genco is hipcc's word for it; clang knows only the other. */
-        add(args, strdup(strcmp(*user, "--genco") == 0 ? "--cuda-device-only" : *user));
+        add(args, rp_strdup(strcmp(*user, "--genco") == 0 ? "--cuda-device-only" : *user));
         if (takes_value(*user) && user[1])
-            add(args, strdup(*++user));
+            add(args, rp_strdup(*++user));
     }
 }
 
@@ -171,32 +168,28 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
 {
     const char *root = env->rocm_root;
     struct asked wish = read_asked(user);
-    rp_autofree char *llvm = strndup(env->compiler, strlen(env->compiler) - strlen("/bin/clang++"));
-    const char *version;
+    rp_autofree char *llvm =
+        rp_strndup(env->compiler, strlen(env->compiler) - strlen("/bin/clang++"));
+    const char *version = strrchr(llvm, '-') + 1; /* .../llvm-22 */
 
-    if (!llvm) {
-        args->failed = true;
-        return;
-    }
-    version = strrchr(llvm, '-') + 1; /* .../llvm-22 */
     add(args, rp_format("--rocm-path=%s/usr", root));
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));
     /* Not every step links: with -Werror an unused option would be an error. */
-    add(args, strdup("--start-no-unused-arguments"));
+    add(args, rp_strdup("--start-no-unused-arguments"));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));
-    add(args, strdup("--end-no-unused-arguments"));
+    add(args, rp_strdup("--end-no-unused-arguments"));
     /* Relocatable device code is only compiled when it is linked. */
     if ((wish.sources || wish.rdc) && !wish.arch)
         add(args, rp_format("--offload-arch=%s", rp_arch_default()->name));
     if (wish.sources && !wish.optimise)
-        add(args, strdup("-O3")); /* hipcc's default */
+        add(args, rp_strdup("-O3")); /* hipcc's default */
     add_user(args, user, !wish.language);
     if (!wish.inputs || !wish.links || wish.device_only)
         return;
-    add(args, strdup("--hip-link"));
+    add(args, rp_strdup("--hip-link"));
     add(args, rp_format("-Wl,--dynamic-linker=%s/lib64/ld-linux-x86-64.so.2", root));
-    add(args, strdup("-Wl,--disable-new-dtags")); /* RPATH also serves what HIP dlopens */
+    add(args, rp_strdup("-Wl,--disable-new-dtags")); /* RPATH also serves what HIP dlopens */
     add(args, rp_format("-Wl,-rpath,%s/usr/lib/x86_64-linux-gnu", root));
 }
 
@@ -216,10 +209,8 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
                        rp_environment_fix(env));
     while (user[count])
         count++;
-    args.list = calloc(3 * count + 16, sizeof *args.list);
-    if (!args.list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    add(&args, strdup(env->compiler));
+    args.list = rp_alloc_zero(3 * count + 16, sizeof *args.list);
+    add(&args, rp_strdup(env->compiler));
     if (env->rocm_kind == RP_ROCM_PRIVATE) {
         add_private(&args, env, user);
     } else {
@@ -228,10 +219,6 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
             /* hipcc would ask the missing GPU. */
             add(&args, rp_format("--offload-arch=%s", rp_arch_default()->name));
         add_user(&args, user, false);
-    }
-    if (args.failed) {
-        rp_hipcc_args_free(&args.list);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     *ret = args.list;
     return 0;
@@ -300,7 +287,7 @@ static char *cache_folder(const struct rp_environment *env)
 {
     const char *slash = env->private_root ? strrchr(env->private_root, '/') : NULL;
     rp_autofree char *parent =
-        slash ? strndup(env->private_root, (size_t)(slash - env->private_root)) : NULL;
+        slash ? rp_strndup(env->private_root, (size_t)(slash - env->private_root)) : NULL;
     char *path = parent ? rp_path_join(parent, "compiler") : NULL;
 
     if (path && (rp_mkdirs(parent, NULL) < 0 || !own_folder(path))) {
@@ -390,7 +377,7 @@ static char *output_path(const struct rp_proc *proc, const struct rp_compiler_co
 {
     const char *folder = command->directory ? command->directory : proc->directory;
 
-    return !folder || command->output[0] == '/' ? strdup(command->output)
+    return !folder || command->output[0] == '/' ? rp_strdup(command->output)
                                                 : rp_path_join(folder, command->output);
 }
 
@@ -437,7 +424,7 @@ static bool give_kept(const char *entry, const struct rp_proc *proc,
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
         st.st_size <= 0 || (uint64_t)st.st_size > MOST_ENTRY_BYTES)
         return false;
-    data = malloc((size_t)st.st_size); /* not mapped: it may be cut meanwhile */
+    data = rp_alloc((size_t)st.st_size); /* not mapped: it may be cut meanwhile */
     given = data && pread(fd, data, (size_t)st.st_size, 0) == st.st_size &&
             parse(data, (size_t)st.st_size, &result) && give(proc, command, &result);
     free(data);
@@ -567,14 +554,10 @@ static size_t list_entries(const char *cache, struct aged **ret)
         if (file->fts_info != FTS_F)
             continue;
         if (count == capacity) {
-            struct aged *more = reallocarray(list, capacity ? 2 * capacity : 256, sizeof *list);
-
-            if (!more)
-                break;
-            list = more;
             capacity = capacity ? 2 * capacity : 256;
+            list = rp_realloc_array(list, capacity, sizeof *list);
         }
-        list[count++] = (struct aged){.path = strdup(file->fts_path),
+        list[count++] = (struct aged){.path = rp_strdup(file->fts_path),
                                       .used = file->fts_statp->st_mtim,
                                       .bytes = (uint64_t)file->fts_statp->st_blocks * 512};
     }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "base/vec.h"
+
 struct rp_environment;
 struct rp_err;
 struct rp_proc;
@@ -80,8 +82,9 @@ struct rp_compiler_file {
 /** Release with rp_compiler_key_free. */
 struct rp_compiler_key {
     char text[RP_COMPILER_KEY_TEXT];
-    struct rp_compiler_file *files; /**< but for those of the compiler itself */
-    size_t file_count, file_capacity;
+    struct {
+        RP_VEC(struct rp_compiler_file);
+    } files; /**< but for those of the compiler itself */
 };
 
 /** @return whether its result may be kept; then release ret */

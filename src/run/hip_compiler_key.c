@@ -12,9 +12,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/memfd.h"
 #include "base/path.h"
 #include "base/process.h"
@@ -475,9 +477,9 @@ bool rp_compiler_command_read(const struct rp_environment *env, char *const *arg
         return false;
     while (argv[count])
         count++;
-    command.links = calloc(count, sizeof *command.links);
-    command.places = calloc(count, sizeof *command.places);
-    command.archs = calloc(count, sizeof *command.archs);
+    command.links = rp_alloc_zero(count, sizeof *command.links);
+    command.places = rp_alloc_zero(count, sizeof *command.places);
+    command.archs = rp_alloc_zero(count, sizeof *command.archs);
     if (!command.links || !command.places || !command.archs || !read_words(env, &command)) {
         rp_compiler_command_free(&command);
         return false;
@@ -549,7 +551,7 @@ static void add_compiler(struct making *making)
     const struct rp_environment *env = making->env;
     static const char *const more[] = {"usr/lib/x86_64-linux-gnu", "usr/lib64", "lib64"};
     const char *name = strrchr(env->compiler, '/');
-    rp_autofree char *bin = name ? strndup(env->compiler, (size_t)(name - env->compiler)) : NULL;
+    rp_autofree char *bin = name ? rp_strndup(env->compiler, (size_t)(name - env->compiler)) : NULL;
     rp_autofree char *stamp = rp_format("%s/.rocm-perf-prefix", env->rocm_root);
     rp_autofree char *text = stamp ? rp_read_text(stamp, 1 << 20) : NULL;
 
@@ -601,23 +603,12 @@ static bool of_the_compiler(const struct making *making, const char *path)
 
 static char *absolute(const struct making *making, const char *name)
 {
-    return name[0] == '/' ? strdup(name) : rp_path_join(making->folder, name);
+    return name[0] == '/' ? rp_strdup(name) : rp_path_join(making->folder, name);
 }
 
-static bool remember(struct rp_compiler_key *key, const char *path, const struct stat *st)
+static void remember(struct rp_compiler_key *key, const char *path, const struct stat *st)
 {
-    if (key->file_count == key->file_capacity) {
-        const size_t capacity = key->file_capacity ? 2 * key->file_capacity : 16;
-        struct rp_compiler_file *files = reallocarray(key->files, capacity, sizeof *files);
-
-        if (!files)
-            return false;
-        key->files = files;
-        key->file_capacity = capacity;
-    }
-    key->files[key->file_count].path = strdup(path);
-    key->files[key->file_count].st = *st;
-    return key->files[key->file_count++].path != NULL;
+    rp_vec_push(&key->files, (struct rp_compiler_file){.path = rp_strdup(path), .st = *st});
 }
 
 /** The contents of a file; of one of the compiler's own, its size and time. @return whether it is
@@ -634,11 +625,11 @@ static bool add_file(struct making *making, const char *path)
         add_time(making, path, &st);
         return true;
     }
-    if (rp_read_file(path, MOST_FILE_BYTES, RP_BAD_INPUT, &data, &bytes, NULL) < 0 ||
-        !remember(making->key, path, &st)) {
+    if (rp_read_file(path, MOST_FILE_BYTES, RP_BAD_INPUT, &data, &bytes, NULL) < 0) {
         making->failed = true;
         return false;
     }
+    remember(making->key, path, &st);
     add_bytes(making, data, bytes);
     return true;
 }
@@ -684,7 +675,7 @@ static void add_library(struct making *making, const char *name)
             return;
     for (bool more = at && *at; more && !making->failed;) {
         const size_t bytes = strcspn(at, ":");
-        rp_autofree char *folder = bytes ? strndup(at, bytes) : strdup(".");
+        rp_autofree char *folder = bytes ? rp_strndup(at, bytes) : rp_strdup(".");
 
         if (!folder || add_library_of(making, folder, name)) {
             making->failed |= !folder;
@@ -730,63 +721,8 @@ static void add_overlay(struct making *making)
 
 /* --- the preprocessed text --- */
 
-/** Names of files of line markers, each once, in the order of their first one. */
-struct names {
-    char **list;
-    size_t count, capacity; /**< capacity: a power of two, at most half full */
-    char **table;
-};
-
-static void free_names(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->list[i]);
-    free(names->list);
-    free(names->table);
-}
-
-static bool grow_names(struct names *names)
-{
-    const size_t capacity = names->capacity ? 2 * names->capacity : 1024;
-    char **list = reallocarray(names->list, capacity / 2, sizeof *list);
-    char **table = calloc(capacity, sizeof *table);
-
-    if (list)
-        names->list = list;
-    if (!list || !table) {
-        free(table);
-        return false;
-    }
-    for (size_t i = 0; i < names->count; i++) {
-        size_t at = XXH3_64bits(list[i], strlen(list[i])) & (capacity - 1);
-
-        while (table[at])
-            at = (at + 1) & (capacity - 1);
-        table[at] = list[i];
-    }
-    free(names->table);
-    names->table = table;
-    names->capacity = capacity;
-    return true;
-}
-
-/** @return false: out of memory */
-static bool add_name(struct names *names, const char *name, size_t bytes)
-{
-    size_t at;
-
-    if (2 * names->count + 2 > names->capacity && !grow_names(names))
-        return false;
-    at = XXH3_64bits(name, bytes) & (names->capacity - 1);
-    for (; names->table[at]; at = (at + 1) & (names->capacity - 1))
-        if (strncmp(names->table[at], name, bytes) == 0 && !names->table[at][bytes])
-            return true;
-    names->table[at] = names->list[names->count] = strndup(name, bytes);
-    return names->list[names->count] && ++names->count;
-}
-
-/** @return false: a name that is written with escapes, or out of memory */
-static bool read_marker(struct names *names, const char *at, const char *end)
+/** @return false: a name that is written with escapes */
+static bool read_marker(struct rp_map *names, const char *at, const char *end)
 {
     const char *open = memchr(at, '"', (size_t)(end - at));
     const char *close = open ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
@@ -795,10 +731,12 @@ static bool read_marker(struct names *names, const char *at, const char *end)
         return true;
     if (memchr(open, '\\', (size_t)(close - open)))
         return false;
-    return open[1] == '<' || add_name(names, open + 1, (size_t)(close - open - 1));
+    if (open[1] != '<')
+        rp_map_add(names, open + 1, (size_t)(close - open - 1));
+    return true;
 }
 
-static bool read_markers(struct names *names, const char *text, size_t bytes)
+static bool read_markers(struct rp_map *names, const char *text, size_t bytes)
 {
     const char *const end = text + bytes;
 
@@ -827,7 +765,7 @@ static bool reads_more(const char *text, size_t bytes)
 
 static void add_preprocessed(struct making *making, const char *text, size_t bytes)
 {
-    rp_cleanup(free_names) struct names names = {0};
+    rp_cleanup(rp_map_free) struct rp_map names = {0};
 
     if (reads_more(text, bytes) || !read_markers(&names, text, bytes)) {
         making->failed = true;
@@ -835,10 +773,10 @@ static void add_preprocessed(struct making *making, const char *text, size_t byt
     }
     add_bytes(making, text, bytes);
     for (size_t i = 0; i < names.count && !making->failed; i++) {
-        rp_autofree char *path = absolute(making, names.list[i]);
+        rp_autofree char *path = absolute(making, names.keys[i].bytes);
 
         /* A header of an overlay need not be there. */
-        making->failed |= !path || (!add_file(making, path) && !making->command->overlay);
+        making->failed |= !add_file(making, path) && !making->command->overlay;
     }
 }
 
@@ -864,7 +802,7 @@ static const char **preprocess_argv(const struct rp_compiler_command *command, c
 
     while (command->argv[count])
         count++;
-    argv = calloc(count + 9, sizeof *argv);
+    argv = rp_alloc_zero(count + 9, sizeof *argv);
     for (size_t i = 0; argv && i < count; i++) {
         const char *word = command->argv[i];
         bool drop = i && (starts(word, "--offload-arch=") || starts(word, "--cuda-gpu-arch=") ||
@@ -983,10 +921,10 @@ int rp_compiler_key(const struct rp_environment *env, const struct rp_proc *proc
     int rc = 0;
 
     making.hash = XXH3_createState();
-    making.folder = strdup(command->directory ? command->directory
-                           : proc->directory  ? proc->directory
-                           : here             ? here
-                                              : "");
+    making.folder = rp_strdup(command->directory ? command->directory
+                              : proc->directory  ? proc->directory
+                              : here             ? here
+                                                 : "");
     if (!making.hash || !making.folder || !*making.folder) {
         making.failed = true;
     } else {
@@ -1009,19 +947,19 @@ int rp_compiler_key(const struct rp_environment *env, const struct rp_proc *proc
 
 void rp_compiler_key_free(struct rp_compiler_key *key)
 {
-    for (size_t i = 0; i < key->file_count; i++)
-        free(key->files[i].path);
-    free(key->files);
+    for (size_t i = 0; i < key->files.count; i++)
+        free(key->files.items[i].path);
+    rp_vec_free(&key->files);
     *key = (struct rp_compiler_key){0};
 }
 
 bool rp_compiler_key_is_current(const struct rp_compiler_key *key)
 {
-    for (size_t i = 0; i < key->file_count; i++) {
-        const struct stat *old = &key->files[i].st;
+    for (size_t i = 0; i < key->files.count; i++) {
+        const struct stat *old = &key->files.items[i].st;
         struct stat st;
 
-        if (stat(key->files[i].path, &st) != 0 || st.st_ino != old->st_ino ||
+        if (stat(key->files.items[i].path, &st) != 0 || st.st_ino != old->st_ino ||
             st.st_size != old->st_size || st.st_ctim.tv_sec != old->st_ctim.tv_sec ||
             st.st_ctim.tv_nsec != old->st_ctim.tv_nsec)
             return false;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -90,16 +91,11 @@ static enum taken take_some(struct link *link, int fd, char *to, size_t upto)
 
 static bool make_room(struct link *link)
 {
-    char *bigger;
-
     if (link->message.bytes > rp_snapshot_max_bytes(link->message.kind))
         return false;
     if (link->message.bytes <= link->room)
         return true;
-    bigger = realloc(link->bytes, link->message.bytes);
-    if (!bigger)
-        return false;
-    link->bytes = bigger;
+    link->bytes = rp_realloc(link->bytes, link->message.bytes);
     link->room = link->message.bytes;
     return true;
 }
@@ -141,9 +137,9 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     s->found.kernels_wanted += state->wanted;
     s->found.declines += state->declines;
     if (!s->found.declined && state->declined)
-        s->found.declined = strdup(state->declined);
+        s->found.declined = rp_strdup(state->declined);
     else if (!s->found.declined && state->writer && !s->err.code)
-        s->found.declined = strdup("the program ended in the middle of the capture");
+        s->found.declined = rp_strdup("the program ended in the middle of the capture");
     note_passed(&s->found, link->feed);
     rp_snapshot_feed_close(link->feed);
     free(link->bytes);
@@ -166,15 +162,8 @@ static bool is_taken(const struct rp_snapshot_server *s, const struct rp_snapsho
 
 static void note_capture(struct rp_snapshot_server *s, uint64_t match)
 {
-    uint64_t *bigger =
-        realloc(s->found.matches, (s->found.captured + 1) * sizeof *s->found.matches);
-
-    if (!bigger) {
-        if (!s->err.code)
-            rp_fail(&s->err, RP_ENVIRONMENT, "out of memory");
-        return;
-    }
-    s->found.matches = bigger;
+    s->found.matches =
+        rp_realloc_array(s->found.matches, s->found.captured + 1, sizeof *s->found.matches);
     s->found.matches[s->found.captured++] = match;
 }
 
@@ -243,17 +232,9 @@ static void accept_link(struct rp_snapshot_server *s)
     if (fd < 0)
         return;
     if (s->count == s->capacity) {
-        size_t capacity = s->capacity * 2;
-        struct pollfd *polls = realloc(s->polls, capacity * sizeof *polls);
-        struct link *links = realloc(s->links, capacity * sizeof *links);
-
-        s->polls = polls ? polls : s->polls;
-        s->links = links ? links : s->links;
-        if (!polls || !links) {
-            close(fd);
-            return;
-        }
-        s->capacity = capacity;
+        s->capacity *= 2;
+        s->polls = rp_realloc_array(s->polls, s->capacity, sizeof *s->polls);
+        s->links = rp_realloc_array(s->links, s->capacity, sizeof *s->links);
     }
     if (rp_snapshot_feed_open(s->wishes, &feed, &s->err) < 0) {
         close(fd);
@@ -304,7 +285,7 @@ static void note_name(struct rp_captured_run *found, const char *name)
     if (i == RP_CAPTURED_RUN_NAMES)
         found->more_names = true;
     else
-        found->names[i] = strdup(name);
+        found->names[i] = rp_strdup(name);
 }
 
 static char *name_of(const char *symbol, void *data)
@@ -378,11 +359,9 @@ static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request
                                     const struct rp_snapshot_server_request *wanted,
                                     struct rp_snapshot_server **ret, struct rp_err *err)
 {
-    struct rp_snapshot_server *s = calloc(1, sizeof *s);
+    struct rp_snapshot_server *s = rp_alloc_zero(1, sizeof *s);
     int rc;
 
-    if (!s)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_kernel_pattern_compile("--kernel", wanted->kernel_regex, &s->pattern, err);
     if (rc < 0) {
         free(s);
@@ -390,8 +369,8 @@ static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request
     }
     s->stop[0] = s->stop[1] = -1;
     s->capacity = 16;
-    s->polls = calloc(s->capacity, sizeof *s->polls);
-    s->links = calloc(s->capacity, sizeof *s->links);
+    s->polls = rp_alloc_zero(s->capacity, sizeof *s->polls);
+    s->links = rp_alloc_zero(s->capacity, sizeof *s->links);
     s->wishes = wishes;
     s->wanted = wanted;
     if (wanted->env) {
@@ -401,9 +380,10 @@ static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request
     wishes->name = name_of;
     wishes->wants = wants;
     wishes->data = s;
-    if (!s->polls || !s->links || pipe2(s->stop, O_CLOEXEC) < 0) {
+    if (pipe2(s->stop, O_CLOEXEC) < 0) {
+        rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a pipe");
         free_server(s);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rc;
     }
     s->polls[LISTEN] = (struct pollfd){.fd = open_socket(path, err), .events = POLLIN};
     s->polls[STOP] = (struct pollfd){.fd = s->stop[0], .events = POLLIN};
@@ -489,8 +469,6 @@ static int make_scratch(struct scratch *scratch, struct rp_err *err)
     rp_autofree char *path = rp_format("%s/" SCRATCH_NAME "XXXXXX", parent);
     int fd;
 
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     remove_stale(parent);
     if (!mkdtemp(path))
         return rp_fail(err, RP_ENVIRONMENT, "cannot make a folder %s; set TMPDIR to another place",
@@ -555,8 +533,6 @@ static int run(const struct rp_captured_run_request *request, struct scratch *sc
     if (rc < 0)
         return rc;
     scratch->socket = rp_path_join(scratch->folder, "socket");
-    if (!scratch->socket)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_snapshot_server_start(scratch->socket, &wishes, &wanted, &server, err);
     if (rc < 0)
         return rc;
@@ -672,8 +648,6 @@ static int read_traces(const char *folder, struct rp_longest_dispatch *ret, stru
     glob_t found = {0};
     int rc = 0;
 
-    if (!pattern)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
             rc = read_trace(found.gl_pathv[i], &longest, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -130,7 +131,7 @@ static const char *translate(const char *text, struct rp_buf *to)
             rp_buf_add(to, at, 1);
         }
     }
-    return to->failed ? "out of memory" : NULL;
+    return NULL;
 }
 
 /* As "^.*(...)", the C library looks at each character of a name once, from the first on; else it
@@ -143,8 +144,6 @@ static int compile(const char *option, const char *text, const char *translated,
     int rc;
 
     rp_buf_printf(&whole, "^.*(%s)", translated);
-    if (whole.failed)
-        return rp_out_of_memory(err);
     rc = regcomp(ret, rp_buf_text(&whole), REG_EXTENDED | REG_NOSUB);
     if (rc == 0)
         return 0;
@@ -166,7 +165,7 @@ static int translate_checked(const char *option, const char *text, char **ret, s
         return rp_fail(err, RP_USAGE, "%s %s: the software device cannot match it: %s", option,
                        text, wrong);
     *ret = rp_buf_steal(&other);
-    return *ret ? 0 : rp_out_of_memory(err);
+    return 0;
 }
 
 int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err)
@@ -200,9 +199,8 @@ int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_ke
                               struct rp_err *err)
 {
     rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {
-        .text = strndup(text, bare_length(text))};
-    int rc = pattern.text ? translate_checked(option, pattern.text, &pattern.translated, err)
-                          : rp_out_of_memory(err);
+        .text = rp_strndup(text, bare_length(text))};
+    int rc = translate_checked(option, pattern.text, &pattern.translated, err);
 
     if (rc == 0)
         rc = compile(option, pattern.text, pattern.translated, &pattern.regex, err);

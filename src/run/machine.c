@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -50,7 +51,7 @@ static bool try_installed(struct rp_environment *env, const char *root)
     if (!version || strncmp(version, "7.", 2) != 0)
         return false;
     env->rocm_kind = RP_ROCM_INSTALLED;
-    env->rocm_root = strdup(root);
+    env->rocm_root = rp_strdup(root);
     env->rocm_version = rp_steal(version);
     env->compiler = first_existing(root, compilers);
     return env->rocm_root != NULL;
@@ -78,7 +79,7 @@ static char *stamp_value(const char *stamp, const char *key)
     for (const char *line = stamp; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            return strndup(line + len + 1, strcspn(line + len + 1, "\n"));
+            return rp_strndup(line + len + 1, strcspn(line + len + 1, "\n"));
     }
     return NULL;
 }
@@ -98,7 +99,7 @@ static bool try_private(struct rp_environment *env, const char *root)
         !rp_path_exists(hip) || !rp_path_exists(hsa))
         return false;
     env->rocm_kind = RP_ROCM_PRIVATE;
-    env->rocm_root = strdup(root);
+    env->rocm_root = rp_strdup(root);
     env->rocm_version = stamp_value(stamp, "rocm");
     env->compiler = rp_format("%s/usr/lib/llvm-%s/bin/clang++", root, llvm);
     return env->rocm_root && env->rocm_version && env->compiler;
@@ -137,7 +138,7 @@ static void detect_rocm(struct rp_environment *env)
     if (wish && *wish) {
         /* Another ROCm than the one that was asked for would measure something else. */
         if (!try_installed(env, wish) && !try_private(env, wish))
-            env->rocm_refused = strdup(wish);
+            env->rocm_refused = rp_strdup(wish);
         return;
     }
     if (try_installed(env, "/opt/rocm") || try_versioned(env))
@@ -201,12 +202,12 @@ static void detect_gpu(struct rp_environment *env)
 
     /* With the software device preloaded into this very process, /dev/kfd would be its own. */
     if (dlsym(RTLD_DEFAULT, "rocm_perf_device_abi")) {
-        env->gpu_reason = strdup("librocm-perf-device.so is in LD_PRELOAD and hides any GPU");
+        env->gpu_reason = rp_strdup("librocm-perf-device.so is in LD_PRELOAD and hides any GPU");
         return;
     }
     fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        env->gpu_reason = strdup("no AMD GPU driver: /dev/kfd does not exist");
+        env->gpu_reason = rp_strdup("no AMD GPU driver: /dev/kfd does not exist");
         return;
     }
     if (fd < 0) {
@@ -218,7 +219,7 @@ static void detect_gpu(struct rp_environment *env)
     close(fd);
     count_gpus(env);
     if (!env->gpu_count)
-        env->gpu_reason = strdup("the AMD GPU driver shows no GPU in " TOPOLOGY);
+        env->gpu_reason = rp_strdup("the AMD GPU driver shows no GPU in " TOPOLOGY);
 }
 
 /* --- our libraries ------------------------------------------------------------------------- */
@@ -379,7 +380,7 @@ void rp_gpus_list(const char *nodes, const char *files, struct rp_gpu **ret, siz
 
         if (!text || !read_gpu(text, &gpu) || !is_usable(text, files))
             continue;
-        if (!(grown = reallocarray(gpus, count + 1, sizeof *grown)))
+        if (!(grown = rp_realloc_array(gpus, count + 1, sizeof *grown)))
             break;
         gpus = grown;
         gpus[count++] = gpu;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch/hardware_counters.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "run/record_to_db.h"
@@ -47,7 +48,6 @@ struct work {
     struct queue *queues;
     size_t queue_count;
     uint64_t unknown; /* signals waited for that nothing is known to complete */
-    bool failed;      /* out of memory */
 };
 
 static void free_work(struct work *w)
@@ -65,7 +65,7 @@ static void free_work(struct work *w)
 
 /* --- sets ---------------------------------------------------------------------------------- */
 
-static void add(struct work *w, struct set *set, uint32_t node)
+static void add(struct set *set, uint32_t node)
 {
     uint32_t at = set->count;
 
@@ -75,13 +75,8 @@ static void add(struct work *w, struct set *set, uint32_t node)
         return;
     if (set->count == set->room) {
         uint32_t room = set->room ? 2 * set->room : 4;
-        uint32_t *bigger = realloc(set->list, room * sizeof(*bigger));
 
-        if (!bigger) {
-            w->failed = true;
-            return;
-        }
-        set->list = bigger;
+        set->list = rp_realloc_array(set->list, room, sizeof *set->list);
         set->room = room;
     }
     memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof(*set->list));
@@ -89,10 +84,10 @@ static void add(struct work *w, struct set *set, uint32_t node)
     set->count++;
 }
 
-static void add_all(struct work *w, struct set *set, const struct set *other)
+static void add_all(struct set *set, const struct set *other)
 {
     for (uint32_t i = 0; i < other->count; i++)
-        add(w, set, other->list[i]);
+        add(set, other->list[i]);
 }
 
 static const struct rp_rec_dispatch *dispatch_of(const struct node *node)
@@ -184,11 +179,9 @@ static int read_records(struct work *w, const struct rp_record_file *file, struc
     }
     queue_room = w->queue_count;
     w->queue_count = 0;
-    w->nodes = calloc(node_count + 1, sizeof(*w->nodes));
-    w->waits = malloc((w->wait_count + 1) * sizeof(*w->waits));
-    w->queues = calloc(queue_room + 1, sizeof(*w->queues));
-    if (!w->nodes || !w->waits || !w->queues)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    w->nodes = rp_alloc_zero(node_count + 1, sizeof(*w->nodes));
+    w->waits = rp_alloc((w->wait_count + 1) * sizeof(*w->waits));
+    w->queues = rp_alloc_zero(queue_room + 1, sizeof(*w->queues));
     w->queue_count = queue_room;
     w->wait_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -219,9 +212,9 @@ static void wait_for(struct work *w, struct set *set, uint64_t order, uint32_t s
     if (number >= self) /* damage: a wait for what came later would be no order */
         w->unknown++;
     else if (found->record->kind == RP_REC_BARRIER)
-        add_all(w, set, &found->before);
+        add_all(set, &found->before);
     else
-        add(w, set, number);
+        add(set, number);
 }
 
 /* What is open was launched behind the gate: waiting for it is waiting for the gate. */
@@ -236,7 +229,7 @@ static void take_barrier(struct work *w, uint32_t self)
     const struct rp_rec_barrier *b = &node->record->u.barrier;
     struct queue *queue = &w->queues[b->queue_index];
 
-    add_all(w, &node->before, before_in_queue(queue, b->barrier_bit));
+    add_all(&node->before, before_in_queue(queue, b->barrier_bit));
     w->unknown += b->unknown_count;
     /* Which of an OR's signals let it go is not known: it is taken to wait for none. */
     for (uint32_t i = 0; i < b->wait_count && b->type != RP_BARRIER_OR; i++)
@@ -245,7 +238,7 @@ static void take_barrier(struct work *w, uint32_t self)
         w->unknown += b->wait_count;
     reduce(w, &node->before);
     queue->gate.count = 0;
-    add_all(w, &queue->gate, &node->before);
+    add_all(&queue->gate, &node->before);
     if (b->barrier_bit)
         queue->open.count = 0;
 }
@@ -257,11 +250,11 @@ static void take_dispatch(struct work *w, uint32_t self)
     struct queue *queue = &w->queues[d->queue_index];
 
     node->row_id = (int64_t)d->dispatch_id;
-    add_all(w, &node->before, before_in_queue(queue, d->barrier_bit));
+    add_all(&node->before, before_in_queue(queue, d->barrier_bit));
     reduce(w, &node->before);
     if (d->barrier_bit)
         queue->open.count = 0;
-    add(w, &queue->open, self);
+    add(&queue->open, self);
 }
 
 static void take_copy(struct work *w, uint32_t self, size_t *next_wait)
@@ -291,12 +284,12 @@ static void number_copies(struct work *w)
             w->nodes[i].row_id = ++id;
 }
 
-static int resolve(struct work *w, struct rp_err *err)
+static void resolve(struct work *w)
 {
     size_t next_wait = 0;
 
     number_copies(w);
-    for (uint32_t i = 0; i < w->count && !w->failed; i++) {
+    for (uint32_t i = 0; i < w->count; i++) {
         if (w->nodes[i].record->kind == RP_REC_BARRIER)
             take_barrier(w, i);
         else if (w->nodes[i].record->kind == RP_REC_DISPATCH)
@@ -304,7 +297,6 @@ static int resolve(struct work *w, struct rp_err *err)
         else
             take_copy(w, i, &next_wait);
     }
-    return w->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
 /* --- rows ---------------------------------------------------------------------------------- */
@@ -338,7 +330,7 @@ int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_write
     int status = read_records(&w, file, err);
 
     if (status == 0)
-        status = resolve(&w, err);
+        resolve(&w);
     for (size_t i = 0; i < w.count && status == 0; i++)
         status = put_node(&w, &w.nodes[i], writer, err);
     if (status == 0 && w.unknown > 0) {
@@ -348,133 +340,6 @@ int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_write
     free_work(&w);
     return status;
 }
-
-/* A counter of an agent that has a row. */
-struct counter {
-    int64_t agent_id;
-    uint32_t name_id;
-};
-
-struct rp_counter_rows {
-    const struct rp_record_file *file;
-    struct rp_store_writer *writer;
-    const struct rp_rec_counters **records; /* by dispatch, then as they were recorded */
-    size_t record_count;
-    struct counter *counters; /* row n has id n + 1 */
-    size_t counter_count;
-};
-
-static int by_dispatch(const void *a, const void *b)
-{
-    const struct rp_rec_counters *x = *(const struct rp_rec_counters *const *)a;
-    const struct rp_rec_counters *y = *(const struct rp_rec_counters *const *)b;
-
-    if (x->dispatch_id != y->dispatch_id)
-        return x->dispatch_id < y->dispatch_id ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-int rp_counter_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
-                        struct rp_counter_rows **ret, struct rp_err *err)
-{
-    size_t count;
-    const struct rp_record *records = rp_record_file_records(file, &count);
-    struct rp_counter_rows *rows = calloc(1, sizeof *rows);
-
-    if (rows)
-        rows->records = malloc((count + 1) * sizeof(*rows->records));
-    if (!rows || !rows->records) {
-        free(rows);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    rows->file = file;
-    rows->writer = writer;
-    for (size_t i = 0; i < count; i++)
-        if (records[i].kind == RP_REC_COUNTERS)
-            rows->records[rows->record_count++] = &records[i].u.counters;
-    qsort(rows->records, rows->record_count, sizeof(*rows->records), by_dispatch);
-    *ret = rows;
-    return 0;
-}
-
-void rp_counter_rows_free(struct rp_counter_rows *rows)
-{
-    if (!rows)
-        return;
-    free(rows->records);
-    free(rows->counters);
-    free(rows);
-}
-
-static int new_counter(struct rp_counter_rows *rows, uint32_t name_id, int64_t agent_id,
-                       struct rp_err *err)
-{
-    const char *name = rp_record_file_string(rows->file, name_id);
-    const struct rp_device_counter_row *known = rp_device_counter_find(name);
-    struct counter *grown =
-        reallocarray(rows->counters, rows->counter_count + 1, sizeof(*rows->counters));
-    struct rp_row_counter_info row = {
-        .id = (int64_t)rows->counter_count + 1,
-        .agent_id = agent_id,
-        .name = name,
-        .block = known ? known->block : NULL,
-        .description = known ? known->text : NULL,
-    };
-
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rows->counters = grown;
-    grown[rows->counter_count++] = (struct counter){.agent_id = agent_id, .name_id = name_id};
-    return rp_store_put_counter(rows->writer, &row, err);
-}
-
-static int put_value(struct rp_counter_rows *rows, uint32_t name_id, int64_t agent_id, double value,
-                     struct rp_err *err)
-{
-    size_t at = 0;
-    int rc = 0;
-
-    while (at < rows->counter_count &&
-           (rows->counters[at].name_id != name_id || rows->counters[at].agent_id != agent_id))
-        at++;
-    if (at == rows->counter_count)
-        rc = new_counter(rows, name_id, agent_id, err);
-    return rc < 0 ? rc : rp_store_put_counter_value(rows->writer, (int64_t)at + 1, value, err);
-}
-
-/* The first record of the dispatch. */
-static size_t first_of(const struct rp_counter_rows *rows, uint64_t dispatch_id)
-{
-    size_t low = 0, high = rows->record_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->records[middle]->dispatch_id < dispatch_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-int rp_counter_rows_put(struct rp_counter_rows *rows, uint64_t dispatch_id, int64_t agent_id,
-                        struct rp_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = first_of(rows, dispatch_id);
-         i < rows->record_count && rows->records[i]->dispatch_id == dispatch_id; i++)
-        for (uint32_t j = 0; j < rows->records[i]->count && rc == 0; j++)
-            rc = put_value(rows, rows->records[i]->name_id[j], agent_id, rows->records[i]->value[j],
-                           err);
-    return rc;
-}
-
-struct rp_timing_simulation_rows {
-    struct rp_store_writer *writer;
-    const struct rp_rec_simulation **records; /* by dispatch */
-    size_t count;
-};
 
 int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                          struct rp_err *err)
@@ -497,59 +362,147 @@ int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writ
     return rc < 0 ? rc : rp_store_put_metadata(writer, RP_STORE_TIMING_VERSION_TAG, version, err);
 }
 
-static int modelled_time_by_dispatch(const void *a, const void *b)
-{
-    const struct rp_rec_simulation *x = *(const struct rp_rec_simulation *const *)a;
-    const struct rp_rec_simulation *y = *(const struct rp_rec_simulation *const *)b;
+/* A counter of an agent that has a row. */
+struct counter {
+    int64_t agent_id;
+    uint32_t name_id;
+};
 
-    return (x->dispatch_id > y->dispatch_id) - (x->dispatch_id < y->dispatch_id);
+struct rp_dispatch_rows {
+    const struct rp_record_file *file;
+    struct rp_store_writer *writer;
+    const struct rp_record **records; /* of counters and of simulations, by dispatch, as they were
+                                       * recorded */
+    size_t record_count;
+    struct counter *counters; /* row n has id n + 1 */
+    size_t counter_count;
+};
+
+static uint64_t dispatch_id_of(const struct rp_record *record)
+{
+    return record->kind == RP_REC_COUNTERS ? record->u.counters.dispatch_id
+                                           : record->u.replay.dispatch_id;
 }
 
-int rp_timing_simulation_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
-                                  struct rp_timing_simulation_rows **ret, struct rp_err *err)
+static int by_dispatch(const void *a, const void *b)
+{
+    const struct rp_record *x = *(const struct rp_record *const *)a;
+    const struct rp_record *y = *(const struct rp_record *const *)b;
+
+    if (dispatch_id_of(x) != dispatch_id_of(y))
+        return dispatch_id_of(x) < dispatch_id_of(y) ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+struct rp_dispatch_rows *rp_dispatch_rows_open(const struct rp_record_file *file,
+                                               struct rp_store_writer *writer)
 {
     size_t count;
     const struct rp_record *records = rp_record_file_records(file, &count);
-    struct rp_timing_simulation_rows *rows = calloc(1, sizeof *rows);
+    struct rp_dispatch_rows *rows = rp_new(struct rp_dispatch_rows);
 
-    if (rows)
-        rows->records = malloc((count + 1) * sizeof(*rows->records));
-    if (!rows || !rows->records) {
-        free(rows);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    rows->writer = writer;
+    *rows = (struct rp_dispatch_rows){.file = file, .writer = writer};
     for (size_t i = 0; i < count; i++)
-        if (records[i].kind == RP_REC_SIMULATION)
-            rows->records[rows->count++] = &records[i].u.replay;
-    qsort(rows->records, rows->count, sizeof(*rows->records), modelled_time_by_dispatch);
-    *ret = rows;
-    return 0;
+        rows->record_count +=
+            records[i].kind == RP_REC_COUNTERS || records[i].kind == RP_REC_SIMULATION;
+    rows->records = rp_alloc_zero(rows->record_count, sizeof *rows->records);
+    rows->record_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (records[i].kind == RP_REC_COUNTERS || records[i].kind == RP_REC_SIMULATION)
+            rows->records[rows->record_count++] = &records[i];
+    qsort(rows->records, rows->record_count, sizeof *rows->records, by_dispatch);
+    return rows;
 }
 
-void rp_timing_simulation_rows_free(struct rp_timing_simulation_rows *rows)
+void rp_dispatch_rows_close(struct rp_dispatch_rows *rows)
 {
     if (!rows)
         return;
     free(rows->records);
+    free(rows->counters);
     free(rows);
 }
 
-int rp_timing_simulation_rows_put(struct rp_timing_simulation_rows *rows, uint64_t dispatch_id,
-                                  int64_t row_id, struct rp_err *err)
+static int new_counter(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t agent_id,
+                       struct rp_err *err)
 {
-    const struct rp_rec_simulation key = {.dispatch_id = dispatch_id}, *wanted = &key;
-    const struct rp_rec_simulation *const *found = bsearch(
-        &wanted, rows->records, rows->count, sizeof(*rows->records), modelled_time_by_dispatch);
+    const char *name = rp_record_file_string(rows->file, name_id);
+    const struct rp_device_counter_row *known = rp_device_counter_find(name);
+    struct rp_row_counter_info row = {
+        .id = (int64_t)rows->counter_count + 1,
+        .agent_id = agent_id,
+        .name = name,
+        .block = known ? known->block : NULL,
+        .description = known ? known->text : NULL,
+    };
 
-    if (!found)
-        return 0;
-    return rp_store_put_replay(
-        rows->writer,
-        &(struct rp_row_replay){.id = row_id,
-                                .waves = (int64_t)(*found)->waves,
-                                .replayed_waves = (int64_t)(*found)->replayed_waves,
-                                .error_share = (*found)->error_share,
-                                .fast_clock_waves = (int64_t)(*found)->fast_clock_waves},
-        err);
+    rows->counters =
+        rp_realloc_array(rows->counters, rows->counter_count + 1, sizeof *rows->counters);
+    rows->counters[rows->counter_count++] =
+        (struct counter){.agent_id = agent_id, .name_id = name_id};
+    return rp_store_put_counter(rows->writer, &row, err);
+}
+
+static int put_value(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t agent_id,
+                     double value, struct rp_err *err)
+{
+    size_t at = 0;
+    int rc = 0;
+
+    while (at < rows->counter_count &&
+           (rows->counters[at].name_id != name_id || rows->counters[at].agent_id != agent_id))
+        at++;
+    if (at == rows->counter_count)
+        rc = new_counter(rows, name_id, agent_id, err);
+    return rc < 0 ? rc : rp_store_put_counter_value(rows->writer, (int64_t)at + 1, value, err);
+}
+
+static int put_simulation(const struct rp_dispatch_rows *rows,
+                          const struct rp_rec_simulation *record, int64_t row_id,
+                          struct rp_err *err)
+{
+    const struct rp_row_replay row = {.id = row_id,
+                                      .waves = (int64_t)record->waves,
+                                      .replayed_waves = (int64_t)record->replayed_waves,
+                                      .error_share = record->error_share,
+                                      .fast_clock_waves = (int64_t)record->fast_clock_waves};
+
+    return rp_store_put_replay(rows->writer, &row, err);
+}
+
+/* The first record of the dispatch. */
+static size_t first_of(const struct rp_dispatch_rows *rows, uint64_t dispatch_id)
+{
+    size_t low = 0, high = rows->record_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dispatch_id_of(rows->records[middle]) < dispatch_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, int64_t agent_id,
+                         int64_t row_id, struct rp_err *err)
+{
+    bool simulated = false;
+    int rc = 0;
+
+    for (size_t i = first_of(rows, dispatch_id);
+         i < rows->record_count && dispatch_id_of(rows->records[i]) == dispatch_id; i++) {
+        const struct rp_rec_counters *counted = &rows->records[i]->u.counters;
+
+        if (rows->records[i]->kind == RP_REC_SIMULATION) {
+            if (rc == 0 && !simulated)
+                rc = put_simulation(rows, &rows->records[i]->u.replay, row_id, err);
+            simulated = true;
+            continue;
+        }
+        for (uint32_t j = 0; j < counted->count && rc == 0; j++)
+            rc = put_value(rows, counted->name_id[j], agent_id, counted->value[j], err);
+    }
+    return rc;
 }

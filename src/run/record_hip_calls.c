@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "run/demangle.h"
 #include "run/record_to_db.h"
 #include "trace/records.h"
@@ -26,72 +29,38 @@ enum {
     RP_STREAM_NON_BLOCKING = 1, /**< hipStreamNonBlocking, of a stream's flags */
 };
 
-struct rp_handle_value {
-    uint64_t handle;
-    int64_t value;
+/** Numbers of handles. Zero-initialise; release with free_numbers. */
+struct numbers {
+    struct rp_idmap handles;
+    struct {
+        RP_VEC(int64_t);
+    } of;
 };
 
-/** Zero-initialise. */
-struct rp_handle_map {
-    struct rp_handle_value *list; /**< by handle */
-    size_t count, room;
-};
-
-/* Place of the handle, or where it belongs. */
-static size_t place_of(const struct rp_handle_map *handles, uint64_t handle)
+static bool get_number(const struct numbers *numbers, uint64_t handle, int64_t *ret)
 {
-    size_t low = 0, high = handles->count;
+    const uint32_t at = rp_idmap_find(&numbers->handles, handle);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (handles->list[middle].handle < handle)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool rp_handle_map_get(const struct rp_handle_map *handles, uint64_t handle, int64_t *ret)
-{
-    size_t at = place_of(handles, handle);
-
-    if (at == handles->count || handles->list[at].handle != handle)
+    if (at == RP_NO_NUMBER)
         return false;
-    *ret = handles->list[at].value;
+    *ret = numbers->of.items[at];
     return true;
 }
 
-static int rp_handle_map_set(struct rp_handle_map *handles, uint64_t handle, int64_t value,
-                             struct rp_err *err)
+static void set_number(struct numbers *numbers, uint64_t handle, int64_t value)
 {
-    size_t at = place_of(handles, handle);
+    const uint32_t at = rp_idmap_add(&numbers->handles, handle);
 
-    if (at < handles->count && handles->list[at].handle == handle) {
-        handles->list[at].value = value;
-        return 0;
-    }
-    if (handles->count == handles->room) {
-        size_t room = handles->room ? 2 * handles->room : 64;
-        struct rp_handle_value *bigger = realloc(handles->list, room * sizeof(*bigger));
-
-        if (!bigger)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        handles->list = bigger;
-        handles->room = room;
-    }
-    memmove(&handles->list[at + 1], &handles->list[at],
-            (handles->count - at) * sizeof(*handles->list));
-    handles->list[at] = (struct rp_handle_value){handle, value};
-    handles->count++;
-    return 0;
+    if (at == numbers->of.count)
+        rp_vec_push(&numbers->of, value);
+    else
+        numbers->of.items[at] = value;
 }
 
-static void rp_handle_map_free(struct rp_handle_map *handles)
+static void free_numbers(struct numbers *numbers)
 {
-    free(handles->list);
-    *handles = (struct rp_handle_map){0};
+    rp_idmap_free(&numbers->handles);
+    rp_vec_free(&numbers->of);
 }
 
 /** One call; steps are made in the order of entry. */
@@ -121,11 +90,11 @@ struct rp_hip_clock {
     int64_t *tail_ns; /* per stream: end of all that was put on it so far */
     bool *blocking;   /* per stream: takes part in the default stream's ordering */
     int64_t stream_count;
-    struct rp_handle_map events;  /* end of what each one's last record stands behind */
-    struct rp_handle_map threads; /* end of each one's last call */
-    struct rp_handle_map queues;  /* end of the last kernel of each */
-    struct rp_handle_map learned; /* by when a call has waited until then: its thread, or SEVERAL */
-    int64_t start_ns;             /* of the first work */
+    struct numbers events;  /* end of what each one's last record stands behind */
+    struct numbers threads; /* end of each one's last call */
+    struct numbers queues;  /* end of the last kernel of each */
+    struct numbers learned; /* by when a call has waited until then: its thread, or SEVERAL */
+    int64_t start_ns;       /* of the first work */
 };
 
 enum { SEVERAL = -1, NO_QUEUE = -1 };
@@ -137,14 +106,12 @@ static void rp_hip_clock_free(struct rp_hip_clock *clock)
     free(clock->work);
     free(clock->tail_ns);
     free(clock->blocking);
-    rp_handle_map_free(&clock->events);
-    rp_handle_map_free(&clock->threads);
-    rp_handle_map_free(&clock->queues);
-    rp_handle_map_free(&clock->learned);
+    free_numbers(&clock->events);
+    free_numbers(&clock->threads);
+    free_numbers(&clock->queues);
+    free_numbers(&clock->learned);
     free(clock);
 }
-
-RP_DEFINE_CLEANUP(struct rp_hip_clock, rp_hip_clock_free)
 
 static int by_call(const void *a, const void *b)
 {
@@ -163,17 +130,14 @@ static void add_work(struct rp_hip_clock *clock, uint64_t correlation_id, int64_
         (struct work){correlation_id, queue, (int64_t)start_ns, (int64_t)end_ns};
 }
 
-static int read_work(struct rp_hip_clock *clock, const struct rp_record_file *file,
-                     struct rp_err *err)
+static void read_work(struct rp_hip_clock *clock, const struct rp_record_file *file)
 {
     size_t count, room = 1;
     const struct rp_record *records = rp_record_file_records(file, &count);
 
     for (size_t i = 0; i < count; i++)
         room += records[i].kind == RP_REC_DISPATCH || records[i].kind == RP_REC_COPY;
-    clock->work = malloc(room * sizeof(*clock->work));
-    if (!clock->work)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    clock->work = rp_alloc(room * sizeof(*clock->work));
     for (size_t i = 0; i < count; i++) {
         const struct rp_rec_dispatch *d = &records[i].u.dispatch;
         const struct rp_rec_copy *c = &records[i].u.copy;
@@ -184,32 +148,23 @@ static int read_work(struct rp_hip_clock *clock, const struct rp_record_file *fi
             add_work(clock, c->correlation_id, NO_QUEUE, c->start_ns, c->end_ns);
     }
     qsort(clock->work, clock->work_count, sizeof(*clock->work), by_call);
-    return 0;
 }
 
-static int rp_hip_clock_new(const struct rp_record_file *file, int64_t stream_count,
-                            struct rp_hip_clock **ret, struct rp_err *err)
+static struct rp_hip_clock *rp_hip_clock_new(const struct rp_record_file *file,
+                                             int64_t stream_count)
 {
-    rp_cleanup(rp_cleanup_rp_hip_clock_free) struct rp_hip_clock *clock = calloc(1, sizeof(*clock));
-    int status;
+    struct rp_hip_clock *clock = rp_new(struct rp_hip_clock);
 
-    if (!clock)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     clock->start_ns = CLOCK_START_NS;
     clock->stream_count = stream_count + 1;
-    clock->tail_ns = malloc((size_t)clock->stream_count * sizeof(*clock->tail_ns));
-    clock->blocking = malloc((size_t)clock->stream_count * sizeof(*clock->blocking));
-    if (!clock->tail_ns || !clock->blocking)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    status = read_work(clock, file, err);
-    if (status < 0)
-        return status;
+    clock->tail_ns = rp_alloc((size_t)clock->stream_count * sizeof(*clock->tail_ns));
+    clock->blocking = rp_alloc((size_t)clock->stream_count * sizeof(*clock->blocking));
+    read_work(clock, file);
     for (int64_t i = 0; i < clock->stream_count; i++) {
         clock->tail_ns[i] = clock->start_ns;
         clock->blocking[i] = true;
     }
-    *ret = rp_steal(clock);
-    return 0;
+    return clock;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -253,40 +208,35 @@ struct started {
     int64_t end_ns;
 };
 
-static int take(struct rp_hip_clock *clock, const struct work *work, struct started *to,
-                struct rp_err *err)
+static void take(struct rp_hip_clock *clock, const struct work *work, struct started *to)
 {
     int64_t queue_ns = clock->start_ns;
 
     if (work->queue != NO_QUEUE)
-        rp_handle_map_get(&clock->queues, (uint64_t)work->queue, &queue_ns);
+        get_number(&clock->queues, (uint64_t)work->queue, &queue_ns);
     if (work->start_ns < to->first_ns) {
         to->first_ns = work->start_ns;
         to->queue_ns = queue_ns;
     }
     to->end_ns = later(to->end_ns, work->end_ns);
-    return work->queue == NO_QUEUE ? 0
-                                   : rp_handle_map_set(&clock->queues, (uint64_t)work->queue,
-                                                       later(queue_ns, work->end_ns), err);
+    if (work->queue != NO_QUEUE)
+        set_number(&clock->queues, (uint64_t)work->queue, later(queue_ns, work->end_ns));
 }
 
 /* Puts what the call started on its stream. Work that no call is known of (below HSA) is no
  * stream's. */
-static int take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step,
-                     struct started *ret, struct rp_err *err)
+static void take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step,
+                      struct started *ret)
 {
-    int status = 0;
-
     *ret = (struct started){.first_ns = INT64_MAX, .end_ns = clock->start_ns};
     while (clock->next_work < clock->work_count &&
            clock->work[clock->next_work].correlation_id < step->correlation_id)
         clock->next_work++;
-    for (; clock->next_work < clock->work_count && status == 0 &&
+    for (; clock->next_work < clock->work_count &&
            clock->work[clock->next_work].correlation_id == step->correlation_id;
          clock->next_work++)
-        status = take(clock, &clock->work[clock->next_work], ret, err);
+        take(clock, &clock->work[clock->next_work], ret);
     clock->tail_ns[step->stream] = later(clock->tail_ns[step->stream], ret->end_ns);
-    return status;
 }
 
 /*
@@ -303,21 +253,19 @@ static int64_t heard_of(const struct rp_hip_clock *clock, const struct rp_hip_st
     bool began_freely = started->first_ns != INT64_MAX && started->first_ns > start_ns &&
                         started->first_ns > stream_ns && started->first_ns > started->queue_ns;
 
-    return began_freely &&
-                   rp_handle_map_get(&clock->learned, (uint64_t)started->first_ns, &thread) &&
+    return began_freely && get_number(&clock->learned, (uint64_t)started->first_ns, &thread) &&
                    thread != (int64_t)step->tid
                ? started->first_ns
                : start_ns;
 }
 
 /* The thread has waited until then. */
-static int learn(struct rp_hip_clock *clock, int64_t end_ns, uint32_t tid, struct rp_err *err)
+static void learn(struct rp_hip_clock *clock, int64_t end_ns, uint32_t tid)
 {
     int64_t thread;
-    bool others = rp_handle_map_get(&clock->learned, (uint64_t)end_ns, &thread) && thread != tid;
+    bool others = get_number(&clock->learned, (uint64_t)end_ns, &thread) && thread != tid;
 
-    return rp_handle_map_set(&clock->learned, (uint64_t)end_ns, others ? SEVERAL : (int64_t)tid,
-                             err);
+    set_number(&clock->learned, (uint64_t)end_ns, others ? SEVERAL : (int64_t)tid);
 }
 
 static int64_t waited_for(const struct rp_hip_clock *clock, const struct rp_hip_step *step,
@@ -333,7 +281,7 @@ static int64_t waited_for(const struct rp_hip_clock *clock, const struct rp_hip_
     case RP_HIP_DEVICE_SYNC:
         return last_tail(clock);
     case RP_HIP_EVENT_SYNC:
-        rp_handle_map_get(&clock->events, step->event, &event_ns);
+        get_number(&clock->events, step->event, &event_ns);
         return event_ns;
     case RP_HIP_OTHER:
     case RP_HIP_QUERY:
@@ -346,31 +294,28 @@ static int64_t waited_for(const struct rp_hip_clock *clock, const struct rp_hip_
     return clock->start_ns;
 }
 
-static int rp_hip_clock_step(struct rp_hip_clock *clock, const struct rp_hip_step *step,
-                             int64_t *ret_start_ns, int64_t *ret_end_ns, struct rp_err *err)
+static void rp_hip_clock_step(struct rp_hip_clock *clock, const struct rp_hip_step *step,
+                              int64_t *ret_start_ns, int64_t *ret_end_ns)
 {
     const int64_t stream_ns = behind(clock, step->stream);
     int64_t start_ns = clock->start_ns, event_ns = 0, end_ns;
     struct started started;
-    int status = take_work(clock, step, &started, err);
 
-    rp_handle_map_get(&clock->threads, step->tid, &start_ns);
+    take_work(clock, step, &started);
+    get_number(&clock->threads, step->tid, &start_ns);
     start_ns = heard_of(clock, step, &started, stream_ns, start_ns);
     end_ns = later(start_ns, waited_for(clock, step, started.end_ns));
     if (step->kind == RP_HIP_STREAM_CREATE)
         clock->blocking[step->stream] = !step->non_blocking;
-    if (status == 0 && end_ns > start_ns)
-        status = learn(clock, end_ns, step->tid, err);
-    if (status == 0 && step->kind == RP_HIP_EVENT_RECORD)
-        status = rp_handle_map_set(&clock->events, step->event, tail_of(clock, step->stream), err);
-    if (step->kind == RP_HIP_STREAM_WAIT &&
-        rp_handle_map_get(&clock->events, step->event, &event_ns))
+    if (end_ns > start_ns)
+        learn(clock, end_ns, step->tid);
+    if (step->kind == RP_HIP_EVENT_RECORD)
+        set_number(&clock->events, step->event, tail_of(clock, step->stream));
+    if (step->kind == RP_HIP_STREAM_WAIT && get_number(&clock->events, step->event, &event_ns))
         clock->tail_ns[step->stream] = later(clock->tail_ns[step->stream], event_ns);
-    if (status == 0)
-        status = rp_handle_map_set(&clock->threads, step->tid, end_ns, err);
+    set_number(&clock->threads, step->tid, end_ns);
     *ret_start_ns = start_ns;
     *ret_end_ns = end_ns;
-    return status;
 }
 
 enum { MOST_ARGS = 16, LONGEST_ARG = 64 };
@@ -454,11 +399,6 @@ void rp_hip_calls_free(struct rp_hip_calls *calls)
 
 RP_DEFINE_CLEANUP(struct rp_hip_calls, rp_hip_calls_free)
 
-size_t rp_hip_calls_count(const struct rp_hip_calls *calls)
-{
-    return calls->count;
-}
-
 static int by_entry(const void *a, const void *b)
 {
     uint64_t x = ((const struct call *)a)->record->correlation_id;
@@ -495,35 +435,33 @@ static bool find_argument(const struct call *call, const char *name, const char 
 
 /* --- streams ------------------------------------------------------------------------------- */
 
-static int find_stream(struct rp_hip_calls *calls, struct call *call, struct rp_handle_map *handles,
-                       struct rp_err *err)
+static void find_stream(struct rp_hip_calls *calls, struct call *call, struct numbers *handles)
 {
     uint64_t handle = 0;
 
     if (call->listed && call->listed->kind == RP_HIP_STREAM_CREATE) {
         call->stream = ++calls->stream_count;
-        return rp_handle_map_set(handles, call->record->created, call->stream, err);
+        set_number(handles, call->record->created, call->stream);
+        return;
     }
     if (!find_argument(call, "stream", "hStream", sizeof(handle), &handle) ||
         handle == RP_STREAM_NULL || handle == RP_STREAM_LEGACY)
-        return 0;
+        return;
     if (handle == RP_STREAM_PER_THREAD) /* one for each thread; handles are even */
         handle = (uint64_t)call->record->tid << 8 | RP_STREAM_PER_THREAD | 1;
-    if (rp_handle_map_get(handles, handle, &call->stream))
-        return 0;
+    if (get_number(handles, handle, &call->stream))
+        return;
     call->stream = ++calls->stream_count;
-    return rp_handle_map_set(handles, handle, call->stream, err);
+    set_number(handles, handle, call->stream);
 }
 
-static int find_streams(struct rp_hip_calls *calls, struct rp_err *err)
+static void find_streams(struct rp_hip_calls *calls)
 {
-    struct rp_handle_map handles = {0};
-    int status = 0;
+    struct numbers handles = {0};
 
-    for (size_t i = 0; i < calls->count && status == 0; i++)
-        status = find_stream(calls, &calls->calls[i], &handles, err);
-    rp_handle_map_free(&handles);
-    return status;
+    for (size_t i = 0; i < calls->count; i++)
+        find_stream(calls, &calls->calls[i], &handles);
+    free_numbers(&handles);
 }
 
 static const struct call *find_call(const struct rp_hip_calls *calls, uint64_t correlation_id)
@@ -544,12 +482,11 @@ int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlati
 
 /* --- the clock of the software device ------------------------------------------------------ */
 
-static int set_times(struct rp_hip_calls *calls, struct rp_err *err)
+static void set_times(struct rp_hip_calls *calls)
 {
-    struct rp_hip_clock *clock = NULL;
-    int status = rp_hip_clock_new(calls->file, calls->stream_count, &clock, err);
+    struct rp_hip_clock *clock = rp_hip_clock_new(calls->file, calls->stream_count);
 
-    for (size_t i = 0; i < calls->count && status == 0; i++) {
+    for (size_t i = 0; i < calls->count; i++) {
         struct call *call = &calls->calls[i];
         struct rp_hip_step step = {
             .correlation_id = call->record->correlation_id,
@@ -563,10 +500,9 @@ static int set_times(struct rp_hip_calls *calls, struct rp_err *err)
         if (step.kind == RP_HIP_STREAM_CREATE)
             find_argument(call, "flags", "flags", sizeof(uint32_t), &flags);
         step.non_blocking = (flags & RP_STREAM_NON_BLOCKING) != 0;
-        status = rp_hip_clock_step(clock, &step, &call->start_ns, &call->end_ns, err);
+        rp_hip_clock_step(clock, &step, &call->start_ns, &call->end_ns);
     }
     rp_hip_clock_free(clock);
-    return status;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -596,9 +532,7 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
 
     for (size_t i = 0; i < count; i++)
         calls->count += records[i].kind == RP_REC_CALL;
-    calls->calls = calloc(calls->count + 1, sizeof(*calls->calls));
-    if (!calls->calls)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    calls->calls = rp_alloc_zero(calls->count + 1, sizeof(*calls->calls));
     calls->count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct rp_rec_call *record = &records[i].u.call;
@@ -610,9 +544,7 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
                                                      .end_ns = (int64_t)record->end_ns};
         last_name = record->name_id > last_name ? record->name_id : last_name;
     }
-    by_id = calloc(last_name + 1, sizeof(*by_id));
-    if (!by_id)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    by_id = rp_alloc_zero(last_name + 1, sizeof(*by_id));
     look_up_names(calls, by_id, last_name + 1);
     qsort(calls->calls, calls->count, sizeof(*calls->calls), by_entry);
     for (size_t i = 1; i < calls->count; i++)
@@ -625,19 +557,17 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
 int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **ret,
                       struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_hip_calls_free) struct rp_hip_calls *calls = calloc(1, sizeof(*calls));
+    rp_cleanup(rp_cleanup_rp_hip_calls_free) struct rp_hip_calls *calls =
+        rp_alloc_zero(1, sizeof(*calls));
     int status;
 
-    if (!calls)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     calls->file = file;
     status = collect(calls, err);
-    if (status == 0)
-        status = find_streams(calls, err);
-    if (status == 0 && (rp_record_file_header(file)->flags & RP_TRACE_SOFTWARE))
-        status = set_times(calls, err);
     if (status < 0)
         return status;
+    find_streams(calls);
+    if (rp_record_file_header(file)->flags & RP_TRACE_SOFTWARE)
+        set_times(calls);
     *ret = rp_steal(calls);
     return 0;
 }
@@ -831,20 +761,17 @@ static json_t *failed_launches_row(const struct groups *groups, const struct gro
     const struct rp_rec_failed_launch *launch = group->first;
     const char *api = rp_record_file_string(groups->file, launch->api_name_id);
     const char *symbol = rp_record_file_string(groups->file, launch->kernel_name_id);
-    rp_autofree char *name = *symbol ? rp_demangle_kernel(groups->demangler, symbol) : strdup("");
+    rp_autofree char *name =
+        *symbol ? rp_demangle_kernel(groups->demangler, symbol) : rp_strdup("");
     json_t *o = geometry(launch, api);
 
-    if (!o || !name || json_object_set_new(o, "api", text_or_null(api)) < 0 ||
-        json_object_set_new(o, "kernel", text_or_null(name)) < 0 ||
-        json_object_set_new(o, "symbol", text_or_null(symbol)) < 0 ||
-        json_object_set_new(
-            o, "error", text_or_null(rp_record_file_string(groups->file, launch->error_name_id))) <
-            0 ||
-        json_object_set_new(o, "code", json_integer(launch->error)) < 0 ||
-        json_object_set_new(o, "calls", json_integer((json_int_t)group->calls)) < 0) {
-        json_decref(o);
-        return NULL;
-    }
+    json_object_set_new(o, "api", text_or_null(api));
+    json_object_set_new(o, "kernel", text_or_null(name));
+    json_object_set_new(o, "symbol", text_or_null(symbol));
+    json_object_set_new(o, "error",
+                        text_or_null(rp_record_file_string(groups->file, launch->error_name_id)));
+    json_object_set_new(o, "code", json_integer(launch->error));
+    json_object_set_new(o, "calls", json_integer((json_int_t)group->calls));
     return o;
 }
 
@@ -853,16 +780,11 @@ static char *to_text(const struct groups *groups, uint64_t calls)
     json_t *list = json_array(), *all;
     char *text;
 
-    for (size_t i = 0; list && i < groups->count; i++) {
-        if (json_array_append_new(list, failed_launches_row(groups, &groups->list[i])) < 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
-    all = list ? json_pack("{s:I, s:I, s:o}", "calls", (json_int_t)calls, "failed",
-                           (json_int_t)groups->failed, "list", list)
-               : NULL;
-    text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    for (size_t i = 0; i < groups->count; i++)
+        json_array_append_new(list, failed_launches_row(groups, &groups->list[i]));
+    all = json_pack("{s:I, s:I, s:o}", "calls", (json_int_t)calls, "failed",
+                    (json_int_t)groups->failed, "list", list);
+    text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(all);
     return text;
 }
@@ -883,6 +805,5 @@ int rp_failed_launches_put(const struct rp_record_file *file, struct rp_demangle
     if (calls == 0)
         return 0;
     text = to_text(&groups, calls);
-    return text ? rp_store_put_metadata(writer, RP_STORE_LAUNCHES_TAG, text, err)
-                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_store_put_metadata(writer, RP_STORE_LAUNCHES_TAG, text, err);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -103,7 +104,7 @@ static bool put_bank(struct rp_buf *json, const struct rp_record_file *file, uin
 /**
  * JSON object: the recorded integers under their keys, "mem_banks.0.width" as an entry of the array
  * "mem_banks", then names and indices.
- * @return owned by the caller (free); NULL when out of memory
+ * @return owned by the caller (free)
  */
 static char *rp_agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent)
 {
@@ -156,8 +157,7 @@ struct conversion {
     size_t count;
     struct rp_store_writer *writer;
     struct rp_hip_calls *calls;
-    struct rp_counter_rows *counters;
-    struct rp_timing_simulation_rows *replays;
+    struct rp_dispatch_rows *dispatch_rows;
     const struct rp_rec_agent **agents;
     size_t agent_count;
     /* Ids that were put, ascending. */
@@ -288,12 +288,10 @@ static int by_value(const void *a, const void *b)
 
 static int put_threads(struct conversion *c, struct rp_err *err)
 {
-    rp_autofree uint32_t *tids = malloc((c->count + 1) * sizeof(*tids));
+    rp_autofree uint32_t *tids = rp_alloc((c->count + 1) * sizeof(*tids));
     size_t used = 0;
     int status = 0;
 
-    if (!tids)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < c->count; i++) {
         if (c->records[i].kind == RP_REC_DISPATCH)
             tids[used++] = c->records[i].u.dispatch.tid;
@@ -422,8 +420,6 @@ static int put_agent(struct conversion *c, const struct rp_rec_agent *agent, str
         .device_id = pci_device_id(c, agent),
     };
 
-    if (!extdata)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (row.id > c->last_agent)
         c->last_agent = row.id;
     return rp_store_put_agent(c->writer, &row, err);
@@ -435,9 +431,7 @@ static int put_agents(struct conversion *c, struct rp_err *err)
 
     for (size_t i = 0; i < c->count; i++)
         c->agent_count += c->records[i].kind == RP_REC_AGENT;
-    c->agents = malloc((c->agent_count + 1) * sizeof(*c->agents));
-    if (!c->agents)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    c->agents = rp_alloc((c->agent_count + 1) * sizeof(*c->agents));
     c->agent_count = 0;
     for (size_t i = 0; i < c->count; i++)
         if (c->records[i].kind == RP_REC_AGENT)
@@ -449,14 +443,13 @@ static int put_agents(struct conversion *c, struct rp_err *err)
 
 /* --- code ---------------------------------------------------------------------------------- */
 
-static int make_list(struct conversion *c, uint32_t kind, struct id_list *list, struct rp_err *err)
+static void make_list(struct conversion *c, uint32_t kind, struct id_list *list)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < c->count; i++)
         count += c->records[i].kind == kind;
-    list->ids = malloc((count + 1) * sizeof(*list->ids));
-    return list->ids ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    list->ids = rp_alloc((count + 1) * sizeof(*list->ids));
 }
 
 /* The reader accepts ids of a kind in ascending order only. */
@@ -538,7 +531,7 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
 {
     const char *name = text(c, kernel->name_id);
     rp_autofree char *display = kernel->display_name_id
-                                    ? strdup(text(c, kernel->display_name_id))
+                                    ? rp_strdup(text(c, kernel->display_name_id))
                                     : rp_demangle_kernel(c->opt->demangler, name);
     struct rp_row_kernel row = {
         .id = kernel->id,
@@ -557,8 +550,6 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
     char extdata[96], size[32] = "", code[48] = "";
     int status = 0;
 
-    if (!display)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (kernel->wave_size != 0) /* no column holds it, nor what is in the kernel */
         snprintf(size, sizeof(size), "\"wave_size\":%" PRIu32, kernel->wave_size);
     if (kernel->code_hash != 0)
@@ -574,10 +565,10 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
 
 static int put_code(struct conversion *c, struct rp_err *err)
 {
-    int status = make_list(c, RP_REC_CODE_OBJECT, &c->code_objects, err);
+    int status = 0;
 
-    if (status == 0)
-        status = make_list(c, RP_REC_KERNEL, &c->kernels, err);
+    make_list(c, RP_REC_CODE_OBJECT, &c->code_objects);
+    make_list(c, RP_REC_KERNEL, &c->kernels);
     for (size_t i = 0; i < c->count && status == 0; i++)
         if (c->records[i].kind == RP_REC_CODE_OBJECT)
             status = put_code_object(c, &c->records[i].u.code_object, err);
@@ -630,10 +621,9 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
         status = unknown_kernel(c, d->agent, &row.kernel_id, err);
     if (status == 0)
         status = rp_store_put_dispatch(c->writer, &row, err);
-    if (status == 0)
-        status = rp_timing_simulation_rows_put(c->replays, d->dispatch_id, id, err);
-    return status < 0 ? status
-                      : rp_counter_rows_put(c->counters, d->dispatch_id, row.agent_id, err);
+    return status < 0
+               ? status
+               : rp_dispatch_rows_put(c->dispatch_rows, d->dispatch_id, row.agent_id, id, err);
 }
 
 /* rocprofv3's name of a copy whose direction is not known: an agent's record was lost. */
@@ -692,12 +682,10 @@ static int put_work(struct conversion *c, uint32_t kind,
                                struct rp_err *err),
                     struct rp_err *err)
 {
-    rp_autofree const struct rp_record **sorted = malloc((c->count + 1) * sizeof(*sorted));
+    rp_autofree const struct rp_record **sorted = rp_alloc((c->count + 1) * sizeof(*sorted));
     size_t used = 0;
     int status = 0;
 
-    if (!sorted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < c->count; i++)
         if (c->records[i].kind == kind)
             sorted[used++] = &c->records[i];
@@ -739,14 +727,10 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
     status = rp_modelled_time_put(c->file, writer, err);
     if (status == 0)
         status = rp_failed_launches_put(c->file, c->opt->demangler, writer, err);
-    if (status == 0)
-        status = rp_counter_rows_new(c->file, writer, &c->counters, err);
-    if (status == 0)
-        status = rp_timing_simulation_rows_new(c->file, writer, &c->replays, err);
+    c->dispatch_rows = rp_dispatch_rows_open(c->file, writer);
     if (status == 0)
         status = put_all(c, err);
-    rp_counter_rows_free(c->counters);
-    rp_timing_simulation_rows_free(c->replays);
+    rp_dispatch_rows_close(c->dispatch_rows);
     if (status < 0)
         return status;
     return rp_store_writer_commit(rp_steal(writer), err);

@@ -11,12 +11,10 @@
 
 #include "trace/records.h"
 
-struct rp_counter_rows;
 struct rp_demangler;
 struct rp_err;
 struct rp_hip_calls;
 struct rp_record_file;
-struct rp_timing_simulation_rows;
 struct rp_store_writer;
 struct utsname;
 
@@ -69,8 +67,6 @@ int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **r
                       struct rp_err *err);
 void rp_hip_calls_free(struct rp_hip_calls *calls);
 
-size_t rp_hip_calls_count(const struct rp_hip_calls *calls);
-
 /** Stream of what a call started; 0 also for what no call is known of. */
 int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlation_id);
 
@@ -80,18 +76,21 @@ int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *w
 
 /* Properties of a recorded agent as rocpd_info_agent.extdata has them. */
 
-/* Recorded hardware counters become rows of a database. */
+/* What was counted and modelled of dispatches becomes rows of a database. */
 
-/** Both must outlive it. Free with rp_counter_rows_free. */
-int rp_counter_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
-                        struct rp_counter_rows **ret, struct rp_err *err);
+struct rp_dispatch_rows;
 
-/** Writes the counters of a dispatch, right behind its own row. */
-int rp_counter_rows_put(struct rp_counter_rows *rows, uint64_t dispatch_id, int64_t agent_id,
-                        struct rp_err *err);
+/** Both must outlive it. */
+struct rp_dispatch_rows *rp_dispatch_rows_open(const struct rp_record_file *file,
+                                               struct rp_store_writer *writer);
+
+/** Writes the counters of a dispatch and what its time is from, right behind its own row, which
+ * has the number @p row_id. */
+int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, int64_t agent_id,
+                         int64_t row_id, struct rp_err *err);
 
 /** Accepts NULL. */
-void rp_counter_rows_free(struct rp_counter_rows *rows);
+void rp_dispatch_rows_close(struct rp_dispatch_rows *rows);
 
 /* When HIP calls happen on the clock of the software device, which the host does not move.
  *
@@ -109,17 +108,6 @@ void rp_counter_rows_free(struct rp_counter_rows *rows);
 /** Which model of time it was, if the trace says so. */
 int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                          struct rp_err *err);
-
-/** Both must outlive it. Free with rp_timing_simulation_rows_free. */
-int rp_timing_simulation_rows_new(const struct rp_record_file *file, struct rp_store_writer *writer,
-                                  struct rp_timing_simulation_rows **ret, struct rp_err *err);
-
-/** Writes what a dispatch's time is from, if the trace says so. @param row_id  of the dispatch */
-int rp_timing_simulation_rows_put(struct rp_timing_simulation_rows *rows, uint64_t dispatch_id,
-                                  int64_t row_id, struct rp_err *err);
-
-/** Accepts NULL. */
-void rp_timing_simulation_rows_free(struct rp_timing_simulation_rows *rows);
 
 /* Launches that HIP refused become metadata of a database. */
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -66,11 +67,11 @@ static void identify_software(const struct rp_run_options *options, struct rp_de
                                         [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION};
     const struct rp_arch arch = rp_software_gpu(options);
 
-    ret->gfx = strdup(arch.name);
-    ret->gpu = strdup(arch.product);
+    ret->gfx = rp_strdup(arch.name);
+    ret->gpu = rp_strdup(arch.product);
     ret->compute_units = arch.compute_units;
     ret->node = -1;
-    ret->timing = strdup(timing_words[options->timing ? options->timing : RP_TIMING_FAST]);
+    ret->timing = rp_strdup(timing_words[options->timing ? options->timing : RP_TIMING_FAST]);
     ret->timing_version = versions[options->timing];
 }
 
@@ -87,11 +88,11 @@ static int identify_gpu(struct rp_device_identity *ret, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT,
                        "ROCR_VISIBLE_DEVICES=%s names no GPU of this machine, which has %zu",
                        visible ? visible : "", count);
-    ret->gfx = strdup(gpu->gfx);
-    ret->gpu = strdup(gpu->product);
+    ret->gfx = rp_strdup(gpu->gfx);
+    ret->gpu = rp_strdup(gpu->product);
     ret->compute_units = gpu->compute_units;
     ret->node = gpu->node;
-    ret->timing = strdup("");
+    ret->timing = rp_strdup("");
     return 0;
 }
 
@@ -100,14 +101,13 @@ int rp_device_identify(const struct rp_environment *env, const struct rp_run_opt
 {
     int rc = 0;
 
-    *ret = (struct rp_device_identity){.software = options->device == RP_DEVICE_SOFTWARE,
-                                       .rocm = strdup(env->rocm_version ? env->rocm_version : "")};
+    *ret =
+        (struct rp_device_identity){.software = options->device == RP_DEVICE_SOFTWARE,
+                                    .rocm = rp_strdup(env->rocm_version ? env->rocm_version : "")};
     if (ret->software)
         identify_software(options, ret);
     else
         rc = identify_gpu(ret, err);
-    if (rc == 0 && (!ret->gfx || !ret->gpu || !ret->rocm || !ret->timing))
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc < 0)
         rp_device_identity_free(ret);
     return rc;
@@ -124,7 +124,7 @@ char *rp_device_identity_timing(const struct rp_device_identity *identity)
 {
     return *identity->timing
                ? rp_format("%s (version %u)", identity->timing, identity->timing_version)
-               : strdup("");
+               : rp_strdup("");
 }
 
 /* --- from words and variables ---------------------------------------------------------------- */
@@ -407,16 +407,11 @@ int rp_run_env_make(const struct rp_environment *env, const struct rp_run_option
 
     while (options->more && options->more[more].name)
         more++;
-    made.list = to.at = calloc(more + MOST_OWN, sizeof *to.at);
+    made.list = to.at = rp_alloc_zero(more + MOST_OWN, sizeof *to.at);
     if (options->thread_trace)
         ask_for_threads(options->thread_trace, made.values);
     made.values[3] = rp_format("%" PRIu32, options->threads);
     made.values[4] = rp_format("%" PRIu32, options->gpus);
-    if (!made.list || !made.values[3] || !made.values[4] ||
-        (options->thread_trace && (!made.values[0] || !made.values[1] || !made.values[2]))) {
-        rp_run_env_free(&made);
-        return rp_out_of_memory(err);
-    }
     add_device(options, made.values, &to);
     for (size_t i = 0; i < more; i++)
         to.at[to.count++] = options->more[i];

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -131,33 +132,27 @@ static bool wants_private_loader(const struct rp_environment *env, const char *e
     return needs.is_elf && needs.needs_rocm && !needs.interp_is_in;
 }
 
-static int plan_argv(const struct rp_environment *env, char *const *argv,
-                     struct rp_launch_plan *plan, struct rp_err *err)
+static void plan_argv(const struct rp_environment *env, char *const *argv,
+                      struct rp_launch_plan *plan)
 {
     size_t argc = count_args(argv), at = 0;
 
-    plan->argv = calloc(argc + 7, sizeof *plan->argv);
-    if (!plan->argv)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    plan->argv = rp_alloc_zero(argc + 7, sizeof *plan->argv);
     if (wants_private_loader(env, plan->executable)) {
         plan->loader_args[0] = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
-        plan->loader_args[1] = strdup("--library-path");
+        plan->loader_args[1] = rp_strdup("--library-path");
         plan->loader_args[2] = rp_format("%s/usr/lib/x86_64-linux-gnu", env->rocm_root);
-        plan->loader_args[3] = strdup("--argv0");
-        for (unsigned i = 0; i < 4; i++) {
-            if (!plan->loader_args[i])
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        plan->loader_args[3] = rp_strdup("--argv0");
+        for (unsigned i = 0; i < 4; i++)
             plan->argv[at++] = plan->loader_args[i];
-        }
         plan->argv[at++] = argv[0];
         plan->argv[at++] = plan->executable;
-        plan->path = strdup(plan->loader_args[0]);
+        plan->path = rp_strdup(plan->loader_args[0]);
     } else {
         plan->argv[at++] = argv[0];
-        plan->path = strdup(plan->executable);
+        plan->path = rp_strdup(plan->executable);
     }
     memcpy(plan->argv + at, argv + 1, argc * sizeof *argv); /* with the terminator */
-    return plan->path ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 /* A configuration may have another PATH. */
@@ -179,7 +174,7 @@ int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options
     int rc = find_program(argv[0], options->more, &plan.executable, err);
 
     if (rc == 0)
-        rc = plan_argv(env, argv, &plan, err);
+        plan_argv(env, argv, &plan);
     if (rc == 0)
         rc = rp_run_env_make(env, options, &plan.env, err);
     if (rc < 0) {

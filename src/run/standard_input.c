@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -120,14 +121,10 @@ static int keep(struct rp_kept_input *in, const uint8_t *bytes, size_t count)
             count < in->memory_bytes - in->bytes ? count : (size_t)(in->memory_bytes - in->bytes);
     if (in->bytes + part > in->capacity && part) {
         uint64_t wanted = in->capacity ? 2 * in->capacity : CHUNK_BYTES;
-        uint8_t *grown;
 
         while (wanted < in->bytes + part)
             wanted *= 2;
-        grown = realloc(in->memory, wanted);
-        if (!grown)
-            return ENOMEM;
-        in->memory = grown;
+        in->memory = rp_realloc(in->memory, wanted);
         in->capacity = wanted;
     }
     if (part)
@@ -278,13 +275,11 @@ static void *feed(void *context)
 {
     struct rp_kept_input *in = context;
     struct pollfd stop = {.fd = in->stop[0], .events = POLLIN};
-    uint8_t *buffer = malloc(CHUNK_BYTES);
+    uint8_t *buffer = rp_alloc(CHUNK_BYTES);
     struct piece piece = {.count = 0};
-    bool goes_on = buffer != NULL;
+    bool goes_on = true;
     uint64_t sent = 0;
 
-    if (!buffer)
-        in->trouble = ENOMEM;
     while (goes_on && !in->trouble && (sent < in->bytes || !in->ended)) {
         goes_on = wait_for(in, in->to_program, POLLOUT); /* nothing is read it has no room for */
         if (!goes_on)
@@ -701,8 +696,6 @@ int rp_saved_input_read(const struct rp_saved_input *in, bool *ret_has, struct r
     uint64_t bytes = 0;
     int rc = 0;
 
-    if (!fresh)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", fresh);

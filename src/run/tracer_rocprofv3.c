@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -21,6 +22,23 @@
 #include "run/run_program.h"
 #include "run/tracers.h"
 #include "trace/rocpd.h"
+
+/* What rocprofv3 says on standard error, and what it means. */
+
+/** Owned; release with rp_rocprofv3_messages_free. */
+struct rp_rocprofv3_messages {
+    char *fatal;        /**< its line; NULL: none */
+    const char *remedy; /**< static; NULL: none is known */
+    bool too_much;      /**< the GPU cannot count all of it in one run */
+    char **warnings;    /**< "line: meaning", each one once */
+    size_t warning_count;
+};
+
+static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
+                                       struct rp_rocprofv3_messages *ret);
+/** A line of the log that is explained elsewhere or says nothing: need not be shown. */
+static bool rp_rocprofv3_hides_line(const char *line, size_t length);
+static void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
 
 /** At most one of counters and thread_trace; neither: the timeline. */
 struct rp_rocprofv3_job {
@@ -34,29 +52,13 @@ struct rp_rocprofv3_job {
 struct list {
     char **items;
     size_t count;
-    bool failed;
 };
 
-static bool put_borrowed(struct list *list, char *text)
-{
-    char **grown = reallocarray(list->items, list->count + 2, sizeof *grown);
-
-    if (grown)
-        list->items = grown;
-    if (!grown || !text) {
-        list->failed = true;
-        return false;
-    }
-    list->items[list->count++] = text;
-    list->items[list->count] = NULL;
-    return true;
-}
-
-/* Takes the text. */
 static void put(struct list *list, char *text)
 {
-    if (!put_borrowed(list, text))
-        free(text);
+    list->items = rp_realloc_array(list->items, list->count + 2, sizeof *list->items);
+    list->items[list->count++] = text;
+    list->items[list->count] = NULL;
 }
 
 /* "--name=value": a value that begins with a dash stays one. */
@@ -68,19 +70,19 @@ static void put_value(struct list *list, const char *name, const char *value)
 
 static void put_trace(struct list *list, bool hip_calls)
 {
-    put(list, strdup("--kernel-trace"));
+    put(list, rp_strdup("--kernel-trace"));
     if (hip_calls)
-        put(list, strdup("--hip-runtime-trace"));
-    put(list, strdup("--memory-copy-trace"));
+        put(list, rp_strdup("--hip-runtime-trace"));
+    put(list, rp_strdup("--memory-copy-trace"));
 }
 
 /* The dispatches come with their times: which counter is which launch must be clear. */
 static void put_counters(struct list *list, const char *const *counters)
 {
-    put(list, strdup("--kernel-trace"));
-    put(list, strdup("--pmc"));
+    put(list, rp_strdup("--kernel-trace"));
+    put(list, rp_strdup("--pmc"));
     for (; *counters; counters++)
-        put(list, strdup(*counters));
+        put(list, rp_strdup(*counters));
 }
 
 static void put_thread_trace(struct list *list, const struct rp_thread_trace_options *options)
@@ -92,29 +94,29 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
 #undef NUMBER
 #undef WORD
     if (options->serialize_all)
-        put(list, strdup("--att-serialize-all"));
+        put(list, rp_strdup("--att-serialize-all"));
 }
 
 static void rp_rocprofv3_args_free(char ***args);
 
 /**
  * @param program  its argv, passed on as it is; must outlive the result
- * @param ret      NULL-terminated; free with rp_rocprofv3_args_free
+ * @return NULL-terminated; free with rp_rocprofv3_args_free
  */
-static int rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
-                             char *const *program, char ***ret, struct rp_err *err)
+static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
+                                char *const *program)
 {
     struct list list = {0};
 
-    put(&list, strdup(rocprofv3));
+    put(&list, rp_strdup(rocprofv3));
     /* One file for each process: programs start others. */
     put_value(&list, "output-directory", job->out_dir);
     put_value(&list, "output-file", "%hostname%/%pid%");
-    put(&list, strdup("--output-format"));
-    put(&list, strdup("rocpd"));
+    put(&list, rp_strdup("--output-format"));
+    put(&list, rp_strdup("rocpd"));
     if (job->thread_trace) { /* before 7.1 its tables were written for these formats only */
-        put(&list, strdup("csv"));
-        put(&list, strdup("json"));
+        put(&list, rp_strdup("csv"));
+        put(&list, rp_strdup("json"));
     }
     if (job->log)
         put_value(&list, "log-level", "info");
@@ -124,19 +126,10 @@ static int rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_jo
         put_thread_trace(&list, job->thread_trace);
     else
         put_trace(&list, !job->no_hip_calls);
-    put(&list, strdup("--"));
-    if (list.failed) { /* without its "--" the list has nothing borrowed */
-        rp_rocprofv3_args_free(&list.items);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    while (*program && put_borrowed(&list, *program))
-        program++;
-    if (list.failed) {
-        rp_rocprofv3_args_free(&list.items);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    *ret = list.items;
-    return 0;
+    put(&list, rp_strdup("--"));
+    while (*program)
+        put(&list, *program++);
+    return list.items;
 }
 
 /** Frees what rocprofv3_args made, up to the "--". */
@@ -228,28 +221,20 @@ static bool look(const char *path, struct database *ret)
     return ok;
 }
 
-static int take_file(const char *path, struct rocprofv3_files_list *list,
-                     struct rp_rocprofv3_files *files, struct rp_err *err)
+static void take_file(const char *path, struct rocprofv3_files_list *list,
+                      struct rp_rocprofv3_files *files)
 {
     struct database found = {0};
-    struct database *grown;
 
     if (!is_sqlite(path))
-        return 0;
+        return;
     if (!look(path, &found)) {
         files->unreadable++;
-        return 0;
+        return;
     }
-    found.path = strdup(path);
-    grown = reallocarray(list->items, list->count + 1, sizeof *grown);
-    if (grown)
-        list->items = grown;
-    if (!grown || !found.path) {
-        free(found.path);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    grown[list->count++] = found;
-    return 0;
+    found.path = rp_strdup(path);
+    list->items = rp_realloc_array(list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = found;
 }
 
 /* The list of instructions and the index of waves stand in one folder. */
@@ -267,20 +252,19 @@ static int walk(const char *dir, struct rocprofv3_files_list *list,
     char *paths[] = {(char *)(uintptr_t)dir, NULL};
     FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     FTSENT *entry;
-    int rc = 0;
 
     if (!fts)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", dir);
-    while (rc == 0 && (entry = fts_read(fts))) {
+    while ((entry = fts_read(fts))) {
         if (entry->fts_info == FTS_D && is_thread_trace(entry->fts_accpath)) {
             files->thread_traces = true;
             fts_set(fts, entry, FTS_SKIP); /* thousands of waves, no database */
         } else if (entry->fts_info == FTS_F) {
-            rc = take_file(entry->fts_accpath, list, files, err);
+            take_file(entry->fts_accpath, list, files);
         }
     }
     fts_close(fts);
-    return rc;
+    return 0;
 }
 
 /* By start, then pid, then name: never by the order of the folder. */
@@ -295,7 +279,7 @@ static int by_start(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
-/** @return 0, RP_ENVIRONMENT when the folder cannot be read or memory is out */
+/** @return 0, RP_ENVIRONMENT when the folder cannot be read */
 static int rp_rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *ret,
                                    struct rp_err *err)
 {
@@ -307,9 +291,7 @@ static int rp_rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *r
         return rc;
     if (list.count)
         qsort(list.items, list.count, sizeof *list.items, by_start);
-    files.databases = calloc(list.count + 1, sizeof *files.databases);
-    if (!files.databases)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    files.databases = rp_alloc_zero(list.count + 1, sizeof *files.databases);
     for (size_t i = 0; i < list.count; i++)
         if (list.count == 1 || used_gpu(list.items[i].path))
             files.databases[files.database_count++] = rp_steal(list.items[i].path);
@@ -477,11 +459,9 @@ static int start_thread(struct rp_stderr_copy *tap)
 static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path,
                                struct rp_stderr_copy **ret, struct rp_err *err)
 {
-    struct rp_stderr_copy *tap = calloc(1, sizeof *tap);
+    struct rp_stderr_copy *tap = rp_alloc_zero(1, sizeof *tap);
     int rc;
 
-    if (!tap)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     tap->hides = hides;
     tap->pipe[0] = tap->pipe[1] = tap->stop[0] = tap->stop[1] = tap->log_fd = -1;
     if (log_path)
@@ -510,11 +490,12 @@ static int rp_stderr_copy_fd(const struct rp_stderr_copy *tap)
 
 /**
  * After the child has ended. What a process that it left behind writes later is not waited for.
- * @return the text, owned by the caller: all of it, or the first and the last part of much; NULL
- *         when out of memory. Bytes of 0 are blanks
+ * @return the text, owned by the caller: all of it, or the first and the last part of much. Bytes
+ *         of 0 are blanks
  */
 static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
 {
+    size_t len;
     char *text;
 
     close(tap->pipe[1]);
@@ -522,20 +503,17 @@ static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
     tap->pipe[1] = tap->stop[1] = -1;
     pthread_join(tap->thread, NULL);
     show_line(tap); /* without an end */
-    text = malloc(tap->head_len + tap->tail_len + 2);
-    if (text) {
-        size_t len = tap->head_len;
-
-        memcpy(text, tap->head, len);
-        if (tap->tail_len == TAIL_BYTES)
-            text[len++] = '\n'; /* something is left out */
-        for (size_t i = 0; i < tap->tail_len; i++)
-            text[len++] = tap->tail[(tap->tail_at + i) % TAIL_BYTES];
-        text[len] = '\0';
-        for (size_t i = 0; i < len; i++)
-            if (!text[i])
-                text[i] = ' ';
-    }
+    len = tap->head_len;
+    text = rp_alloc(len + tap->tail_len + 2);
+    memcpy(text, tap->head, len);
+    if (tap->tail_len == TAIL_BYTES)
+        text[len++] = '\n'; /* something is left out */
+    for (size_t i = 0; i < tap->tail_len; i++)
+        text[len++] = tap->tail[(tap->tail_at + i) % TAIL_BYTES];
+    text[len] = '\0';
+    for (size_t i = 0; i < len; i++)
+        if (!text[i])
+            text[i] = ' ';
     free_tap(tap);
     return text;
 }
@@ -563,7 +541,7 @@ static void free_changes(struct changes *changes)
     free(changes->list);
 }
 
-static int plan_env(const struct rp_launch_plan *plan, struct changes *ret, struct rp_err *err)
+static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 {
     size_t at = 0, inherited = 0, out = 0;
 
@@ -571,20 +549,15 @@ static int plan_env(const struct rp_launch_plan *plan, struct changes *ret, stru
         at++;
     while (environ[inherited])
         inherited++;
-    ret->list = calloc(at + inherited + 1, sizeof *ret->list);
-    ret->names = calloc(inherited + 1, sizeof *ret->names);
-    if (!ret->list || !ret->names)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ret->list = rp_alloc_zero(at + inherited + 1, sizeof *ret->list);
+    ret->names = rp_alloc_zero(inherited + 1, sizeof *ret->names);
     memcpy(ret->list, plan->env.list, at * sizeof *ret->list);
     for (char **entry = environ; *entry; entry++) {
         if (!is_foreign_option(*entry))
             continue;
-        ret->names[out] = strndup(*entry, strcspn(*entry, "="));
-        if (!ret->names[out])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        ret->names[out] = rp_strndup(*entry, strcspn(*entry, "="));
         ret->list[at++].name = ret->names[out++];
     }
-    return 0;
 }
 
 /* --- running ------------------------------------------------------------------------------- */
@@ -605,22 +578,17 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
     int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
-        rc = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv, &args, err);
-    if (rc == 0)
-        rc = plan_env(&plan, &changes, err);
-    if (rc == 0)
         rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, &tap, err);
     if (rc < 0)
         return rc;
-    proc.argv = args;
+    plan_env(&plan, &changes);
+    proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv);
     proc.env = changes.list;
     proc.stderr_fd = rp_stderr_copy_fd(tap);
     rc = rp_proc_run(&proc, ret, err);
     if (rc == -RP_USAGE) /* not the user's program: that one was found */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
     *ret_text = rp_stderr_copy_close(tap);
-    if (rc == 0 && !*ret_text)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rc;
 }
 
@@ -637,14 +605,10 @@ static int take_files(const struct rp_run_request *request, const char *dir,
                       const struct rp_rocprofv3_files *files, struct rp_run *run,
                       struct rp_err *err)
 {
-    run->db_paths = calloc(files->database_count + 1, sizeof *run->db_paths);
-    if (!run->db_paths)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    run->db_paths = rp_alloc_zero(files->database_count + 1, sizeof *run->db_paths);
     for (size_t i = 0; i < files->database_count; i++) {
         char *path = rp_run_db_path(request, i + 1);
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         run->db_paths[run->db_count++] = path;
         if (rename(files->databases[i], path) != 0)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
@@ -652,8 +616,6 @@ static int take_files(const struct rp_run_request *request, const char *dir,
     if (!files->thread_traces)
         return 0;
     run->thread_trace = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
-    if (!run->thread_trace)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rename(dir, run->thread_trace) != 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", run->thread_trace);
     return 0;
@@ -670,10 +632,9 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
     int rc = rp_rocprofv3_files_find(dir, &files, err);
 
     has_trace = files.database_count || files.unreadable || files.thread_traces;
-    if (rc == 0)
-        rc = rp_rocprofv3_read_messages(text, has_trace, &verdict, err);
     if (rc < 0)
         return rc;
+    rp_rocprofv3_read_messages(text, has_trace, &verdict);
     run->warnings = rp_steal(verdict.warnings);
     run->warning_count = verdict.warning_count;
     verdict.warning_count = 0;
@@ -695,7 +656,7 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
     rp_autofree char *relative = rp_path_join(request->out_dir, "rocprofv3");
     rp_autofree char *dir = NULL, *text = NULL;
     struct rp_run run = {0};
-    int rc = relative ? rp_mkdirs(relative, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = rp_mkdirs(relative, err);
 
     if (rc < 0)
         return rc;
@@ -750,7 +711,7 @@ static char *find_version(const char *text)
     static const char key[] = " version: ";
     const char *found = strstr(text, key);
 
-    return found ? strndup(found + strlen(key), strcspn(found + strlen(key), "\r\n")) : NULL;
+    return found ? rp_strndup(found + strlen(key), strcspn(found + strlen(key), "\r\n")) : NULL;
 }
 
 static char *version(const struct rp_environment *env)
@@ -822,7 +783,7 @@ static bool begins(const char *line, const char *end, const char *prefix)
 /* A fatal line of the library's log: "F20260101 ...". Programs may use the same kind of log. */
 static bool is_fatal_log(const char *line, const char *end)
 {
-    rp_autofree char *text = strndup(line, (size_t)(end - line));
+    rp_autofree char *text = rp_strndup(line, (size_t)(end - line));
 
     return text && *text == 'F' && strspn(text + 1, "0123456789") == 8 &&
            skip_stamp(line, end) != line &&
@@ -841,7 +802,7 @@ static const struct message *find(const char *line, const char *end, bool has_tr
     return NULL;
 }
 
-bool rp_rocprofv3_hides_line(const char *line, size_t length)
+static bool rp_rocprofv3_hides_line(const char *line, size_t length)
 {
     static const char opened[] = "] Opened result file: ";
     const struct message *message;
@@ -862,23 +823,20 @@ static const char *skip_known(const char *line, const char *end)
     return found ? found : line;
 }
 
-static int add_warning(struct rp_rocprofv3_messages *verdict, const char *line, const char *end,
-                       const char *meaning, struct rp_err *err)
+static void add_warning(struct rp_rocprofv3_messages *verdict, const char *line, const char *end,
+                        const char *meaning)
 {
     size_t length = end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line);
     rp_autofree char *text = rp_format("%.*s: %s", (int)length, line, meaning);
-    char **grown = reallocarray(verdict->warnings, verdict->warning_count + 1, sizeof *grown);
 
-    if (grown)
-        verdict->warnings = grown;
-    if (!grown || !text)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < verdict->warning_count; i++)
-        if (strcmp(grown[i], text) == 0)
-            return 0;
-    if (verdict->warning_count < MAX_WARNINGS)
-        grown[verdict->warning_count++] = rp_steal(text);
-    return 0;
+        if (strcmp(verdict->warnings[i], text) == 0)
+            return;
+    if (verdict->warning_count == MAX_WARNINGS)
+        return;
+    verdict->warnings =
+        rp_realloc_array(verdict->warnings, verdict->warning_count + 1, sizeof *verdict->warnings);
+    verdict->warnings[verdict->warning_count++] = rp_steal(text);
 }
 
 /* The cause alone: without blanks and "[rocprofv3] Fatal error: " in front. */
@@ -892,47 +850,47 @@ static const char *skip_words(const char *line, const char *end)
     return line;
 }
 
-static int take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const char *line,
-                     const char *end, bool has_trace, struct rp_err *err)
+static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const char *line,
+                      const char *end, bool has_trace)
 {
     const struct message *message = find(line, end, has_trace);
 
     if (!message)
-        return 0;
+        return;
     line = skip_stamp(line, end);
-    if (message->kind == WARNING)
-        return add_warning(verdict, skip_known(line, end), end, message->meaning, err);
+    if (message->kind == WARNING) {
+        add_warning(verdict, skip_known(line, end), end, message->meaning);
+        return;
+    }
     verdict->too_much |= message->kind == TOO_MUCH;
     if (verdict->fatal && !(*weak && message->kind == FATAL))
-        return 0; /* the first one is the cause */
+        return; /* the first one is the cause */
     line = skip_words(line, end);
     free(verdict->fatal);
     *weak = message->kind == TRACEBACK;
     verdict->remedy = message->meaning;
-    verdict->fatal = strndup(line, end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line));
-    return verdict->fatal ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    verdict->fatal = rp_strndup(line, end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line));
 }
 
-int rp_rocprofv3_read_messages(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret,
-                               struct rp_err *err)
+/**
+ * @param text       what the run wrote on standard error: rocprofv3's messages and the program's
+ * @param has_trace  it left a trace: then the program was started, and a plain "Fatal error:" may
+ *                   be its own
+ */
+static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
+                                       struct rp_rocprofv3_messages *ret)
 {
-    struct rp_rocprofv3_messages verdict = {0};
     bool weak = false;
-    int rc = 0;
 
-    for (const char *line = text, *end; *line && rc == 0; line = *end ? end + 1 : end) {
+    *ret = (struct rp_rocprofv3_messages){0};
+    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\r\n");
         if (end > line)
-            rc = take_line(&verdict, &weak, line, end, has_trace, err);
+            take_line(ret, &weak, line, end, has_trace);
     }
-    if (rc < 0)
-        rp_rocprofv3_messages_free(&verdict);
-    else
-        *ret = verdict;
-    return rc;
 }
 
-void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
+static void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
 {
     for (size_t i = 0; i < verdict->warning_count; i++)
         free(verdict->warnings[i]);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -108,30 +109,25 @@ static void free_files(struct record_file *files, size_t count)
     free(files);
 }
 
-static int list_records(const char *dir, struct record_file **ret, size_t *ret_count,
-                        struct rp_err *err)
+static void list_records(const char *dir, struct record_file **ret, size_t *ret_count)
 {
     rp_autofree char *pattern = rp_path_pattern(dir, "*.rptrace");
     struct record_file *files;
     glob_t found = {0};
     size_t count;
 
-    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE)
+        rp_memory_ended();
     count = found.gl_pathc;
-    files = calloc(count + 1, sizeof *files);
-    for (size_t i = 0; files && i < count; i++) {
-        files[i].path = strdup(found.gl_pathv[i]);
-        if (files[i].path)
-            read_start(&files[i]);
+    files = rp_alloc_zero(count + 1, sizeof *files);
+    for (size_t i = 0; i < count; i++) {
+        files[i].path = rp_strdup(found.gl_pathv[i]);
+        read_start(&files[i]);
     }
     globfree(&found);
-    if (!files)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     qsort(files, count, sizeof *files, by_start);
     *ret = files;
     *ret_count = count;
-    return 0;
 }
 
 static char *join_command(char *const *argv)
@@ -153,16 +149,12 @@ static int convert(const struct rp_run_request *request, const struct record_fil
 
     rp_demangler_open(request->env, &demangler);
     uname(&host);
-    run->db_paths = calloc(count + 1, sizeof *run->db_paths);
-    if (!command || !run->db_paths)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    run->db_paths = rp_alloc_zero(count + 1, sizeof *run->db_paths);
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct rp_record_to_db_options options = {
             .demangler = &demangler, .command = command, .hostname = host.nodename, .host = &host};
         char *path = rp_run_db_path(request, i + 1);
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         run->db_paths[run->db_count++] = path;
         rc = rp_record_to_db(files[i].path, path, &options, err);
     }
@@ -172,10 +164,8 @@ static int convert(const struct rp_run_request *request, const struct record_fil
 static int convert_threads(const struct rp_run_request *request, const struct record_file *files,
                            size_t count, struct rp_run *run, struct rp_err *err)
 {
-    rp_autofree const char **paths = calloc(count + 1, sizeof *paths);
+    rp_autofree const char **paths = rp_alloc_zero(count + 1, sizeof *paths);
 
-    if (!paths)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++)
         paths[i] = files[i].path;
     return rp_device_thread_trace_convert(request, request->options->thread_trace, paths, count,
@@ -189,8 +179,6 @@ static int check_failures(const char *dir, struct rp_err *err)
     glob_t found = {0};
     int rc = 0;
 
-    if (!pattern)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (glob(pattern, 0, NULL, &found) == 0)
         rc = rp_fail_errno(err, RP_ENVIRONMENT, atoi(strrchr(found.gl_pathv[0], '-') + 1),
                            "the collector cannot write its records in %s", dir);
@@ -206,7 +194,7 @@ static int collect_records(const struct rp_run_request *request, const char *rec
     int rc = check_failures(record_dir, err);
 
     if (rc == 0)
-        rc = list_records(record_dir, &files, &count, err);
+        list_records(record_dir, &files, &count);
     if (rc == 0)
         rc = convert(request, files, count, run, err);
     if (rc == 0 && request->options->thread_trace)
@@ -249,8 +237,6 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
 
     if (request->traced) {
         record_dir = rp_format("%s/records", request->out_dir);
-        if (!record_dir)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         rc = rp_mkdirs(record_dir, err);
         if (rc < 0)
             return rc;

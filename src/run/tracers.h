@@ -65,31 +65,4 @@ int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
 #include "run/tracers.def"
 #undef TRACER
 
-/* What rocprofv3 left in its output folder, found by content: names differ by version. */
-
-/* What rocprofv3 says on standard error, and what it means. */
-
-/** Owned; release with rp_rocprofv3_messages_free. */
-struct rp_rocprofv3_messages {
-    char *fatal;        /**< its line; NULL: none */
-    const char *remedy; /**< static; NULL: none is known */
-    bool too_much;      /**< the GPU cannot count all of it in one run */
-    char **warnings;    /**< "line: meaning", each one once */
-    size_t warning_count;
-};
-
-/**
- * @param text       what the run wrote on standard error: rocprofv3's messages and the program's
- * @param has_trace  it left a trace: then the program was started, and a plain "Fatal error:" may
- *                   be its own
- */
-int rp_rocprofv3_read_messages(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret,
-                               struct rp_err *err);
-/** A line of the log that is explained elsewhere or says nothing: need not be shown. */
-bool rp_rocprofv3_hides_line(const char *line, size_t length);
-
-void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
-
-/* Shows what a child process writes on standard error and keeps a copy to read afterwards. */
-
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "run/tracers.h"
+#include "run/tracer_rocprofv3.c"
 
 #include "fuzz/must.h"
 
@@ -15,14 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     rp_autofree char *text = malloc(size + 1);
-    struct rp_err err = RP_ERR_INIT;
 
     if (!text)
         return 0;
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    must(rp_rocprofv3_read_messages(text, size & 1, &verdict, &err) == 0);
+    rp_rocprofv3_read_messages(text, size & 1, &verdict);
     must(!verdict.remedy || verdict.fatal);
     must(!verdict.too_much || verdict.fatal);
     rp_rocprofv3_hides_line((const char *)data, size);

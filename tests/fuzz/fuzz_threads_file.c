@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "run/device_thread_trace.h"
+#include "run/device_thread_trace.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -56,7 +56,7 @@ static void assert_args(const struct rp_rocprofv3_job *job, char *const *program
     char text[1024] = "";
     char **args;
 
-    assert_int_equal(rp_rocprofv3_args("/r", job, program, &args, &test_err), 0);
+    args = rp_rocprofv3_args("/r", job, program);
     for (char **arg = args; *arg; arg++) {
         size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%s%s", length ? "|" : "", *arg);
@@ -93,7 +93,7 @@ static void test_args(void **state)
 
 static void test_judge(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret)
 {
-    assert_int_equal(rp_rocprofv3_read_messages(text, has_trace, ret, &test_err), 0);
+    rp_rocprofv3_read_messages(text, has_trace, ret);
 }
 
 /* Each message in the words of rocprofv3 and its library. */
