@@ -147,7 +147,7 @@ static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
         queue->waits_since_ns = now_ns;
     } else if (!queue->waits_told && now_ns - queue->waits_since_ns >= cp->patience_ns) {
         queue->waits_told = true;
-        rp_fault_waits(cp, current(queue)->dispatch.kernel_object);
+        rp_fault_long(cp, current(queue)->dispatch.kernel_object, NULL);
     }
 }
 
@@ -652,27 +652,22 @@ bool rp_queues_exist(struct rp_queues *queues)
     return exist;
 }
 
-int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage)
+int rp_queues_change(struct rp_queues *queues, uint32_t id, enum rp_queue_change change,
+                     uint32_t value)
 {
+    int rc = 0;
     enter(queues);
     struct rp_queue_slot *slot = find(queues, id);
-    if (slot && slot->compute)
-        slot->compute->enabled = percentage > 0;
-    else if (slot)
-        slot->dma->enabled = percentage > 0;
+    if (slot && slot->compute && change == RP_QUEUE_COMPUTE_UNITS && value > 0)
+        slot->compute->compute_units = value;
+    else if (!slot || change == RP_QUEUE_COMPUTE_UNITS)
+        rc = -EINVAL;
+    else if (slot->compute)
+        slot->compute->enabled = value > 0;
+    else
+        slot->dma->enabled = value > 0;
     leave(queues);
-    return slot ? 0 : -EINVAL;
-}
-
-int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count)
-{
-    enter(queues);
-    struct rp_queue_slot *slot = count ? find(queues, id) : NULL;
-    struct rp_cp_queue *queue = slot ? slot->compute : NULL;
-    if (queue)
-        queue->compute_units = count;
-    leave(queues);
-    return queue ? 0 : -EINVAL;
+    return rc;
 }
 
 bool rp_queues_idle(struct rp_queues *queues)

@@ -334,6 +334,11 @@ struct rp_queue_slot {
     struct rp_sdma_queue *dma;
 };
 
+enum rp_queue_change {
+    RP_QUEUE_PERCENTAGE,    /**< 0 suspends it */
+    RP_QUEUE_COMPUTE_UNITS, /**< for so many its dispatches are timed; only of a compute queue */
+};
+
 struct rp_queues {
     pthread_mutex_t lock;
     struct rp_queue_slot slots[RP_QUEUE_LIMIT]; /**< index = queue id */
@@ -360,8 +365,9 @@ int rp_queues_destroy(struct rp_queues *queues, uint32_t id);
 /** Whether there is any. */
 bool rp_queues_exist(struct rp_queues *queues);
 
-/** Percentage 0 suspends the queue. */
-int rp_queues_update(struct rp_queues *queues, uint32_t id, uint32_t percentage);
+/** Changes a queue. @return 0 or -EINVAL */
+int rp_queues_change(struct rp_queues *queues, uint32_t id, enum rp_queue_change change,
+                     uint32_t value);
 
 /** No queue has a packet that could still complete by itself. */
 bool rp_queues_idle(struct rp_queues *queues);
@@ -369,9 +375,6 @@ bool rp_queues_idle(struct rp_queues *queues);
 /** How long ago the last dispatch that is under way began to do nothing but wait; 0: one of them
  * works, or there is none. Host time. */
 int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
-
-/** From now on the queue's dispatches are timed for so many compute units. 0 or -EINVAL. */
-int rp_queues_set_compute_units(struct rp_queues *queues, uint32_t id, uint32_t count);
 
 /** Wakes the server if it sleeps. */
 void rp_queues_kick(struct rp_queues *queues);
@@ -447,10 +450,9 @@ void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault);
 
-/** Says on cp->report_fd that a kernel has only waited for cp->patience_ns. */
-void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va);
-
-/** Says on cp->report_fd that a kernel is still at work after cp->patience_ns, and how far it is.
+/**
+ * Says on cp->report_fd that after cp->patience_ns a kernel is still not over.
+ * @param counts  how far it is; NULL: it has only waited
  */
 void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
                    const struct rp_counts *counts);

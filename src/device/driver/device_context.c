@@ -427,16 +427,11 @@ bool rp_device_owns(const struct rp_device *device, int fd)
            st.st_dev == device->file_dev;
 }
 
-unsigned rp_device_gpu_of_fd(int fd)
-{
-    off_t position = lseek(fd, 0, SEEK_CUR);
-    if (position >= FIRST_CARD)
-        position -= FIRST_CARD;
-    return position > 0 && position < RP_GPU_LIMIT ? (unsigned)position : 0;
-}
-
 unsigned rp_device_minor_of_fd(int fd)
 {
-    bool is_card = lseek(fd, 0, SEEK_CUR) >= FIRST_CARD;
-    return rp_device_gpu_of_fd(fd) + (is_card ? 0 : RP_TOPOLOGY_RENDER_MINOR);
+    const off_t position = lseek(fd, 0, SEEK_CUR);
+    const bool is_card = position >= FIRST_CARD;
+    const off_t gpu = is_card ? position - FIRST_CARD : position;
+    return (gpu > 0 && gpu < RP_GPU_LIMIT ? (unsigned)gpu : 0) +
+           (is_card ? 0 : RP_TOPOLOGY_RENDER_MINOR);
 }

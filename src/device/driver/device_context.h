@@ -71,7 +71,11 @@ bool rp_device_owns(const struct rp_device *device, int fd);
 unsigned rp_device_minor_of_fd(int fd);
 
 /** The GPU whose device file @p fd, one of the device's, was opened as; 0 for /dev/kfd. */
-unsigned rp_device_gpu_of_fd(int fd);
+static inline unsigned rp_device_gpu_of_fd(int fd)
+{
+    const unsigned minor = rp_device_minor_of_fd(fd);
+    return minor >= RP_TOPOLOGY_RENDER_MINOR ? minor - RP_TOPOLOGY_RENDER_MINOR : minor;
+}
 
 /** The GPU that KFD calls @p gpu_id, or NULL. */
 static inline struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)

@@ -191,12 +191,6 @@ struct rp_trace_requests_entry {
     size_t count;
 };
 
-void rp_trace_requests_init(struct rp_trace_requests *traced)
-{
-    *traced = (struct rp_trace_requests){.last = &traced->first};
-    pthread_mutex_init(&traced->lock, NULL);
-}
-
 void rp_trace_requests_release(struct rp_trace_requests *traced)
 {
     while (traced->first) {

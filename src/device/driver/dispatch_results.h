@@ -70,7 +70,11 @@ struct rp_trace_requests {
     size_t bytes;                                  /**< of traces that nobody has taken */
 };
 
-void rp_trace_requests_init(struct rp_trace_requests *traced);
+static inline void rp_trace_requests_init(struct rp_trace_requests *traced)
+{
+    *traced = (struct rp_trace_requests){.last = &traced->first};
+    pthread_mutex_init(&traced->lock, NULL);
+}
 void rp_trace_requests_release(struct rp_trace_requests *traced);
 
 /** As rp_device_table.trace_threads. */

@@ -23,16 +23,6 @@
 #include "device/driver/device_context.h"
 #include "device/driver/libc_hooks.h"
 
-bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
-{
-    if (node->kind != RP_VFS_SHARED)
-        return node->kind == RP_VFS_NONE;
-    int errno_before = errno;
-    bool is = syscall(SYS_faccessat, AT_FDCWD, node->path, F_OK) == 0;
-    errno = errno_before;
-    return is;
-}
-
 /** An open directory of the generated tree, in the place of a DIR. */
 struct tree_dir {
     pthread_mutex_t lock; /* of fd, hosts_ended, next, entry and where hosts is at */
@@ -116,6 +106,13 @@ static DIR *open_tree_dir(const struct rp_vfs_node *node, int fd)
     return (DIR *)dir;
 }
 
+static int open_folder(const struct tree_dir *dir)
+{
+    struct rp_vfs_node node = {.kind = RP_VFS_DIR};
+    memcpy(node.path, dir->path, sizeof node.path);
+    return rp_vfs_open(&node, true);
+}
+
 RP_EXPORT DIR *opendir(const char *path)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
@@ -149,7 +146,7 @@ static enum rp_topology_kind tree_entry(struct tree_dir *dir, unsigned index)
     struct rp_topology topology = rp_device_topology();
     char *name = dir->entry.d_name;
     if (index >= 2)
-        return rp_topology_entry(&topology, dir->path, index - 2, name, sizeof dir->entry.d_name);
+        return rp_topology_list(&topology, dir->path, index - 2, name, sizeof dir->entry.d_name);
     strcpy(name, dots[index]);
     return RP_TOPOLOGY_DIR;
 }
@@ -303,7 +300,7 @@ RP_EXPORT int dirfd(DIR *dir)
     if (!slot)
         return NEXT(dirfd)(dir);
     pthread_mutex_lock(&(*slot)->lock);
-    int fd = (*slot)->fd < 0 ? rp_vfs_open_folder((*slot)->path, true) : (*slot)->fd;
+    int fd = (*slot)->fd < 0 ? open_folder(*slot) : (*slot)->fd;
     if (fd >= 0)
         (*slot)->fd = fd;
     pthread_mutex_unlock(&(*slot)->lock);

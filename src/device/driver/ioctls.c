@@ -747,7 +747,7 @@ static int do_set_cu_mask(struct rp_device *device, struct rp_kfd_cu_mask *args)
         return -EINVAL;
     for (uint32_t word = 0; word < args->bit_count / 32; word++)
         enabled += (uint32_t)__builtin_popcount(mask[word]);
-    return rp_queues_set_compute_units(&device->queues, args->queue_id, enabled);
+    return rp_queues_change(&device->queues, args->queue_id, RP_QUEUE_COMPUTE_UNITS, enabled);
 }
 
 /** Global wave sync: asked for by cooperative queues, not used by the code that runs on them. */
@@ -921,7 +921,7 @@ static int do_destroy_queue(struct rp_device *device, struct rp_kfd_queue_id *ar
 static int do_update_queue(struct rp_device *device, struct rp_kfd_update_queue *args)
 {
     rp_log("update queue %u: %u percent", args->queue_id, args->percentage);
-    return rp_queues_update(&device->queues, args->queue_id, args->percentage);
+    return rp_queues_change(&device->queues, args->queue_id, RP_QUEUE_PERCENTAGE, args->percentage);
 }
 
 /** A descriptor on which no event ever arrives: nothing throttles, resets or migrates here. */

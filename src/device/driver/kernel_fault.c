@@ -336,29 +336,25 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
 
 enum { NS_PER_S = 1000000000 };
 
-void rp_fault_waits(const struct rp_cp *cp, uint64_t kernel_object_va)
-{
-    char name[512], line[1024];
-    printed_name(cp, kernel_object_va, name, sizeof name);
-    int used =
-        snprintf(line, sizeof line,
-                 "rocm-perf-device: %skernel %s: has waited for %" PRId64 " seconds: all its waves "
-                 "sleep or poll memory, until the host or another queue changes it\n",
-                 cp->label, name, cp->patience_ns / NS_PER_S);
-    print_line(cp, line, used, sizeof line);
-}
-
 void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
                    const struct rp_counts *counts)
 {
+    const int64_t patience_s = cp->patience_ns / NS_PER_S;
     char name[512], line[1024];
     printed_name(cp, kernel_object_va, name, sizeof name);
-    int used =
-        snprintf(line, sizeof line,
-                 "rocm-perf-device: %skernel %s: has been running for %" PRId64
-                 " seconds of processor time: %" PRIu64 " waves have ended, %" PRIu64
-                 " instructions were executed\n",
-                 cp->label, name, cp->patience_ns / NS_PER_S, counts->waves, counts->wave_insts);
+    int used = snprintf(line, sizeof line, "rocm-perf-device: %skernel %s: ", cp->label, name);
+    char *end = line + (used < (int)sizeof line ? used : (int)sizeof line - 1);
+    const size_t room = sizeof line - (size_t)(end - line);
+    if (counts)
+        used += snprintf(end, room,
+                         "has been running for %" PRId64 " seconds of processor time: %" PRIu64
+                         " waves have ended, %" PRIu64 " instructions were executed\n",
+                         patience_s, counts->waves, counts->wave_insts);
+    else
+        used += snprintf(end, room,
+                         "has waited for %" PRId64 " seconds: all its waves "
+                         "sleep or poll memory, until the host or another queue changes it\n",
+                         patience_s);
     print_line(cp, line, used, sizeof line);
 }
 

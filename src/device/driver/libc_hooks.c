@@ -47,12 +47,12 @@ static int open_node(const struct rp_vfs_node *node, int flags)
     if (folder)
         return (flags & O_ACCMODE) != O_RDONLY || flags & O_CREAT
                    ? -EISDIR
-                   : rp_vfs_open_folder(node->path, flags & O_CLOEXEC);
+                   : rp_vfs_open(node, flags & O_CLOEXEC);
     if (node->kind == RP_VFS_DEVICE)
         return rp_device_open(node->gpu, node->minor < RP_TOPOLOGY_RENDER_MINOR, flags & O_CLOEXEC);
     if (node->kind == RP_VFS_LINK)
         return -ELOOP; /* O_NOFOLLOW */
-    return (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open_file(node, flags & O_CLOEXEC) : -EACCES;
+    return (flags & O_ACCMODE) == O_RDONLY ? rp_vfs_open(node, flags & O_CLOEXEC) : -EACCES;
 }
 
 /** Returns whether the node is ours; then *ret_fd is what open() returns. */

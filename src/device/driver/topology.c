@@ -678,31 +678,18 @@ static struct walk find(const struct rp_topology *topology, const char *path)
     return w;
 }
 
-enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path)
-{
-    return find(topology, path).kind;
-}
-
-bool rp_topology_target(const struct rp_topology *topology, const char *path,
-                        char out[RP_TOPOLOGY_PATH_BYTES])
+struct rp_topology_entry rp_topology_find(const struct rp_topology *topology, const char *path)
 {
     const struct walk found = find(topology, path);
-    struct text text = {.out = out, .room = RP_TOPOLOGY_PATH_BYTES};
-    if (found.kind != RP_TOPOLOGY_LINK)
-        return false;
-    expand(&text, &found.of, found.row->target);
-    return true;
-}
-
-bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
-                        unsigned *ret_minor)
-{
-    const struct walk found = find(topology, path);
-    if (found.kind != RP_TOPOLOGY_DEVICE)
-        return false;
-    *ret_gpu = found.of.gpu;
-    *ret_minor = found.of.gpu + (found.row->device == RENDER ? RP_TOPOLOGY_RENDER_MINOR : 0);
-    return true;
+    struct rp_topology_entry entry = {.kind = found.kind};
+    if (found.kind == RP_TOPOLOGY_LINK) {
+        struct text text = {.out = entry.target, .room = sizeof entry.target};
+        expand(&text, &found.of, found.row->target);
+    } else if (found.kind == RP_TOPOLOGY_DEVICE) {
+        entry.gpu = found.of.gpu;
+        entry.minor = found.of.gpu + (found.row->device == RENDER ? RP_TOPOLOGY_RENDER_MINOR : 0);
+    }
+    return entry;
 }
 
 int rp_topology_read(const struct rp_topology *topology, const char *path,
@@ -734,8 +721,8 @@ static bool list(struct walk *w)
     return true;
 }
 
-enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, const char *path,
-                                        unsigned index, char *name, size_t room)
+enum rp_topology_kind rp_topology_list(const struct rp_topology *topology, const char *path,
+                                       unsigned index, char *name, size_t room)
 {
     struct walk w = {.each = list, .left = index, .name = name, .room = room};
     visit(&w, topology, path);

@@ -55,19 +55,20 @@ struct rp_topology {
     uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
 };
 
-/** What @p path names in the tree. */
-enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology, const char *path);
+/** What a path names in the tree. */
+struct rp_topology_entry {
+    enum rp_topology_kind kind;
+    unsigned gpu, minor;                 /**< of a DEVICE: its GPU, its number in /dev/dri */
+    char target[RP_TOPOLOGY_PATH_BYTES]; /**< of a LINK: an absolute path without links in it */
+};
 
-/**
- * Where the link @p path leads: an absolute path without links in it.
- * @return false: it is no link
- */
-bool rp_topology_target(const struct rp_topology *topology, const char *path,
-                        char out[RP_TOPOLOGY_PATH_BYTES]);
+struct rp_topology_entry rp_topology_find(const struct rp_topology *topology, const char *path);
 
-/** The GPU of the device file @p path, and its minor number. @return false: it is none */
-bool rp_topology_device(const struct rp_topology *topology, const char *path, unsigned *ret_gpu,
-                        unsigned *ret_minor);
+static inline enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology,
+                                                     const char *path)
+{
+    return rp_topology_find(topology, path).kind;
+}
 
 /** Writes the file's text (terminated) to @p out; returns its length or -ENOENT. */
 int rp_topology_read(const struct rp_topology *topology, const char *path,
@@ -77,8 +78,8 @@ int rp_topology_read(const struct rp_topology *topology, const char *path,
  * Name number @p index in directory @p path, copied to @p name.
  * @return enum rp_topology_kind of the entry, RP_TOPOLOGY_NONE after the last
  */
-enum rp_topology_kind rp_topology_entry(const struct rp_topology *topology, const char *path,
-                                        unsigned index, char *name, size_t room);
+enum rp_topology_kind rp_topology_list(const struct rp_topology *topology, const char *path,
+                                       unsigned index, char *name, size_t room);
 
 /** KFD's name of a GPU. */
 static inline uint32_t rp_topology_gpu_id(unsigned gpu)

@@ -100,11 +100,15 @@ static bool resolve(const struct rp_topology *topology, const char *path, bool f
         bool is_up = bytes == 2 && memcmp(name, "..", 2) == 0;
         if (is_up ? !go_up(place) : !(bytes == 1 && *name == '.') && !go_into(place, name, bytes))
             return false;
-        place->kind = place->used ? rp_topology_kind(topology, place->path) : RP_TOPOLOGY_DIR;
+        struct rp_topology_entry entry = {.kind = RP_TOPOLOGY_DIR};
+        if (place->used)
+            entry = rp_topology_find(topology, place->path);
+        place->kind = entry.kind;
         bool is_last = !*next && name[bytes] != '/';
         if (place->kind == RP_TOPOLOGY_LINK && (!is_last || follow)) {
-            if (++links > MOST_LINKS || !rp_topology_target(topology, place->path, place->path))
+            if (++links > MOST_LINKS)
                 return false;
+            memcpy(place->path, entry.target, sizeof place->path);
             place->used = strlen(place->path);
             place->is_detour = true;
             place->kind = rp_topology_kind(topology, place->path);
@@ -197,8 +201,11 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
     if (!resolve(&topology, path, follow, &place))
         return node;
     node.kind = kind_of(&topology, &place);
-    if (node.kind == RP_VFS_DEVICE)
-        rp_topology_device(&topology, place.path, &node.gpu, &node.minor);
+    if (node.kind == RP_VFS_DEVICE) {
+        const struct rp_topology_entry device = rp_topology_find(&topology, place.path);
+        node.gpu = device.gpu;
+        node.minor = device.minor;
+    }
     node.is_detour = place.is_detour;
     memcpy(node.path, place.used ? place.path : "/", place.used ? sizeof node.path : sizeof "/");
     return node;
@@ -281,10 +288,6 @@ bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node)
     return true;
 }
 
-/* Of a file without a name: hardly any other has these rights. None to execute, which the kernel
- * refuses to give where vm.memfd_noexec is not 0. */
-enum { OUR_RIGHTS = 0444 };
-
 /** A descriptor that tells where it belongs. -errno on failure. */
 static int open_named(const char *prefix, const char *path, bool close_on_exec)
 {
@@ -292,32 +295,13 @@ static int open_named(const char *prefix, const char *path, bool close_on_exec)
     int errno_before = errno;
     snprintf(name, sizeof name, "%s%s", prefix, path);
     int fd = rp_memfd(name, close_on_exec ? MFD_CLOEXEC : 0);
-    if (fd >= 0 && fchmod(fd, OUR_RIGHTS) == 0)
+    if (fd >= 0 && fchmod(fd, RP_VFS_RIGHTS) == 0)
         return fd;
     int rc = -errno;
     if (fd >= 0)
         close(fd);
     errno = errno_before;
     return rc;
-}
-
-int rp_vfs_open_folder(const char *path, bool close_on_exec)
-{
-    return open_named(FOLDER_NAME, path, close_on_exec);
-}
-
-bool rp_vfs_is_like_ours(const struct stat *st)
-{
-    return st->st_nlink == 0 && st->st_mode == (S_IFREG | OUR_RIGHTS);
-}
-
-/* FNV-1a. Programs that walk folders take two with the same number for the same one. */
-ino_t rp_vfs_inode(const char *path)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *path; path++)
-        hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
-    return hash | 1; /* 0 means that there is none */
 }
 
 /** All but the many files of a GPU's node in the topology may. */
@@ -342,8 +326,10 @@ static uint32_t host_clock_mhz(void)
     return bytes > 0 ? (uint32_t)(strtoull(text, NULL, 10) / 1000) : 0;
 }
 
-int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec)
+int rp_vfs_open(const struct rp_vfs_node *node, bool close_on_exec)
 {
+    if (node->kind == RP_VFS_DIR || node->kind == RP_VFS_SHARED)
+        return open_named(FOLDER_NAME, node->path, close_on_exec);
     char text[RP_TOPOLOGY_FILE_BYTES];
     struct rp_topology topology = tells_of_host(node->path) ? rp_device_topology() : shape();
     if (tells_of_host(node->path))
@@ -408,10 +394,11 @@ static size_t common_folders(const char *from, const char *target)
 
 int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES])
 {
-    char target[RP_TOPOLOGY_PATH_BYTES];
-    struct rp_topology topology = shape();
+    const struct rp_topology topology = shape();
+    const struct rp_topology_entry link = rp_topology_find(&topology, node->path);
+    const char *target = link.target;
     size_t used = 0;
-    if (!rp_topology_target(&topology, node->path, target))
+    if (link.kind != RP_TOPOLOGY_LINK)
         return -EINVAL;
     /* As the kernel does it: up to the folder that both are below, and down from there. */
     size_t common = common_folders(node->path, target);

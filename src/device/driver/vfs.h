@@ -55,17 +55,29 @@ void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *
 /** Whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
 bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node);
 
-/** A descriptor of the DIR at @p path, or of a SHARED that the host lacks. -errno on failure. */
-int rp_vfs_open_folder(const char *path, bool close_on_exec);
+/** A read-only descriptor on a FILE's text, or one of a DIR, or of a SHARED that the host lacks: of
+ * these kind and path suffice. -errno on failure. */
+int rp_vfs_open(const struct rp_vfs_node *node, bool close_on_exec);
+
+/** Rights of our descriptors. Of a file without a name hardly any other has these. None to execute,
+ * which the kernel refuses to give where vm.memfd_noexec is not 0. */
+enum { RP_VFS_RIGHTS = 0444 };
 
 /** Whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
-bool rp_vfs_is_like_ours(const struct stat *st);
+static inline bool rp_vfs_is_like_ours(const struct stat *st)
+{
+    return st->st_nlink == 0 && st->st_mode == (S_IFREG | RP_VFS_RIGHTS);
+}
 
-/** The number of the file at @p path, which tells it from others. */
-ino_t rp_vfs_inode(const char *path);
-
-/** A read-only descriptor on a FILE's text. -errno on failure. */
-int rp_vfs_open_file(const struct rp_vfs_node *node, bool close_on_exec);
+/** The number of the file at @p path, which tells it from others (FNV-1a). Programs that walk
+ * folders take two with the same number for the same one. */
+static inline ino_t rp_vfs_inode(const char *path)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *path; path++)
+        hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
+    return hash | 1; /* 0 means that there is none */
+}
 
 /** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);

@@ -78,7 +78,7 @@ static unsigned entries_of(const char *path)
 {
     char name[64];
     unsigned n = 0;
-    while (rp_topology_entry(&topology, path, n, name, sizeof name) != RP_TOPOLOGY_NONE)
+    while (rp_topology_list(&topology, path, n, name, sizeof name) != RP_TOPOLOGY_NONE)
         n++;
     return n;
 }
@@ -141,23 +141,23 @@ static unsigned walk(const char *path)
     unsigned files = 0;
     char name[64], child[256];
     for (unsigned i = 0;; i++) {
-        enum rp_topology_kind kind = rp_topology_entry(&topology, path, i, name, sizeof name);
+        enum rp_topology_kind kind = rp_topology_list(&topology, path, i, name, sizeof name);
         if (kind == RP_TOPOLOGY_NONE)
             return files;
         snprintf(child, sizeof child, "%s/%s", path, name);
         assert_int_equal(rp_topology_kind(&topology, child), kind);
         assert_null(strchr(child, '{')); /* a word that the rows do not know */
-        char target[RP_TOPOLOGY_PATH_BYTES];
-        unsigned gpu, minor;
+        const struct rp_topology_entry entry = rp_topology_find(&topology, child);
         if (kind == RP_TOPOLOGY_DIR)
             files += walk(child);
         else if (kind == RP_TOPOLOGY_FILE)
             files += text_of(child)[0] != '\0' && !strchr(text_of(child), '{');
-        assert_int_equal(rp_topology_target(&topology, child, target), kind == RP_TOPOLOGY_LINK);
+        assert_int_equal(entry.target[0] != '\0', kind == RP_TOPOLOGY_LINK);
         if (kind == RP_TOPOLOGY_LINK)
-            assert_int_equal(rp_topology_kind(&topology, target), RP_TOPOLOGY_DIR);
-        assert_int_equal(rp_topology_device(&topology, child, &gpu, &minor),
-                         kind == RP_TOPOLOGY_DEVICE);
+            assert_int_equal(rp_topology_kind(&topology, entry.target), RP_TOPOLOGY_DIR);
+        assert_int_equal(entry.kind, kind);
+        assert_true(entry.gpu < topology.gpu_count);
+        assert_int_equal(entry.minor % RP_TOPOLOGY_RENDER_MINOR, entry.gpu);
     }
 }
 
@@ -431,7 +431,7 @@ static void folders(void **state)
         {"", RP_VFS_NONE, NULL},
     };
     struct rp_vfs_node node = rp_vfs_lookup("/sys/class/drm", true), found;
-    int fd = rp_vfs_open_folder(node.path, true), copy = dup(fd);
+    int fd = rp_vfs_open(&node, true), copy = dup(fd);
     struct rp_vfs_at at;
     struct stat st;
     assert_true(fd >= 0 && copy >= 0);
@@ -471,7 +471,7 @@ static void folders(void **state)
     assert_int_equal(at.dir, fd);
     close(fd);
     node = rp_vfs_lookup("/sys/class/drm/version", true);
-    fd = rp_vfs_open_file(&node, true);
+    fd = rp_vfs_open(&node, true);
     assert_true(rp_vfs_of_fd(fd, &found));
     assert_int_equal(found.kind, RP_VFS_FILE);
     assert_string_equal(found.path, node.path);
