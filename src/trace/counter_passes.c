@@ -77,9 +77,12 @@ static int check_gpus(const struct rp_counters *into, const struct rp_counters *
 {
     int result = check_gpu(&into->any, &from->any, err);
 
-    for (size_t i = 0, j; i < from->device_count && result == 0; i++)
-        if (rp_counters_find_device(into, from->devices[i].id, &j))
+    for (size_t i = 0; i < from->device_count && result == 0; i++) {
+        const uint32_t j = rp_idmap_find(&into->device_ids, (uint64_t)from->devices[i].id);
+
+        if (j != RP_NO_NUMBER)
             result = check_gpu(rp_counters_facts(into, j), rp_counters_facts(from, i), err);
+    }
     return result;
 }
 
@@ -172,9 +175,12 @@ static int take_facts(struct rp_counters *into, const struct rp_counters *from, 
 {
     int result = take_fact(into, &into->any, &from->any, err);
 
-    for (size_t i = 0, j; i < from->device_count && result == 0; i++)
-        if (rp_counters_find_device(into, from->devices[i].id, &j))
+    for (size_t i = 0; i < from->device_count && result == 0; i++) {
+        const uint32_t j = rp_idmap_find(&into->device_ids, (uint64_t)from->devices[i].id);
+
+        if (j != RP_NO_NUMBER)
             result = take_fact(into, &into->devices[j], &from->devices[i], err);
+    }
     return result;
 }
 

@@ -98,15 +98,6 @@ static int intern(struct rp_counters *set, struct rp_map *ids, const char ***lis
     return 0;
 }
 
-bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *ret)
-{
-    const uint32_t number = rp_idmap_find(&set->device_ids, (uint64_t)id);
-
-    if (number != RP_NO_NUMBER)
-        *ret = number;
-    return number != RP_NO_NUMBER;
-}
-
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err)
 {
     const uint32_t number = rp_idmap_add(&set->device_ids, (uint64_t)id);
@@ -378,17 +369,12 @@ const char *rp_counter_refusal(const char *name, double value)
     return NULL;
 }
 
-bool rp_counter_is_full(double value)
-{
-    return value == (double)UINT32_MAX;
-}
-
 int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value,
                    struct rp_err *err)
 {
     if (d->value_count == d->value_capacity) {
         uint32_t capacity = d->value_capacity ? d->value_capacity * 2 : 4;
-        struct rp_counter_value *grown = realloc(d->values, capacity * sizeof *grown);
+        struct rp_counter_value *grown = rp_realloc_array(d->values, capacity, sizeof *grown);
 
         if (!grown)
             return rp_out_of_memory(err);

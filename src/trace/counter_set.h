@@ -213,7 +213,10 @@ const char *rp_counter_refusal(const char *name, double value);
 bool rp_counter_adds_up(const char *name);
 /** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
  */
-bool rp_counter_is_full(double value);
+static inline bool rp_counter_is_full(double value)
+{
+    return value == (double)UINT32_MAX;
+}
 /** Value of a counter of a dispatch; false: it was not counted, or a register was full. */
 bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
 
@@ -222,7 +225,6 @@ int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, s
 /** Index of a kernel, added when new. */
 int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
                        struct rp_err *err);
-bool rp_counters_find_device(const struct rp_counters *set, int64_t id, size_t *ret);
 /** NULL: the dispatch has no such value. */
 struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter);
 /** Adds a value that the dispatch does not have. */

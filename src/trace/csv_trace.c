@@ -282,7 +282,7 @@ static int add_call(struct loader *l, struct rp_err *err)
     call.start_ns = values[1];
     call.end_ns = values[2];
     call.correlation = values[3];
-    return rp_call_list_add(&l->calls, &call, err);
+    return rp_vec_push(&l->calls, call) == 0 ? 0 : rp_out_of_memory(err);
 }
 
 static int add_agent(struct loader *l, struct rp_err *err)
@@ -357,7 +357,7 @@ static int put_calls(struct loader *l, struct rp_err *err)
     int result = rp_call_list_find_parents(&l->calls, err);
 
     for (size_t i = 0; i < l->calls.count && result == 0; i++) {
-        const struct rp_call *c = &l->calls.at[i];
+        const struct rp_call *c = &l->calls.items[i];
         int64_t values[] = {(int64_t)i + 1, c->thread, c->start_ns, c->end_ns, c->name, 0};
         result = add_event(l, c->correlation, c->parent, &values[5], err);
         if (result == 0)
@@ -473,7 +473,7 @@ static void end_load(struct loader *l)
 {
     rp_memdb_end(&l->m);
     rp_map_free(&l->kernels);
-    rp_call_list_free(&l->calls);
+    rp_vec_free(&l->calls);
 }
 
 int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *err)

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/vec.h"
 #include "trace/counter_set.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
@@ -214,19 +213,6 @@ int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct r
                : 0;
 }
 
-int rp_call_list_add(struct rp_call_list *calls, const struct rp_call *call, struct rp_err *err)
-{
-    if (rp_vec_grow(&calls->at, &calls->room, calls->count, 1, sizeof *calls->at) < 0)
-        return rp_out_of_memory(err);
-    calls->at[calls->count++] = *call;
-    return 0;
-}
-
-void rp_call_list_free(struct rp_call_list *calls)
-{
-    free(calls->at);
-}
-
 static int by_thread_and_time(const void *a, const void *b)
 {
     const struct rp_call *x = a, *y = b;
@@ -252,7 +238,7 @@ static int by_correlation(const void *a, const void *b)
 int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err)
 {
     rp_autofree size_t *outer = malloc((calls->count + 1) * sizeof *outer);
-    struct rp_call *at = calls->at;
+    struct rp_call *at = calls->items;
     size_t depth = 0;
 
     if (!outer)

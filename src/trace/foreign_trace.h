@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 
 struct rp_err;
 struct rp_json_stream;
@@ -53,16 +54,13 @@ struct rp_call {
     int64_t event;  /**< its row, if it has one already */
 };
 
+/** Release with rp_vec_free. */
 struct rp_call_list {
-    struct rp_call *at;
-    size_t count, room;
+    RP_VEC(struct rp_call);
 };
 
-/** @return 0 or RP_ENVIRONMENT */
-int rp_call_list_add(struct rp_call_list *calls, const struct rp_call *call, struct rp_err *err);
 /** Finds the parents, and leaves the calls sorted by correlation id. @return 0 or RP_ENVIRONMENT */
 int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err);
-void rp_call_list_free(struct rp_call_list *calls);
 
 /* JSON of rocprofv3. */
 

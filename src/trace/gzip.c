@@ -85,7 +85,7 @@ static int open_regular(const char *path, int *ret_fd, struct stat *st, struct r
     return 0;
 }
 
-bool rp_gzip_is_packed(const char *path)
+static bool is_packed(const char *path)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -283,8 +283,11 @@ int rp_gzip_unpack(const char *path, char **ret_path, struct rp_err *err)
     rp_autofree char *name = NULL;
     rp_autoclose int to = -1;
     struct stat st;
-    int from, result = open_regular(path, &from, &st, err);
+    int from, result;
 
+    if (!is_packed(path))
+        return 0;
+    result = open_regular(path, &from, &st, err);
     if (result < 0)
         return result;
     name = new_file(&to, err);

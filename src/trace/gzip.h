@@ -29,9 +29,6 @@ bool rp_gzip_has_unpacked(const char *path);
 /** The same, and do the two hold different things, or cannot be compared? */
 bool rp_gzip_differs(const char *path);
 
-/** Is the file packed? False when that cannot be told. */
-bool rp_gzip_is_packed(const char *path);
-
 /**
  * Opens a regular file for reading, unpacked.
  * @param peek  only so many bytes are wanted from a packed file; 0: all
@@ -46,12 +43,9 @@ int rp_gzip_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *er
  */
 int rp_gzip_read_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err);
 
-/** The same for who opens files by name. @param ret_path  to be unlinked and freed */
+/** For who opens files by name. @param ret_path  to be unlinked and freed; left alone when the file
+ * is not packed, or cannot be read */
 int rp_gzip_unpack(const char *path, char **ret_path, struct rp_err *err);
-
-/* Comma-separated values, RFC 4180: quoted fields may hold commas, line ends and, doubled,
- *        quotes.
- */
 
 /** Reads a whole file, which gzip may have packed. @return 0; RP_BAD_INPUT when it does not exist;
  * RP_ENVIRONMENT */

@@ -356,7 +356,8 @@ static int note_orphan(struct rp_json_loader *l, const int64_t v[CALL_FIELDS], i
                                  .correlation = v[CALL],
                                  .event = event};
 
-    return v[ANCESTOR] == INT64_MIN ? rp_call_list_add(&l->orphans, &call, err) : 0;
+    return v[ANCESTOR] != INT64_MIN || rp_vec_push(&l->orphans, call) == 0 ? 0
+                                                                           : rp_out_of_memory(err);
 }
 
 static int put_call(struct rp_json_loader *l, const struct rp_json_value *record,
@@ -582,7 +583,7 @@ static int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err)
     int result = rp_call_list_find_parents(&l->orphans, err);
 
     for (size_t i = 0; i < l->orphans.count && result == 0; i++) {
-        const int64_t values[] = {l->orphans.at[i].parent, l->orphans.at[i].event};
+        const int64_t values[] = {l->orphans.items[i].parent, l->orphans.items[i].event};
         result = rp_memdb_run(&l->m, "UPDATE rocpd_event SET parent_stack_id = ?1 WHERE id = ?2",
                               values, 2, NULL, 0, err);
     }
@@ -896,7 +897,7 @@ static void end_load(struct file *f)
 {
     rp_memdb_end(&f->rows.m);
     rp_json_stream_close(&f->cut);
-    rp_call_list_free(&f->rows.orphans);
+    rp_vec_free(&f->rows.orphans);
     for (size_t i = 0; i < f->rows.kind_count; i++)
         json_decref(f->rows.kinds[i]);
     rp_json_record_free(&f->record);

@@ -30,16 +30,13 @@ static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
 }
 
 /* SQLite reads files by name: what is unpacked has one until it is open. */
-static int open_database(const char *path, struct rp_probe *probe, sqlite3 **ret,
-                         struct rp_err *err)
+static int open_database(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct rp_err *err)
 {
     rp_autofree char *unpacked = NULL;
-    int result = rp_gzip_is_packed(path) ? rp_gzip_unpack(path, &unpacked, err) : 0;
+    int result = rp_gzip_unpack(path, &unpacked, err);
 
     if (result == 0)
-        result = rp_probe_file(unpacked ? unpacked : path, probe, err);
-    if (result == 0)
-        result = rp_probe_open(unpacked ? unpacked : path, probe, ret, err);
+        result = rp_probe_open(unpacked ? unpacked : path, ret, ret_bytes, err);
     if (unpacked)
         unlink(unpacked);
     return result;
@@ -47,10 +44,10 @@ static int open_database(const char *path, struct rp_probe *probe, sqlite3 **ret
 
 static int open_and_find(struct rp_store *s, struct rp_err *err)
 {
-    struct rp_probe probe;
-    int result = open_database(s->path, &probe, &s->db, err);
+    uint64_t size_bytes;
+    int result = open_database(s->path, &s->db, &size_bytes, err);
 
-    return result < 0 ? result : find_all(s, probe.size_bytes, err);
+    return result < 0 ? result : find_all(s, size_bytes, err);
 }
 
 /* The processes number the guids. Takes the store. */
@@ -113,18 +110,16 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
 bool rp_store_is_foreign(const char *path)
 {
     struct rp_err err = RP_ERR_INIT;
-    struct rp_probe probe;
+    uint64_t size_bytes;
     sqlite3 *db = NULL;
     bool found;
 
-    if (open_database(path, &probe, &db, &err) < 0)
+    if (open_database(path, &db, &size_bytes, &err) < 0)
         return false;
     found = rp_relations_exist(db);
     sqlite3_close(db);
     return !found;
 }
-
-/* --- what says more of a process ---------------------------------------------------------- */
 
 void rp_store_close(struct rp_store *store)
 {

@@ -13,6 +13,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
+struct probe {
+    uint64_t size_bytes;
+    bool wal;          /**< the header asks for a write-ahead log */
+    bool wal_has_data; /**< and there is one with contents */
+};
+
 static bool files_are_limited(void)
 {
     struct rlimit limit;
@@ -126,7 +132,7 @@ static bool log_has_data(const char *path)
     return !name.failed && stat(name.data, &st) == 0 && st.st_size > 0;
 }
 
-static int check_header(const unsigned char *head, size_t len, struct rp_probe *probe,
+static int check_header(const unsigned char *head, size_t len, struct probe *probe,
                         struct rp_err *err)
 {
     uint32_t page_bytes;
@@ -149,10 +155,10 @@ static int check_header(const unsigned char *head, size_t len, struct rp_probe *
     return 0;
 }
 
-int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err)
+static int look_at(const char *path, struct probe *ret, struct rp_err *err)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct rp_probe probe = {0};
+    struct probe probe = {0};
     unsigned char head[HEADER_BYTES];
     struct stat st;
     ssize_t len;
@@ -191,7 +197,7 @@ static void add_uri(struct rp_buf *uri, const char *path)
     }
 }
 
-static void confine(sqlite3 *db, const struct rp_probe *probe)
+static void confine(sqlite3 *db, const struct probe *probe)
 {
     uint64_t longest = probe->size_bytes + 4096;
 
@@ -224,7 +230,7 @@ int rp_probe_schema(sqlite3 *db, unsigned most)
     return result;
 }
 
-int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret, struct rp_err *err)
+static int open_as(const char *path, const struct probe *probe, sqlite3 **ret, struct rp_err *err)
 {
     rp_autobuf name = {0};
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
@@ -268,6 +274,18 @@ int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
         rp_sql_fail(db, result, err);
     sqlite3_close(db);
     return rp_wrap(err, "cannot read it");
+}
+
+int rp_probe_open(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct rp_err *err)
+{
+    struct probe probe;
+    int result = look_at(path, &probe, err);
+
+    if (result == 0)
+        result = open_as(path, &probe, ret, err);
+    if (result == 0)
+        *ret_bytes = probe.size_bytes;
+    return result;
 }
 
 static const struct {

@@ -23,18 +23,11 @@ int rp_sql_exec(sqlite3 *db, const char *sql, struct rp_err *err);
 
 /* What a file is, before and after SQLite has seen it. */
 
-struct rp_probe {
-    uint64_t size_bytes;
-    bool wal;          /**< the header asks for a write-ahead log */
-    bool wal_has_data; /**< and there is one with contents */
-};
-
-/** Fails unless the file is a whole SQLite database as far as its header tells. */
-int rp_probe_file(const char *path, struct rp_probe *ret, struct rp_err *err);
-
-/** Opens it read-only. Only a log that has data makes SQLite leave a file in the folder. */
-int rp_probe_open(const char *path, const struct rp_probe *probe, sqlite3 **ret,
-                  struct rp_err *err);
+/**
+ * Opens a database read-only; fails unless it is a whole one as far as its header tells. Only a log
+ * that has data makes SQLite leave a file in the folder.
+ */
+int rp_probe_open(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct rp_err *err);
 
 /**
  * Makes SQLite read the schema, up to some number of its rows. It looks each name up among all
