@@ -167,7 +167,7 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
           items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
     k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
     if (s->occupancy.known)
-        k->residency.limiter = rp_occupancy_limit_name(s->occupancy.limiter);
+        k->residency.limiter = rp_occupancy_limit_names[s->occupancy.limiter];
 }
 
 /* Each adds what its source knows of the kernel with this name. Earlier sources win. */
@@ -487,7 +487,7 @@ static const struct rp_rule rules[] = {
 #undef RULE
 };
 
-static const char *const label_names[] = {
+const char *const rp_bottleneck_names[] = {
 #define RP_BOTTLENECK(id, name) [RP_BOTTLENECK_##id] = (name),
 #include "analyze/bottleneck_labels.def"
 #undef RP_BOTTLENECK
@@ -501,11 +501,6 @@ static const struct {
 #undef RP_FEATURE
 };
 
-const char *rp_bottleneck_name(enum rp_bottleneck label)
-{
-    return label_names[label];
-}
-
 const char *rp_feature_name(enum rp_feature feature)
 {
     return rules_features[feature].name;
@@ -516,12 +511,7 @@ const char *rp_feature_needs(enum rp_feature feature)
     return rules_features[feature].needs;
 }
 
-const char *rp_rank_basis_name(enum rp_rank_basis basis)
-{
-    static const char *const names[] = {NULL, "kernel_time", "critical_path"};
-
-    return names[basis];
-}
+const char *const rp_rank_basis_names[] = {NULL, "kernel_time", "critical_path"};
 
 const struct rp_rule *rp_rules(size_t *ret_count)
 {
@@ -550,7 +540,7 @@ uint64_t rp_rules_checksum(void)
         const struct rp_rule *r = &rules[i];
 
         snprintf(row, sizeof row, "%s %s %u %s %d %.6f %s %d %.6f\n", r->id,
-                 rp_bottleneck_name(r->label), r->points, rp_feature_name(r->when[0].feature),
+                 rp_bottleneck_names[r->label], r->points, rp_feature_name(r->when[0].feature),
                  r->when[0].at_least, r->when[0].value, rp_feature_name(r->when[1].feature),
                  r->when[1].at_least, r->when[1].value);
         hash = mix(hash, row);

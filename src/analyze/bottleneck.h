@@ -27,7 +27,7 @@ enum rp_bottleneck {
 #undef RP_BOTTLENECK
     RP_BOTTLENECK_COUNT
 };
-const char *rp_bottleneck_name(enum rp_bottleneck label);
+extern const char *const rp_bottleneck_names[];
 
 enum rp_feature {
 #define RP_FEATURE(id, name, needs) RP_FEATURE_##id,
@@ -72,7 +72,7 @@ enum rp_rank_basis {
     RP_RANK_CRITICAL_PATH, /**< the end-to-end time */
 };
 /** "critical_path", "kernel_time"; NULL for nothing */
-const char *rp_rank_basis_name(enum rp_rank_basis basis);
+extern const char *const rp_rank_basis_names[];
 
 /** How many waves there were, and could be. */
 struct rp_residency {

@@ -157,28 +157,18 @@ double rp_versus_p_value(const struct rp_versus_shift *shift, double most)
 /* Of a GPU's timestamps, which begin and end each launch. */
 static const double tick_ms = 10e-6;
 
-const char *rp_versus_verdict_name(enum rp_versus_verdict verdict)
-{
-    static const char *const words[] = {[RP_COMPARE_FASTER] = "faster",
-                                        [RP_COMPARE_SLOWER] = "slower",
-                                        [RP_COMPARE_EQUAL] = "equal",
-                                        [RP_COMPARE_UNDECIDED] = "undecided"};
+const char *const rp_versus_verdict_names[] = {[RP_COMPARE_FASTER] = "faster",
+                                               [RP_COMPARE_SLOWER] = "slower",
+                                               [RP_COMPARE_EQUAL] = "equal",
+                                               [RP_COMPARE_UNDECIDED] = "undecided"};
 
-    return words[verdict];
-}
-
-const char *rp_versus_basis_name(enum rp_versus_basis basis)
-{
-    static const char *const words[] = {[RP_COMPARE_NOT_TIMED] = "none",
-                                        [RP_COMPARE_INCOMPLETE] = "incomplete",
-                                        [RP_COMPARE_FAILED_LAUNCHES] = "failed launches",
-                                        [RP_COMPARE_TOO_FEW] = "too few runs",
-                                        [RP_COMPARE_MEASURED] = "runs",
-                                        [RP_COMPARE_MODELLED] = "modelled",
-                                        [RP_COMPARE_BY_REPLAY] = "replay"};
-
-    return words[basis];
-}
+const char *const rp_versus_basis_names[] = {[RP_COMPARE_NOT_TIMED] = "none",
+                                             [RP_COMPARE_INCOMPLETE] = "incomplete",
+                                             [RP_COMPARE_FAILED_LAUNCHES] = "failed launches",
+                                             [RP_COMPARE_TOO_FEW] = "too few runs",
+                                             [RP_COMPARE_MEASURED] = "runs",
+                                             [RP_COMPARE_MODELLED] = "modelled",
+                                             [RP_COMPARE_BY_REPLAY] = "replay"};
 
 /* --- whether they compare ------------------------------------------------------------------ */
 
@@ -547,7 +537,7 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
 static enum rp_versus_verdict verdict_of(const char *word)
 {
     for (int i = RP_COMPARE_FASTER; i < RP_COMPARE_UNDECIDED; i++)
-        if (strcmp(word, rp_versus_verdict_name((enum rp_versus_verdict)i)) == 0)
+        if (strcmp(word, rp_versus_verdict_names[i]) == 0)
             return (enum rp_versus_verdict)i;
     return RP_COMPARE_UNDECIDED;
 }

@@ -24,7 +24,7 @@ enum rp_versus_metric {
 #undef RP_COMPARE_METRIC
     RP_COMPARE_METRICS
 };
-const char *rp_versus_metric_name(enum rp_versus_metric metric);
+extern const char *const rp_versus_metric_names[];
 /** Known of kernels only. */
 bool rp_versus_metric_per_kernel(enum rp_versus_metric metric);
 
@@ -140,7 +140,7 @@ enum rp_versus_verdict {
     RP_COMPARE_EQUAL,
     RP_COMPARE_UNDECIDED
 };
-const char *rp_versus_verdict_name(enum rp_versus_verdict verdict);
+extern const char *const rp_versus_verdict_names[];
 
 /** How a ratio is known. */
 enum rp_versus_basis {
@@ -152,7 +152,7 @@ enum rp_versus_basis {
     RP_COMPARE_MODELLED,        /**< the same in each run: exact */
     RP_COMPARE_BY_REPLAY,       /**< told by `replay compare` */
 };
-const char *rp_versus_basis_name(enum rp_versus_basis basis);
+extern const char *const rp_versus_basis_names[];
 
 struct rp_versus_time {
     enum rp_versus_basis basis;
@@ -215,7 +215,7 @@ int rp_versus_condition_parse(const char *text, struct rp_versus_condition *ret,
 void rp_versus_condition_free(struct rp_versus_condition *gate);
 
 enum rp_versus_passed { RP_COMPARE_PASSED, RP_COMPARE_FAILED, RP_COMPARE_OPEN };
-const char *rp_versus_passed_name(enum rp_versus_passed passed);
+extern const char *const rp_versus_passed_names[];
 
 struct rp_versus_outcome {
     enum rp_versus_passed passed;

@@ -15,14 +15,9 @@ static const struct {
     {"<=", RP_AT_MOST}, {">=", RP_AT_LEAST}, {"==", RP_EXACTLY}, {"<", RP_BELOW}, {">", RP_ABOVE},
 };
 
-const char *rp_versus_passed_name(enum rp_versus_passed passed)
-{
-    static const char *const words[] = {[RP_COMPARE_PASSED] = "passed",
-                                        [RP_COMPARE_FAILED] = "failed",
-                                        [RP_COMPARE_OPEN] = "undecided"};
-
-    return words[passed];
-}
+const char *const rp_versus_passed_names[] = {[RP_COMPARE_PASSED] = "passed",
+                                              [RP_COMPARE_FAILED] = "failed",
+                                              [RP_COMPARE_OPEN] = "undecided"};
 
 void rp_versus_condition_free(struct rp_versus_condition *gate)
 {
@@ -60,7 +55,7 @@ static int parse_metric(const char *word, size_t len, struct rp_versus_condition
     if (gate->runtime)
         return 0;
     for (unsigned i = 0; i < RP_COMPARE_METRICS; i++) {
-        const char *name = rp_versus_metric_name((enum rp_versus_metric)i);
+        const char *name = rp_versus_metric_names[i];
 
         if (strlen(name) == len && strncmp(name, word, len) == 0) {
             gate->metric = (enum rp_versus_metric)i;

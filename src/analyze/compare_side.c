@@ -191,7 +191,7 @@ size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp
     return count;
 }
 
-static const char *const names[] = {
+const char *const rp_versus_metric_names[] = {
 #define RP_COMPARE_METRIC(id, name, per_kernel, what) [RP_COMPARE_##id] = (name),
 #include "analyze/compare_metrics.def"
 #undef RP_COMPARE_METRIC
@@ -201,11 +201,6 @@ static const bool of_kernels[] = {
 #include "analyze/compare_metrics.def"
 #undef RP_COMPARE_METRIC
 };
-
-const char *rp_versus_metric_name(enum rp_versus_metric metric)
-{
-    return names[metric];
-}
 
 bool rp_versus_metric_per_kernel(enum rp_versus_metric metric)
 {

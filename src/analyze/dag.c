@@ -186,51 +186,36 @@ static const struct {
 } factors[] = {{11, 10}, {5, 4}, {3, 2}, {2, 1}, {4, 1}, {0, 0}};
 static_assert(sizeof factors / sizeof factors[0] <= RP_DAG_SCENARIOS_PER_SYMBOL, "one sweep");
 
-const char *rp_dag_part_name(enum rp_dag_part part)
-{
-    static const char *const names[RP_DAG_PART_COUNT] = {
-        [RP_DAG_PART_KERNEL] = "kernel",
-        [RP_DAG_PART_COPY] = "copy",
-        [RP_DAG_PART_HOST_API] = "host_api",
-        [RP_DAG_PART_HOST_GAP] = "host_gap",
-        [RP_DAG_PART_LAUNCH] = "launch",
-        [RP_DAG_PART_STREAM] = "stream",
-        [RP_DAG_PART_QUEUE] = "queue",
-        [RP_DAG_PART_EVENT] = "event",
-        [RP_DAG_PART_NULL_STREAM] = "null_stream",
-        [RP_DAG_PART_SYNC] = "sync",
-        [RP_DAG_PART_COLLECTIVE] = "collective",
-        [RP_DAG_PART_UNKNOWN] = "unknown",
-    };
+const char *const rp_dag_part_names[RP_DAG_PART_COUNT] = {
+    [RP_DAG_PART_KERNEL] = "kernel",
+    [RP_DAG_PART_COPY] = "copy",
+    [RP_DAG_PART_HOST_API] = "host_api",
+    [RP_DAG_PART_HOST_GAP] = "host_gap",
+    [RP_DAG_PART_LAUNCH] = "launch",
+    [RP_DAG_PART_STREAM] = "stream",
+    [RP_DAG_PART_QUEUE] = "queue",
+    [RP_DAG_PART_EVENT] = "event",
+    [RP_DAG_PART_NULL_STREAM] = "null_stream",
+    [RP_DAG_PART_SYNC] = "sync",
+    [RP_DAG_PART_COLLECTIVE] = "collective",
+    [RP_DAG_PART_UNKNOWN] = "unknown",
+};
 
-    return names[part];
-}
+const char *const rp_dag_grade_names[RP_DAG_GRADE_COUNT] = {"recorded", "derived", "partial",
+                                                            "inferred"};
 
-const char *rp_dag_grade_name(enum rp_dag_grade grade)
-{
-    static const char *const names[RP_DAG_GRADE_COUNT] = {"recorded", "derived", "partial",
-                                                          "inferred"};
-
-    return names[grade];
-}
-
-const char *rp_dag_class_name(enum rp_dag_class class)
-{
-    static const char *const names[RP_DAG_CLASS_COUNT] = {
-        [RP_DAG_STREAM] = "stream",
-        [RP_DAG_EVENT] = "event",
-        [RP_DAG_NULL_STREAM] = "null_stream",
-        [RP_DAG_COLLECTIVE] = "collective",
-        [RP_DAG_QUEUE] = "queue",
-        [RP_DAG_SYNC] = "sync",
-        [RP_DAG_LAUNCH] = "launch",
-        [RP_DAG_HOST_GAP] = "host_gap",
-        [RP_DAG_DURATION] = "duration",
-        [RP_DAG_UNKNOWN] = "unknown",
-    };
-
-    return names[class];
-}
+const char *const rp_dag_class_names[RP_DAG_CLASS_COUNT] = {
+    [RP_DAG_STREAM] = "stream",
+    [RP_DAG_EVENT] = "event",
+    [RP_DAG_NULL_STREAM] = "null_stream",
+    [RP_DAG_COLLECTIVE] = "collective",
+    [RP_DAG_QUEUE] = "queue",
+    [RP_DAG_SYNC] = "sync",
+    [RP_DAG_LAUNCH] = "launch",
+    [RP_DAG_HOST_GAP] = "host_gap",
+    [RP_DAG_DURATION] = "duration",
+    [RP_DAG_UNKNOWN] = "unknown",
+};
 
 /* --- the path ------------------------------------------------------------------------------- */
 

@@ -68,12 +68,12 @@ enum rp_dag_limit {
 };
 
 /** "no_host_gap" ... */
-const char *rp_dag_limit_name(enum rp_dag_limit limit);
+extern const char *const rp_dag_limit_names[];
 /** "kernel", "host_gap" ... */
-const char *rp_dag_part_name(enum rp_dag_part part);
-const char *rp_dag_grade_name(enum rp_dag_grade grade);
+extern const char *const rp_dag_part_names[];
+extern const char *const rp_dag_grade_names[];
 /** "stream", "launch" ... */
-const char *rp_dag_class_name(enum rp_dag_class class);
+extern const char *const rp_dag_class_names[];
 
 /** A kernel, copy, HIP call or "[launch]" with its time on the critical path. */
 struct rp_dag_share {

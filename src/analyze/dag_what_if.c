@@ -323,16 +323,11 @@ static const struct rp_dag_variant true_span = {
 
 static_assert((int)RP_DAG_LIMIT_COUNT < (int)RP_DAG_VARIANTS, "limits and true span are one sweep");
 
-const char *rp_dag_limit_name(enum rp_dag_limit limit)
-{
-    static const char *const names[RP_DAG_LIMIT_COUNT] = {
+const char *const rp_dag_limit_names[RP_DAG_LIMIT_COUNT] = {
 #define RP_DAG_LIMIT(id, no_time, not_there) [RP_DAG_LIMIT_##id] = #id,
 #include "analyze/dag_limits.def"
 #undef RP_DAG_LIMIT
-    };
-
-    return names[limit];
-}
+};
 
 /* --- graph capture -------------------------------------------------------------------------- */
 

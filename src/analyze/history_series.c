@@ -220,16 +220,11 @@ bool rp_change_newest(const struct rp_history_point *points, size_t count, doubl
 /* Of a GPU's timestamps, which begin and end each launch; as analyze/compare.c. */
 static const double tick_ms = 10e-6;
 
-const char *rp_series_state_name(enum rp_series_state state)
-{
-    static const char *const words[] = {[RP_SERIES_STEADY] = "steady",
-                                        [RP_SERIES_SLOWER] = "slower",
-                                        [RP_SERIES_FASTER] = "faster",
-                                        [RP_SERIES_UNDECIDED] = "undecided",
-                                        [RP_SERIES_ENDED] = "ended"};
-
-    return words[state];
-}
+const char *const rp_series_state_names[] = {[RP_SERIES_STEADY] = "steady",
+                                             [RP_SERIES_SLOWER] = "slower",
+                                             [RP_SERIES_FASTER] = "faster",
+                                             [RP_SERIES_UNDECIDED] = "undecided",
+                                             [RP_SERIES_ENDED] = "ended"};
 
 void rp_series_list_free(struct rp_series_list *list)
 {

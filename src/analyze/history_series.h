@@ -71,7 +71,7 @@ enum rp_series_state {
     RP_SERIES_UNDECIDED, /**< too few results, or they differ too much to tell */
     RP_SERIES_ENDED,     /**< not in the newest result */
 };
-const char *rp_series_state_name(enum rp_series_state state);
+extern const char *const rp_series_state_names[];
 
 /** Of one kernel, device, program and configuration. Refers to the history. */
 struct rp_series {

@@ -219,19 +219,8 @@ void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_res
     *ret = occ;
 }
 
-const char *rp_occupancy_limit_name(enum rp_occupancy_limit limit)
-{
-    switch (limit) {
-    case RP_LIMIT_NONE:
-        return "none";
-    case RP_LIMIT_VGPR:
-        return "vgpr";
-    case RP_LIMIT_SGPR:
-        return "sgpr";
-    case RP_LIMIT_LDS:
-        return "lds";
-    case RP_LIMIT_WORKGROUP_SIZE:
-        return "workgroup_size";
-    }
-    return "unknown";
-}
+const char *const rp_occupancy_limit_names[] = {[RP_LIMIT_NONE] = "none",
+                                                [RP_LIMIT_VGPR] = "vgpr",
+                                                [RP_LIMIT_SGPR] = "sgpr",
+                                                [RP_LIMIT_LDS] = "lds",
+                                                [RP_LIMIT_WORKGROUP_SIZE] = "workgroup_size"};

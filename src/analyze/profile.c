@@ -748,17 +748,7 @@ void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stabi
     *ret = s;
 }
 
-const char *rp_stability_class_name(enum rp_stability_class c)
-{
-    switch (c) {
-    case RP_STABLE:
-        return "stable";
-    case RP_MODERATE:
-        return "moderate";
-    case RP_UNSTABLE:
-        return "unstable";
-    case RP_STABILITY_UNKNOWN:
-        break;
-    }
-    return "unknown";
-}
+const char *const rp_stability_class_names[] = {[RP_STABLE] = "stable",
+                                                [RP_MODERATE] = "moderate",
+                                                [RP_UNSTABLE] = "unstable",
+                                                [RP_STABILITY_UNKNOWN] = "unknown"};

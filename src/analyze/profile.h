@@ -62,7 +62,7 @@ struct rp_occupancy {
  *  When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
 void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,
                           struct rp_occupancy *ret);
-const char *rp_occupancy_limit_name(enum rp_occupancy_limit limit);
+extern const char *const rp_occupancy_limit_names[];
 
 enum rp_stability_class { RP_STABLE = 0, RP_MODERATE, RP_UNSTABLE, RP_STABILITY_UNKNOWN };
 
@@ -75,7 +75,7 @@ struct rp_stability {
 };
 
 void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stability *ret);
-const char *rp_stability_class_name(enum rp_stability_class c);
+extern const char *const rp_stability_class_names[];
 
 /** Of dispatches that the software device timed by replays of some of their waves. */
 struct rp_simulated_timing {

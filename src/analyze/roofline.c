@@ -371,26 +371,14 @@ static int no_memory(struct rp_err *err)
 
 /* --- names -------------------------------------------------------------------------------- */
 
-const char *rp_level_class_name(enum rp_level_class level_class)
-{
-    static const char *const names[] = {NULL, "memory", "compute"};
-    return names[level_class];
-}
+const char *const rp_level_class_names[] = {NULL, "memory", "compute"};
 
-const char *rp_peak_name(enum rp_peak peak)
-{
-    static const char *const names[] = {NULL, "below", "infinity_cache", "above_measured",
-                                        "impossible"};
-    return names[peak];
-}
+const char *const rp_peak_names[] = {NULL, "below", "infinity_cache", "above_measured",
+                                     "impossible"};
 
-const char *rp_convention_name(enum rp_convention convention)
-{
-    static const char *const names[] = {"l2_tcc_req_x128", "l2_tcp_tcc_req_x64",
-                                        "l2_tcp_tcc_rd128_wr64", "l1_accesses_x64",
-                                        "l1_accesses_x128"};
-    return names[convention];
-}
+const char *const rp_convention_names[] = {"l2_tcc_req_x128", "l2_tcp_tcc_req_x64",
+                                           "l2_tcp_tcc_rd128_wr64", "l1_accesses_x64",
+                                           "l1_accesses_x128"};
 
 /* --- kernels ------------------------------------------------------------------------------ */
 

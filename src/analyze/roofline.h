@@ -41,13 +41,13 @@ enum rp_flop_type {
 };
 
 /** "valu_f32", "mfma_bf16" ... */
-const char *rp_flop_name(enum rp_flop_type type);
+extern const char *const rp_flop_names[];
 
 /** Where bytes are moved. */
 enum rp_level { RP_LEVEL_HBM, RP_LEVEL_L2, RP_LEVEL_L1, RP_LEVEL_LDS, RP_LEVEL_COUNT };
 
 /** "hbm", "l2", "l1", "lds" */
-const char *rp_level_name(enum rp_level level);
+extern const char *const rp_level_names[];
 
 /** The resource that needs most of a kernel's time. */
 enum rp_bound {
@@ -63,10 +63,10 @@ enum rp_bound {
 /** Does moving a level's bytes or computing take longer, each at its ceiling? */
 enum rp_level_class { RP_CLASS_UNKNOWN, RP_CLASS_MEMORY, RP_CLASS_COMPUTE };
 /** "memory", "compute"; NULL for unknown */
-const char *rp_level_class_name(enum rp_level_class level_class);
+extern const char *const rp_level_class_names[];
 
 /** "hbm" ... "mfma"; NULL for unknown */
-const char *rp_bound_name(enum rp_bound bound);
+extern const char *const rp_bound_names[];
 
 /** Published ways to count the bytes of a cache differ. */
 enum rp_convention {
@@ -77,7 +77,7 @@ enum rp_convention {
     RP_L1_ACCESSES_128,
     RP_CONVENTION_COUNT
 };
-const char *rp_convention_name(enum rp_convention convention);
+extern const char *const rp_convention_names[];
 
 /** Numbers that are what is left of a counter without others: see pass_differences.def. */
 enum rp_difference {
@@ -87,7 +87,7 @@ enum rp_difference {
     RP_DIFFERENCE_COUNT
 };
 /** "bytes written" */
-const char *rp_difference_name(enum rp_difference difference);
+extern const char *const rp_difference_names[];
 
 enum { RP_DIFFERENCE_PARTS = 4 };
 
@@ -149,7 +149,7 @@ enum rp_peak {
     RP_PEAK_IMPOSSIBLE /**< no GPU of this kind can do it */
 };
 /** "below", "infinity_cache", "above_measured", "impossible"; NULL for unknown */
-const char *rp_peak_name(enum rp_peak peak);
+extern const char *const rp_peak_names[];
 
 /** What a GPU can do at most; all unknown without an architecture. */
 struct rp_ceilings {

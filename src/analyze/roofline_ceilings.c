@@ -402,24 +402,12 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
     return result;
 }
 
-const char *rp_flop_name(enum rp_flop_type type)
-{
-    static const char *const names[] = {
+const char *const rp_flop_names[] = {
 #define RP_FLOP(id, name, unit) name,
 #include "analyze/flop_types.def"
 #undef RP_FLOP
-    };
-    return names[type];
-}
+};
 
-const char *rp_level_name(enum rp_level level)
-{
-    static const char *const names[] = {"hbm", "l2", "l1", "lds"};
-    return names[level];
-}
+const char *const rp_level_names[] = {"hbm", "l2", "l1", "lds"};
 
-const char *rp_bound_name(enum rp_bound bound)
-{
-    static const char *const names[] = {NULL, "hbm", "l2", "l1", "lds", "valu", "mfma"};
-    return names[bound];
-}
+const char *const rp_bound_names[] = {NULL, "hbm", "l2", "l1", "lds", "valu", "mfma"};

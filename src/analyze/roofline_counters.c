@@ -39,15 +39,11 @@ const struct rp_roof_difference *rp_roof_difference(enum rp_difference differenc
     return &passes_differences[difference];
 }
 
-const char *rp_difference_name(enum rp_difference difference)
-{
-    static const char *const names[] = {
+const char *const rp_difference_names[] = {
 #define RP_DIFFERENCE(id, what, ...) what,
 #include "analyze/pass_differences.def"
 #undef RP_DIFFERENCE
-    };
-    return names[difference];
-}
+};
 
 double rp_pass_tolerance(void)
 {

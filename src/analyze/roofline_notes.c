@@ -49,7 +49,7 @@ static bool note_uncounted(struct rp_roofline *r)
             if (kernel->flops_by_width || kernel->flops_by_type[t].known || !kernel->flops.known ||
                 (arch && rp_roof_flops_per_clock(arch, (enum rp_flop_type)t) == 0))
                 continue;
-            rp_buf_printf(&text, "%s %s", text.len ? "," : "", rp_flop_name((enum rp_flop_type)t));
+            rp_buf_printf(&text, "%s %s", text.len ? "," : "", rp_flop_names[t]);
             break;
         }
     }
@@ -142,7 +142,7 @@ static bool note_shares(const struct rp_roofline_options *options, struct rp_roo
     if (!worst)
         return true;
     return rp_roof_note(r, "%s is above its ceiling (%s %.1f %%): %s", worst->name,
-                        rp_bound_name(worst->bound), worst->bound_share.value * 100,
+                        rp_bound_names[worst->bound], worst->bound_share.value * 100,
                         options->measured
                             ? "the measured ceilings are of another GPU, or its benchmarks did not"
                               " reach what it can do"
@@ -312,7 +312,7 @@ static bool note_withheld(struct rp_roofline *r, const struct rp_roofline_kernel
     const struct rp_pass_difference *d = &k->differences[difference];
     rp_autobuf text = {0};
 
-    rp_buf_printf(&text, "%s of %s are not known: ", rp_difference_name(difference), k->name);
+    rp_buf_printf(&text, "%s of %s are not known: ", rp_difference_names[difference], k->name);
     put_excess_parts(d, &text);
     put_excess(d->share, &text);
     if (isfinite(d->share))

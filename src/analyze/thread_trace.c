@@ -675,18 +675,8 @@ int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *
 
 /* Numbers that follow from a trace. */
 
-static const char *const state_names[] = {"empty", "idle", "exec", "wait", "stall"};
-static const char *const completeness_names[] = {"complete", "partial", "empty", "damaged"};
-
-const char *rp_att_state_name(enum rp_att_state state)
-{
-    return state_names[state];
-}
-
-const char *rp_att_completeness_name(enum rp_att_completeness completeness)
-{
-    return completeness_names[completeness];
-}
+const char *const rp_att_state_names[] = {"empty", "idle", "exec", "wait", "stall"};
+const char *const rp_att_completeness_names[] = {"complete", "partial", "empty", "damaged"};
 
 bool rp_thread_trace_occupancy(const struct rp_thread_trace *trace, double *ret_waves_per_simd)
 {

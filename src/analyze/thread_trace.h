@@ -21,7 +21,7 @@ enum rp_att_kind {
 #undef RP_ATT_KIND
     RP_ATT_KIND_COUNT
 };
-const char *rp_att_kind_name(enum rp_att_kind kind);
+extern const char *const rp_att_kind_names[];
 
 enum rp_att_reason {
 #define RP_ATT_REASON(id, name) RP_ATT_WAITED_##id,
@@ -29,7 +29,7 @@ enum rp_att_reason {
 #undef RP_ATT_REASON
     RP_ATT_REASON_COUNT
 };
-const char *rp_att_reason_name(enum rp_att_reason reason);
+extern const char *const rp_att_reason_names[];
 
 enum rp_att_sample {
 #define RP_ATT_SAMPLE(id, name) RP_ATT_SAMPLED_##id,
@@ -37,7 +37,7 @@ enum rp_att_sample {
 #undef RP_ATT_SAMPLE
     RP_ATT_SAMPLE_COUNT
 };
-const char *rp_att_sample_name(enum rp_att_sample sample);
+extern const char *const rp_att_sample_names[];
 
 /** What a wave does; numbers of the files. */
 enum rp_att_state {
@@ -48,7 +48,7 @@ enum rp_att_state {
     RP_ATT_STALLED,
     RP_ATT_STATE_COUNT
 };
-const char *rp_att_state_name(enum rp_att_state state);
+extern const char *const rp_att_state_names[];
 
 /** Over all traced waves. Latency contains stall; idle is beside it. */
 struct rp_att_sums {
@@ -125,7 +125,7 @@ enum rp_att_completeness {
     RP_ATT_NOTHING, /**< no instruction was executed on the traced compute units */
     RP_ATT_DAMAGED
 };
-const char *rp_att_completeness_name(enum rp_att_completeness completeness);
+extern const char *const rp_att_completeness_names[];
 
 struct rp_att_problem {
     bool damage; /**< false: something is missing */

@@ -333,38 +333,23 @@ int rp_att_read_stats(const char *text, size_t len, struct rp_thread_trace *trac
     return rc;
 }
 
-static const char *const kind_names[] = {
+const char *const rp_att_kind_names[] = {
 #define RP_ATT_KIND(id, name) [RP_ATT_##id] = (name),
 #include "analyze/thread_trace_kinds.def"
 #undef RP_ATT_KIND
 };
 
-static const char *const reason_names[] = {
+const char *const rp_att_reason_names[] = {
 #define RP_ATT_REASON(id, name) [RP_ATT_WAITED_##id] = (name),
 #include "analyze/thread_trace_reasons.def"
 #undef RP_ATT_REASON
 };
 
-static const char *const sample_names[] = {
+const char *const rp_att_sample_names[] = {
 #define RP_ATT_SAMPLE(id, name) [RP_ATT_SAMPLED_##id] = (name),
 #include "analyze/thread_trace_samples.def"
 #undef RP_ATT_SAMPLE
 };
-
-const char *rp_att_kind_name(enum rp_att_kind kind)
-{
-    return kind_names[kind];
-}
-
-const char *rp_att_reason_name(enum rp_att_reason reason)
-{
-    return reason_names[reason];
-}
-
-const char *rp_att_sample_name(enum rp_att_sample sample)
-{
-    return sample_names[sample];
-}
 
 /* --- kinds --------------------------------------------------------------------------------- */
 

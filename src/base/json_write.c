@@ -23,6 +23,11 @@ static void begin_line(struct rp_json_writer *json, size_t blanks)
     rp_buf_add(json->out, room, blanks);
 }
 
+static bool has_lines(const struct rp_json_writer *json)
+{
+    return json->indent && json->depth && (!json->levels || json->depth <= json->levels);
+}
+
 /* Everything before the value: comma, line end and key. */
 static void begin(struct rp_json_writer *json, const char *key)
 {
@@ -32,7 +37,7 @@ static void begin(struct rp_json_writer *json, const char *key)
         rp_buf_add(json->out, ",", 1);
     if (json->breaks)
         begin_line(json, json->blanks);
-    else if (json->indent && json->depth)
+    else if (has_lines(json))
         begin_line(json, (size_t)json->indent * json->depth);
     else if (follows && !json->compact)
         rp_buf_add(json->out, " ", 1);
@@ -73,12 +78,13 @@ void rp_json_add_array(struct rp_json_writer *json, const char *key)
 
 void rp_json_end(struct rp_json_writer *json)
 {
-    const bool is_array = json->arrays & bit_of(json), filled = json->filled & bit_of(json);
+    const bool is_array = json->arrays & bit_of(json);
+    const bool on_lines = has_lines(json) && json->filled & bit_of(json);
 
     json->depth--;
     if (json->breaks)
         begin_line(json, json->blanks);
-    else if (json->indent && filled)
+    else if (on_lines)
         begin_line(json, (size_t)json->indent * json->depth);
     json->breaks = false;
     rp_buf_add(json->out, is_array ? "]" : "}", 1);
@@ -126,6 +132,22 @@ void rp_json_add_count(struct rp_json_writer *json, const char *key, uint64_t va
 {
     begin(json, key);
     put_digits(json->out, false, value);
+}
+
+void rp_json_add_int_if(struct rp_json_writer *json, const char *key, bool known, int64_t value)
+{
+    if (known)
+        rp_json_add_int(json, key, value);
+    else
+        rp_json_add_null(json, key);
+}
+
+void rp_json_add_count_if(struct rp_json_writer *json, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        rp_json_add_count(json, key, value);
+    else
+        rp_json_add_null(json, key);
 }
 
 void rp_json_add_bool(struct rp_json_writer *json, const char *key, bool value)

@@ -25,9 +25,9 @@ enum { RP_JSON_MOST_DEPTH = 64 };
 /** Set `out`, zero-initialise the rest. */
 struct rp_json_writer {
     struct rp_buf *out;
-    unsigned
-        indent;   /**< blanks a level, each member and item on its own line; 0: all on one line */
-    bool compact; /**< no blanks at all */
+    unsigned indent; /**< blanks a level, a line for each member and item; 0: all on one line */
+    unsigned levels; /**< of these, outermost ones that have lines of their own; 0: all */
+    bool compact;    /**< no blanks at all */
 
     /* The writer's own. */
     unsigned depth;          /* objects and arrays that are open */
@@ -48,6 +48,9 @@ void rp_json_end(struct rp_json_writer *json);
 void rp_json_add_text(struct rp_json_writer *json, const char *key, const char *text);
 void rp_json_add_int(struct rp_json_writer *json, const char *key, int64_t value);
 void rp_json_add_count(struct rp_json_writer *json, const char *key, uint64_t value);
+/** null where it is not known. */
+void rp_json_add_int_if(struct rp_json_writer *json, const char *key, bool known, int64_t value);
+void rp_json_add_count_if(struct rp_json_writer *json, const char *key, bool known, uint64_t value);
 void rp_json_add_bool(struct rp_json_writer *json, const char *key, bool value);
 void rp_json_add_null(struct rp_json_writer *json, const char *key);
 /** As rp_buf_number; what JSON cannot hold (infinite, not a number) is null. */

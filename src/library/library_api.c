@@ -468,12 +468,12 @@ const char *rocm_perf_kernel_text(const struct rocm_perf *run, size_t kernel,
     case ROCM_PERF_KERNEL_SYMBOL:
         return summary && summary->symbol_known ? summary->symbol : NULL;
     case ROCM_PERF_KERNEL_BOTTLENECK:
-        return rp_bottleneck_name(run->parts.ranking.found.kernels[kernel].label);
+        return rp_bottleneck_names[run->parts.ranking.found.kernels[kernel].label];
     case ROCM_PERF_KERNEL_BOUND:
-        return roofline ? rp_bound_name(roofline->bound) : NULL;
+        return roofline ? rp_bound_names[roofline->bound] : NULL;
     case ROCM_PERF_KERNEL_OCCUPANCY_LIMITER:
         return summary && summary->occupancy.known
-                   ? rp_occupancy_limit_name(summary->occupancy.limiter)
+                   ? rp_occupancy_limit_names[summary->occupancy.limiter]
                    : NULL;
     case ROCM_PERF_KERNEL_GPU:
         return summary ? run->parts.ranking.profile->agents[summary->agent].name : NULL;

@@ -155,7 +155,7 @@ void rp_code_object_use(const struct rp_code_object *object, const char *arch,
         .occupancy_known = occupancy.known,
         .occupancy = occupancy.known ? occupancy.theoretical : 0,
         .waves_per_simd = occupancy.known ? occupancy.waves_per_simd : 0,
-        .limiter = occupancy.known ? rp_occupancy_limit_name(occupancy.limiter) : NULL,
+        .limiter = occupancy.known ? rp_occupancy_limit_names[occupancy.limiter] : NULL,
     };
 }
 

@@ -10,59 +10,43 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void put(struct rp_buf *buf, struct rp_quantity q)
-{
-    if (q.known)
-        rp_text_json_number(buf, rp_text_round6(q.value));
-    else
-        rp_buf_puts(buf, "null");
-}
-
-static void key(struct rp_buf *buf, const char *name, struct rp_quantity q)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    put(buf, q);
-}
-
-static void key_text(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    rp_text_json(buf, text);
-}
-
 /* --- the verdict --------------------------------------------------------------------------- */
 
-static void put_condition(struct rp_buf *buf, const struct rp_condition *c,
+static void add_condition(struct rp_json_writer *json, const struct rp_condition *c,
                           const struct rp_features *f)
 {
-    rp_buf_printf(buf, "{\"feature\": \"%s\", \"is\": \"%s\", \"threshold\": ",
-                  rp_feature_name(c->feature), c->at_least ? "at_least" : "below");
-    rp_text_json_number(buf, c->value);
-    key(buf, "value", f->of[c->feature]);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "feature", rp_feature_name(c->feature));
+    rp_json_add_text(json, "is", c->at_least ? "at_least" : "below");
+    rp_json_add_number(json, "threshold", c->value);
+    rp_report_quantity(json, "value", f->of[c->feature]);
+    rp_json_end(json);
 }
 
-static void put_rule(struct rp_buf *buf, const struct rp_rule *rule, const struct rp_features *f)
+static void add_rule(struct rp_json_writer *json, const struct rp_rule *rule,
+                     const struct rp_features *f)
 {
-    rp_buf_puts(buf, "{\"conditions\": [");
-    put_condition(buf, &rule->when[0], f);
-    if (rule->when[1].feature != rule->when[0].feature) {
-        rp_buf_puts(buf, ", ");
-        put_condition(buf, &rule->when[1], f);
-    }
-    rp_buf_printf(buf, "], \"id\": \"%s\", \"label\": \"%s\", \"points\": %u}", rule->id,
-                  rp_bottleneck_name(rule->label), rule->points);
+    rp_json_add_object(json, NULL);
+    rp_json_add_array(json, "conditions");
+    add_condition(json, &rule->when[0], f);
+    if (rule->when[1].feature != rule->when[0].feature)
+        add_condition(json, &rule->when[1], f);
+    rp_json_end(json);
+    rp_json_add_text(json, "id", rule->id);
+    rp_json_add_text(json, "label", rp_bottleneck_names[rule->label]);
+    rp_json_add_count(json, "points", rule->points);
+    rp_json_end(json);
 }
 
 /* Features that rules ask for and nobody counted; by the order of the table, which is that of the
  * names. */
-static void put_missing(struct rp_buf *buf, const struct rp_features *f)
+static void add_missing(struct rp_json_writer *json, const struct rp_features *f)
 {
-    const char *comma = "";
     const struct rp_rule *rules;
     size_t count;
 
     rules = rp_rules(&count);
+    rp_json_add_array(json, "missing");
     for (unsigned feature = 0; feature < RP_FEATURE_COUNT; feature++) {
         bool asked = false;
 
@@ -71,128 +55,122 @@ static void put_missing(struct rp_buf *buf, const struct rp_features *f)
                      (rules[i].when[0].feature == feature || rules[i].when[1].feature == feature);
         if (!asked || f->of[feature].known)
             continue;
-        rp_buf_printf(buf, "%s{\"feature\": \"%s\"", comma,
-                      rp_feature_name((enum rp_feature)feature));
-        key_text(buf, "needs", rp_feature_needs((enum rp_feature)feature));
-        rp_buf_puts(buf, "}");
-        comma = ", ";
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "feature", rp_feature_name((enum rp_feature)feature));
+        rp_json_add_text(json, "needs", rp_feature_needs((enum rp_feature)feature));
+        rp_json_end(json);
     }
+    rp_json_end(json);
 }
 
-static void put_verdict(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
+static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
-    const char *comma = "";
     const struct rp_rule *rules;
     size_t count;
 
     rules = rp_rules(&count);
-    rp_buf_printf(buf, "{\"label\": \"%s\", \"missing\": [", rp_bottleneck_name(k->label));
-    put_missing(buf, &k->features);
-    rp_buf_puts(buf, "], \"rules\": [");
+    rp_json_add_object(json, "bottleneck");
+    rp_json_add_text(json, "label", rp_bottleneck_names[k->label]);
+    add_missing(json, &k->features);
+    rp_json_add_array(json, "rules");
     for (size_t i = 0; i < count; i++)
-        if (rp_rule_fires(&rules[i], &k->features)) {
-            rp_buf_puts(buf, comma);
-            put_rule(buf, &rules[i], &k->features);
-            comma = ", ";
-        }
-    rp_buf_printf(buf, "], \"rules_version\": \"%s\"}", rp_rules_version());
+        if (rp_rule_fires(&rules[i], &k->features))
+            add_rule(json, &rules[i], &k->features);
+    rp_json_end(json);
+    rp_json_add_text(json, "rules_version", rp_rules_version());
+    rp_json_end(json);
 }
 
 /* --- a kernel ------------------------------------------------------------------------------ */
 
-static void put_features(struct rp_buf *buf, const struct rp_features *f)
+static void add_residency(struct rp_json_writer *json, const struct rp_residency *r)
 {
-    rp_buf_puts(buf, "{");
-    for (unsigned i = 0; i < RP_FEATURE_COUNT; i++) {
-        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", rp_feature_name((enum rp_feature)i));
-        put(buf, f->of[i]);
+    rp_json_add_object(json, "occupancy");
+    rp_report_quantity(json, "achieved_waves_per_simd", r->waves_per_simd);
+    rp_json_add_text(json, "formula", r->formula);
+    rp_json_add_text(json, "limiter", r->limiter);
+    rp_json_add_count_if(json, "max_waves_per_simd", r->max_waves_per_simd > 0,
+                         r->max_waves_per_simd);
+    rp_report_quantity(json, "theoretical", r->theoretical);
+    rp_json_end(json);
+}
+
+static void add_traced(struct rp_json_writer *json, const struct rp_traced *t)
+{
+    if (t->used + t->damaged == 0) {
+        rp_json_add_null(json, "thread_traces");
+        return;
     }
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, "thread_traces");
+    rp_json_add_count(json, "damaged", t->damaged);
+    rp_json_add_count(json, "partial", t->partial);
+    rp_json_add_count(json, "sampled", t->sampled);
+    rp_json_add_count(json, "used", t->used);
+    rp_json_end(json);
 }
 
-static void put_residency(struct rp_buf *buf, const struct rp_residency *r)
+static void add_statistics(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
-    rp_buf_puts(buf, "{\"achieved_waves_per_simd\": ");
-    put(buf, r->waves_per_simd);
-    key_text(buf, "formula", r->formula);
-    key_text(buf, "limiter", r->limiter);
-    key(buf, "max_waves_per_simd",
-        (struct rp_quantity){.known = r->max_waves_per_simd > 0, .value = r->max_waves_per_simd});
-    key(buf, "theoretical", r->theoretical);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, "statistics");
+    rp_report_quantity(json, "max_ns", k->max_ns);
+    rp_report_quantity(json, "mean_ns", k->features.of[RP_FEATURE_DURATION_NS]);
+    rp_report_quantity(json, "min_ns", k->min_ns);
+    rp_report_quantity(json, "stddev_ns", k->deviation_ns);
+    rp_json_end(json);
 }
 
-static void put_traced(struct rp_buf *buf, const struct rp_traced *t)
+static void add_kernel(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k,
+                       bool sums_alone)
 {
-    rp_buf_puts(buf, ", \"thread_traces\": ");
-    if (t->used + t->damaged == 0)
-        rp_buf_puts(buf, "null");
-    else
-        rp_buf_printf(buf,
-                      "{\"damaged\": %" PRIu64 ", \"partial\": %" PRIu64 ", \"sampled\": %" PRIu64
-                      ", \"used\": %" PRIu64 "}",
-                      t->damaged, t->partial, t->sampled, t->used);
-}
-
-static void put_statistics(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
-{
-    rp_buf_puts(buf, ", \"statistics\": {\"max_ns\": ");
-    put(buf, k->max_ns);
-    key(buf, "mean_ns", k->features.of[RP_FEATURE_DURATION_NS]);
-    key(buf, "min_ns", k->min_ns);
-    key(buf, "stddev_ns", k->deviation_ns);
-    rp_buf_puts(buf, "}");
-}
-
-static void put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k, bool sums_alone)
-{
-    rp_buf_puts(buf, "\n    {\"bottleneck\": ");
-    put_verdict(buf, k);
-    key(buf, "calls", (struct rp_quantity){.known = k->calls > 0, .value = (double)k->calls});
-    key(buf, "end_to_end_bound", k->end_to_end_bound);
-    key(buf, "end_to_end_bound_if_free", k->free_bound);
-    rp_buf_puts(buf, ",\n     \"features\": ");
-    put_features(buf, &k->features);
-    key_text(buf, "headroom_assumption", k->assumption);
-    key(buf, "headroom_fraction", k->headroom);
-    key_text(buf, "name", k->name);
-    rp_buf_puts(buf, ", \"occupancy\": ");
-    put_residency(buf, &k->residency);
-    key(buf, "priority", k->priority);
+    rp_json_break(json, 4);
+    rp_json_add_object(json, NULL);
+    add_verdict(json, k);
+    rp_json_add_count_if(json, "calls", k->calls > 0, k->calls);
+    rp_report_quantity(json, "end_to_end_bound", k->end_to_end_bound);
+    rp_report_quantity(json, "end_to_end_bound_if_free", k->free_bound);
+    rp_json_break(json, 5);
+    rp_json_add_object(json, "features");
+    for (unsigned i = 0; i < RP_FEATURE_COUNT; i++)
+        rp_report_quantity(json, rp_feature_name((enum rp_feature)i), k->features.of[i]);
+    rp_json_end(json);
+    rp_json_add_text(json, "headroom_assumption", k->assumption);
+    rp_report_quantity(json, "headroom_fraction", k->headroom);
+    rp_json_add_text(json, "name", k->name);
+    add_residency(json, &k->residency);
+    rp_report_quantity(json, "priority", k->priority);
     if (sums_alone)
-        put_statistics(buf, k);
-    put_traced(buf, &k->traced);
-    key(buf, "time_ns", k->time_ns);
-    key(buf, "weight", k->weight);
-    rp_buf_puts(buf, "}");
+        add_statistics(json, k);
+    add_traced(json, &k->traced);
+    rp_report_quantity(json, "time_ns", k->time_ns);
+    rp_report_quantity(json, "weight", k->weight);
+    rp_json_end(json);
 }
 
 int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct rp_buf *buf,
                             struct rp_err *err)
 {
+    struct rp_json_writer json = rp_report_json(buf);
     size_t count = top && top < b->kernel_count ? top : b->kernel_count;
 
-    rp_buf_puts(buf, "{\n  \"basis\": ");
-    rp_text_json(buf, rp_rank_basis_name(b->basis));
-    key(buf, "basis_ns", b->total_ns);
-    rp_buf_puts(buf, ",\n  \"device\": ");
-    rp_text_json(buf, b->origin.device);
-    rp_buf_printf(buf, ",\n  \"kernel_count\": %zu,\n  \"kernels\": [", b->kernel_count);
-    for (size_t i = 0; i < count; i++) {
-        rp_buf_puts(buf, i ? "," : "");
-        put_kernel(buf, &b->kernels[i], b->sums_alone);
-    }
-    rp_buf_printf(buf, "],\n  \"rules_version\": \"%s\",\n  \"schema_version\": \"1.0\",\n",
-                  rp_rules_version());
-    rp_buf_puts(buf, "  \"thread_trace_timing\": ");
-    rp_text_json(buf, b->modelled_waves ? "detailed" : NULL); /* they are made of it alone */
-    rp_buf_puts(buf, ",\n  \"timing\": ");
-    rp_text_json_timing(buf, b->origin.timing_model, b->origin.timing_version);
-    rp_buf_puts(buf, "\n}\n");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    rp_json_add_text(&json, "basis", rp_rank_basis_names[b->basis]);
+    json.indent = 0; /* on the same line */
+    rp_report_quantity(&json, "basis_ns", b->total_ns);
+    json.indent = 2;
+    rp_json_add_text(&json, "device", b->origin.device);
+    rp_json_add_count(&json, "kernel_count", b->kernel_count);
+    rp_json_add_array(&json, "kernels");
+    for (size_t i = 0; i < count; i++)
+        add_kernel(&json, &b->kernels[i], b->sums_alone);
+    rp_json_end(&json);
+    rp_json_add_text(&json, "rules_version", rp_rules_version());
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_text(&json, "thread_trace_timing", /* they are made of it alone */
+                     b->modelled_waves ? "detailed" : NULL);
+    rp_report_timing(&json, "timing", b->origin.timing_model, b->origin.timing_version);
+    return rp_report_json_end(&json, err);
 }
 
-enum { DEFAULT_WIDTH = 80, LEAST_WIDTH = 60, DEFAULT_TOP = 12 };
+enum { LEAST_WIDTH = 60, DEFAULT_TOP = 12 };
 
 static struct rp_number_text number(struct rp_quantity q, double unit, unsigned decimals)
 {
@@ -262,7 +240,7 @@ static void analysis_term_put_kernel(const struct rp_page *page,
     rp_page_text(page, RP_INK_PLAIN, 2, k->name);
     rp_page_line(page, RP_INK_PLAIN, 4, "%7s %9s %9s %9s  %s", number(k->weight, 100, 1).text,
                  number(k->headroom, 100, 1).text, number(k->end_to_end_bound, 1, 3).text,
-                 number(k->free_bound, 1, 3).text, rp_bottleneck_name(k->label));
+                 number(k->free_bound, 1, 3).text, rp_bottleneck_names[k->label]);
     put_reasons(page, k);
     put_occupancy(page, &k->residency);
     analysis_term_put_traced(page, &k->traced);
@@ -312,12 +290,7 @@ static void put_statistics_head(const struct rp_page *page, const struct rp_bott
 int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct rp_term_style style,
                             struct rp_buf *buf, struct rp_err *err)
 {
-    struct rp_page page = {.out = buf,
-                           .colour = style.colour,
-                           .utf8 = style.utf8,
-                           .width = style.width == 0            ? DEFAULT_WIDTH
-                                    : style.width < LEAST_WIDTH ? LEAST_WIDTH
-                                                                : style.width};
+    struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
     size_t most = top ? top : DEFAULT_TOP, shown = b->kernel_count < most ? b->kernel_count : most;
 
     if (b->kernel_count == 0)
@@ -335,5 +308,5 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
         rp_page_line(&page, RP_INK_DIM, 2,
                      "and %zu more: --top %zu shows all, -o DIR writes analysis.json",
                      b->kernel_count - shown, b->kernel_count);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }

@@ -14,234 +14,205 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void number(struct rp_buf *buf, double value)
+static void add(struct rp_json_writer *json, const char *key, double value)
 {
-    if (isfinite(value))
-        rp_text_json_number(buf, rp_text_round6(value));
-    else
-        rp_buf_puts(buf, "null");
-}
-
-static void key_number(struct rp_buf *buf, const char *name, double value)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    number(buf, value);
-}
-
-static void key_text(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    rp_text_json(buf, text);
-}
-
-static void put_quantity(struct rp_buf *buf, struct rp_quantity q)
-{
-    number(buf, q.known ? q.value : NAN);
-}
-
-static void put_count(struct rp_buf *buf, uint64_t count)
-{
-    if (count)
-        rp_buf_printf(buf, "%" PRIu64, count);
-    else
-        rp_buf_puts(buf, "null");
+    rp_json_add_number(json, key, rp_round6(value));
 }
 
 /* --- sides --------------------------------------------------------------------------------- */
 
-static void put_gpus(struct rp_buf *buf, const struct rp_versus_side *side)
+static void add_gpus(struct rp_json_writer *json, const struct rp_versus_side *side)
 {
-    rp_buf_puts(buf, "[");
+    rp_json_add_array(json, "gpus");
     for (size_t i = 0; i < side->gpu_count; i++) {
         const struct rp_versus_gpu *gpu = &side->gpus[i];
 
-        rp_buf_printf(buf, "%s{\"architecture\": ", i ? ", " : "");
-        rp_text_json(buf, gpu->architecture);
-        rp_buf_puts(buf, ", \"compute_units\": ");
-        put_count(buf, gpu->compute_units);
-        rp_buf_puts(buf, ", \"engine_clock_mhz\": ");
-        put_count(buf, gpu->engine_clock_mhz);
-        key_text(buf, "product", gpu->product);
-        rp_buf_puts(buf, "}");
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "architecture", gpu->architecture);
+        rp_json_add_count_if(json, "compute_units", gpu->compute_units, gpu->compute_units);
+        rp_json_add_count_if(json, "engine_clock_mhz", gpu->engine_clock_mhz,
+                             gpu->engine_clock_mhz);
+        rp_json_add_text(json, "product", gpu->product);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_side(struct rp_buf *buf, const struct rp_versus_side *side)
+static void add_side(struct rp_json_writer *json, const char *key,
+                     const struct rp_versus_side *side)
 {
-    rp_buf_puts(buf, "{\"command\": ");
-    rp_text_json(buf, side->command);
-    rp_buf_printf(buf, ", \"complete\": %s", side->incomplete ? "false" : "true");
-    key_text(buf, "device", side->software ? "software" : "hardware");
-    rp_buf_printf(buf, ", \"failed\": %" PRIu64, side->failed);
-    key_text(buf, "failed_launches", side->failed_launches);
-    rp_buf_puts(buf, ", \"gpus\": ");
-    put_gpus(buf, side);
-    key_text(buf, "measurement",
-             side->told.is ? "replay"
-             : side->wall  ? "wallclock"
-                           : "dispatches");
-    key_text(buf, "path", side->path);
-    key_text(buf, "rocm_version", side->rocm_version);
-    rp_buf_puts(buf, ", \"timing\": ");
-    rp_text_json_timing(buf, side->told.is ? NULL : side->timing_model, side->timing_version);
-    key_text(buf, "tracer", side->tracer);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, key);
+    rp_json_add_text(json, "command", side->command);
+    rp_json_add_bool(json, "complete", !side->incomplete);
+    rp_json_add_text(json, "device", side->software ? "software" : "hardware");
+    rp_json_add_count(json, "failed", side->failed);
+    rp_json_add_text(json, "failed_launches", side->failed_launches);
+    add_gpus(json, side);
+    rp_json_add_text(json, "measurement",
+                     side->told.is ? "replay"
+                     : side->wall  ? "wallclock"
+                                   : "dispatches");
+    rp_json_add_text(json, "path", side->path);
+    rp_json_add_text(json, "rocm_version", side->rocm_version);
+    rp_report_timing(json, "timing", side->told.is ? NULL : side->timing_model,
+                     side->timing_version);
+    rp_json_add_text(json, "tracer", side->tracer);
+    rp_json_end(json);
 }
 
 /* --- what was found ------------------------------------------------------------------------ */
 
-static void put_time(struct rp_buf *buf, const struct rp_versus_time *t)
+static void add_time(struct rp_json_writer *json, const char *key, const struct rp_versus_time *t)
 {
-    rp_buf_puts(buf, "{\"after_ms\": ");
-    number(buf, t->after_ms);
-    rp_buf_printf(buf, ", \"after_runs\": %zu", t->after_runs);
-    key_text(buf, "basis", rp_versus_basis_name(t->basis));
-    key_number(buf, "before_ms", t->before_ms);
-    rp_buf_printf(buf, ", \"before_runs\": %zu", t->before_runs);
-    key_number(buf, "drift", t->basis == RP_COMPARE_MEASURED ? t->drift : NAN);
-    key_number(buf, "high", t->bounded ? t->high : NAN);
-    key_number(buf, "level", t->bounded ? t->level : NAN);
-    key_number(buf, "low", t->bounded ? t->low : NAN);
-    key_number(buf, "ratio", t->ratio);
-    key_text(buf, "reason", t->reason);
-    key_text(buf, "verdict", rp_versus_verdict_name(t->verdict));
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, key);
+    add(json, "after_ms", t->after_ms);
+    rp_json_add_count(json, "after_runs", t->after_runs);
+    rp_json_add_text(json, "basis", rp_versus_basis_names[t->basis]);
+    add(json, "before_ms", t->before_ms);
+    rp_json_add_count(json, "before_runs", t->before_runs);
+    add(json, "drift", t->basis == RP_COMPARE_MEASURED ? t->drift : NAN);
+    add(json, "high", t->bounded ? t->high : NAN);
+    add(json, "level", t->bounded ? t->level : NAN);
+    add(json, "low", t->bounded ? t->low : NAN);
+    add(json, "ratio", t->ratio);
+    rp_json_add_text(json, "reason", t->reason);
+    rp_json_add_text(json, "verdict", rp_versus_verdict_names[t->verdict]);
+    rp_json_end(json);
 }
 
-static void put_pair(struct rp_buf *buf, struct rp_quantity before, struct rp_quantity after)
-{
-    rp_buf_puts(buf, "{\"after\": ");
-    put_quantity(buf, after);
-    rp_buf_puts(buf, ", \"before\": ");
-    put_quantity(buf, before);
-    rp_buf_puts(buf, "}");
-}
-
-/* Alphabetical, as all keys. */
-static const enum rp_versus_metric by_name[RP_COMPARE_METRICS] = {
-    RP_COMPARE_AGPRS,         RP_COMPARE_BYTES,     RP_COMPARE_CV,
-    RP_COMPARE_DISPATCHES,    RP_COMPARE_LDS_BYTES, RP_COMPARE_OCCUPANCY,
-    RP_COMPARE_SCRATCH_BYTES, RP_COMPARE_SGPRS,     RP_COMPARE_VGPRS};
-
-static void put_metrics(struct rp_buf *buf, const struct rp_quantity *before,
+static void add_metrics(struct rp_json_writer *json, const struct rp_quantity *before,
                         const struct rp_quantity *after, bool of_kernel)
 {
     static const struct rp_quantity unknown = {0};
-    const char *comma = "";
+    unsigned order[RP_COMPARE_METRICS];
 
-    rp_buf_puts(buf, "{");
+    rp_by_name(rp_versus_metric_names, RP_COMPARE_METRICS, order);
+    rp_json_add_object(json, "metrics");
     for (size_t i = 0; i < RP_COMPARE_METRICS; i++) {
-        const enum rp_versus_metric m = by_name[i];
+        const enum rp_versus_metric m = (enum rp_versus_metric)order[i];
 
         if (!of_kernel && rp_versus_metric_per_kernel(m))
             continue;
-        rp_buf_printf(buf, "%s\"%s\": ", comma, rp_versus_metric_name(m));
-        put_pair(buf, before ? before[m] : unknown, after ? after[m] : unknown);
-        comma = ", ";
+        rp_json_add_object(json, rp_versus_metric_names[m]);
+        rp_report_quantity(json, "after", after ? after[m] : unknown);
+        rp_report_quantity(json, "before", before ? before[m] : unknown);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
 }
 
-static void put_size(struct rp_buf *buf, const uint64_t *size)
+static void add_size(struct rp_json_writer *json, const char *key, const uint64_t *size)
 {
-    if (!size || !size[0])
-        rp_buf_puts(buf, "null");
-    else
-        rp_buf_printf(buf, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", size[0], size[1], size[2]);
+    if (!size || !size[0]) {
+        rp_json_add_null(json, key);
+        return;
+    }
+    rp_json_add_array(json, key);
+    for (size_t i = 0; i < 3; i++)
+        rp_json_add_count(json, NULL, size[i]);
+    rp_json_end(json);
 }
 
-static void key_sizes(struct rp_buf *buf, const char *name, const uint64_t *before,
+static void add_sizes(struct rp_json_writer *json, const char *key, const uint64_t *before,
                       const uint64_t *after)
 {
-    rp_buf_printf(buf, ", \"%s\": {\"after\": ", name);
-    put_size(buf, after);
-    rp_buf_puts(buf, ", \"before\": ");
-    put_size(buf, before);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, key);
+    add_size(json, "after", after);
+    add_size(json, "before", before);
+    rp_json_end(json);
 }
 
-static void put_kernel(struct rp_buf *buf, const struct rp_versus_pair *k)
+static void add_kernel(struct rp_json_writer *json, const struct rp_versus_pair *k)
 {
     const struct rp_versus_kernel *a = k->before, *b = k->after, *some = a ? a : b;
 
-    rp_buf_puts(buf, "{\"bound\": {\"after\": ");
-    rp_text_json(buf, b ? b->bound : NULL);
-    key_text(buf, "before", a ? a->bound : NULL);
-    rp_buf_puts(buf, "}");
-    key_sizes(buf, "block", a ? a->block : NULL, b ? b->block : NULL);
-    key_sizes(buf, "grid", a ? a->grid : NULL, b ? b->grid : NULL);
-    rp_buf_puts(buf, ", \"metrics\": ");
-    put_metrics(buf, a ? a->metrics : NULL, b ? b->metrics : NULL, true);
-    key_text(buf, "name", some->name);
-    rp_buf_printf(buf, ", \"runs_in\": \"%s\", \"runtime_internal\": %s, \"time\": ",
-                  a && b ? "both"
-                  : a    ? "before"
-                         : "after",
-                  some->runtime_internal ? "true" : "false");
+    rp_json_add_object(json, NULL);
+    rp_json_add_object(json, "bound");
+    rp_json_add_text(json, "after", b ? b->bound : NULL);
+    rp_json_add_text(json, "before", a ? a->bound : NULL);
+    rp_json_end(json);
+    add_sizes(json, "block", a ? a->block : NULL, b ? b->block : NULL);
+    add_sizes(json, "grid", a ? a->grid : NULL, b ? b->grid : NULL);
+    add_metrics(json, a ? a->metrics : NULL, b ? b->metrics : NULL, true);
+    rp_json_add_text(json, "name", some->name);
+    rp_json_add_text(json, "runs_in", a && b ? "both" : a ? "before" : "after");
+    rp_json_add_bool(json, "runtime_internal", some->runtime_internal);
     if (a && b)
-        put_time(buf, &k->time);
+        add_time(json, "time", &k->time);
     else
-        rp_buf_puts(buf, "null");
-    rp_buf_puts(buf, "}");
+        rp_json_add_null(json, "time");
+    rp_json_end(json);
 }
 
-static void put_gate(struct rp_buf *buf, const struct rp_versus_condition *gate,
+static void add_gate(struct rp_json_writer *json, const struct rp_versus_condition *gate,
                      const struct rp_versus_outcome *gated)
 {
-    rp_buf_puts(buf, "{\"gate\": ");
-    rp_text_json(buf, gate->text);
-    key_text(buf, "kernel", gated->kernel);
-    rp_buf_puts(buf, ", \"limit\": ");
-    put_quantity(buf, gated->limit);
-    key_text(buf, "reason", gated->reason[0] ? gated->reason : NULL);
-    key_text(buf, "result", rp_versus_passed_name(gated->passed));
-    rp_buf_puts(buf, ", \"value\": ");
-    put_quantity(buf, gated->value);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "gate", gate->text);
+    rp_json_add_text(json, "kernel", gated->kernel);
+    rp_report_quantity(json, "limit", gated->limit);
+    rp_json_add_text(json, "reason", gated->reason[0] ? gated->reason : NULL);
+    rp_json_add_text(json, "result", rp_versus_passed_names[gated->passed]);
+    rp_report_quantity(json, "value", gated->value);
+    rp_json_end(json);
 }
 
-static void put_comparison(struct rp_buf *buf, const struct rp_compare_report *r, size_t at)
+static void add_whole(struct rp_json_writer *json, const struct rp_versus_found *c)
+{
+    rp_json_add_object(json, "whole");
+    if (c->after->told.is)
+        rp_json_add_bool(json, "different_output", c->after->told.wrong);
+    else
+        rp_json_add_null(json, "different_output");
+    add_metrics(json, c->before->metrics, c->after->metrics, false);
+    add_time(json, "time", &c->whole);
+    rp_json_end(json);
+}
+
+static void add_comparison(struct rp_json_writer *json, const struct rp_compare_report *r,
+                           size_t at)
 {
     const struct rp_versus_found *c = &r->list[at];
 
-    rp_buf_puts(buf, "    {\"after\": ");
-    put_side(buf, c->after);
-    rp_buf_puts(buf, ",\n     \"gates\": [");
+    rp_json_break(json, 4);
+    rp_json_add_object(json, NULL);
+    add_side(json, "after", c->after);
+    rp_json_break(json, 5);
+    rp_json_add_array(json, "gates");
     for (size_t i = 0; i < r->gate_count; i++) {
-        rp_buf_puts(buf, i ? ",\n       " : "\n       ");
-        put_gate(buf, &r->gates[i], &r->gated[at * r->gate_count + i]);
+        rp_json_break(json, 7);
+        add_gate(json, &r->gates[i], &r->gated[at * r->gate_count + i]);
     }
-    rp_buf_puts(buf, "],\n     \"kernels\": [");
+    rp_json_end(json);
+    rp_json_break(json, 5);
+    rp_json_add_array(json, "kernels");
     for (size_t i = 0; i < c->kernel_count; i++) {
-        rp_buf_puts(buf, i ? ",\n       " : "\n       ");
-        put_kernel(buf, &c->kernels[i]);
+        rp_json_break(json, 7);
+        add_kernel(json, &c->kernels[i]);
     }
-    rp_buf_puts(buf, "],\n     \"whole\": {\"different_output\": ");
-    rp_buf_puts(buf, !c->after->told.is ? "null" : c->after->told.wrong ? "true" : "false");
-    rp_buf_puts(buf, ", \"metrics\": ");
-    put_metrics(buf, c->before->metrics, c->after->metrics, false);
-    rp_buf_puts(buf, ", \"time\": ");
-    put_time(buf, &c->whole);
-    rp_buf_puts(buf, "}}");
+    rp_json_end(json);
+    rp_json_break(json, 5);
+    add_whole(json, c);
+    rp_json_end(json);
 }
 
 int rp_report_compare_json(const struct rp_compare_report *report, struct rp_buf *buf,
                            struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n  \"baseline\": ");
-    put_side(buf, report->list[0].before);
-    rp_buf_puts(buf, ",\n  \"comparisons\": [\n");
-    for (size_t i = 0; i < report->count; i++) {
-        rp_buf_puts(buf, i ? ",\n" : "");
-        put_comparison(buf, report, i);
-    }
-    rp_buf_puts(buf, "],\n  \"rule\": {\"alpha\": ");
-    number(buf, report->rule.alpha);
-    rp_buf_printf(buf, ", \"least_runs\": %d", RP_COMPARE_LEAST_RUNS);
-    key_number(buf, "margin", report->rule.margin);
-    rp_buf_puts(buf, "},\n  \"schema_version\": \"1.0\"\n}\n");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    struct rp_json_writer json = rp_report_json(buf);
+
+    add_side(&json, "baseline", report->list[0].before);
+    rp_json_add_array(&json, "comparisons");
+    for (size_t i = 0; i < report->count; i++)
+        add_comparison(&json, report, i);
+    rp_json_end(&json);
+    rp_json_add_object(&json, "rule");
+    add(&json, "alpha", report->rule.alpha);
+    rp_json_add_int(&json, "least_runs", RP_COMPARE_LEAST_RUNS);
+    add(&json, "margin", report->rule.margin);
+    rp_json_end(&json);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    return rp_report_json_end(&json, err);
 }
 
 void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t)
@@ -257,12 +228,13 @@ void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t)
 static void compare_text_number(struct rp_buf *buf, struct rp_quantity q)
 {
     if (q.known)
-        rp_text_json_number(buf, rp_text_round6(q.value));
+        rp_buf_number(buf, rp_round6(q.value));
     else
         rp_buf_puts(buf, "?");
 }
 
-static void add_size(struct rp_buf *buf, const char *name, const uint64_t *a, const uint64_t *b)
+static void put_size_change(struct rp_buf *buf, const char *name, const uint64_t *a,
+                            const uint64_t *b)
 {
     if (!a[0] || !b[0] || memcmp(a, b, 3 * sizeof *a) == 0)
         return;
@@ -299,14 +271,13 @@ void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k)
         if (i == RP_COMPARE_CV || !a->metrics[i].known || !b->metrics[i].known ||
             a->metrics[i].value == b->metrics[i].value)
             continue;
-        rp_buf_printf(&text, "%s%s ", text.len ? ", " : "",
-                      rp_versus_metric_name((enum rp_versus_metric)i));
+        rp_buf_printf(&text, "%s%s ", text.len ? ", " : "", rp_versus_metric_names[i]);
         compare_text_number(&text, a->metrics[i]);
         rp_buf_puts(&text, " -> ");
         compare_text_number(&text, b->metrics[i]);
     }
-    add_size(&text, "grid", a->grid, b->grid);
-    add_size(&text, "block", a->block, b->block);
+    put_size_change(&text, "grid", a->grid, b->grid);
+    put_size_change(&text, "block", a->block, b->block);
     if (a->bound && b->bound && strcmp(a->bound, b->bound) != 0)
         rp_buf_printf(&text, "%sbound by %s -> %s", text.len ? ", " : "", a->bound, b->bound);
     rp_buf_add(buf, rp_buf_text(&text), text.len);
@@ -332,7 +303,7 @@ bool rp_versus_is_shown(const struct rp_versus_pair *k, size_t at, size_t most)
     return at < most || (k->before && k->after && k->time.verdict <= RP_COMPARE_SLOWER);
 }
 
-enum { MOST_KERNELS = 20, LEAST_WIDTH = 60, USUAL_WIDTH = 80 };
+enum { MOST_KERNELS = 20, LEAST_WIDTH = 60 };
 
 static enum rp_ink ink_of(enum rp_versus_verdict verdict)
 {
@@ -387,7 +358,7 @@ static void compare_term_put_time(const struct rp_page *page, const struct rp_ve
     rp_versus_ratio_text(&line, t);
     put_times(page, &line, t);
     rp_page_named(page, ink_of(t->verdict), 0, name, "%-9s %s  ",
-                  rp_versus_verdict_name(t->verdict), rp_buf_text(&line));
+                  rp_versus_verdict_names[t->verdict], rp_buf_text(&line));
     page->out->failed |= line.failed;
 }
 
@@ -433,7 +404,7 @@ static void put_gates(const struct rp_page *page, const struct rp_compare_report
 
         rp_versus_outcome_text(&text, gated);
         rp_page_line(page, gated->passed == RP_COMPARE_PASSED ? RP_INK_GREEN : RP_INK_RED, 0,
-                     "gate %-9s %s", rp_versus_passed_name(gated->passed), r->gates[i].text);
+                     "gate %-9s %s", rp_versus_passed_names[gated->passed], r->gates[i].text);
         rp_page_words(page, RP_INK_DIM, 15, 0, "%s", rp_buf_text(&text));
         page->out->failed |= text.failed;
     }
@@ -483,13 +454,9 @@ static void compare_term_put_comparison(const struct rp_page *page,
 int rp_report_compare_term(const struct rp_compare_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    const unsigned width = style.width ? style.width : USUAL_WIDTH;
-    const struct rp_page page = {.out = buf,
-                                 .colour = style.colour,
-                                 .utf8 = style.utf8,
-                                 .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     for (size_t i = 0; i < report->count; i++)
         compare_term_put_comparison(&page, report, i);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }

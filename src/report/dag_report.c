@@ -10,431 +10,428 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Pieces of dag.json, each one key and its value. */
-
-/* Keys are in alphabetical order in every object, as in the rest of dag.json. */
-
-static const char *dag_parts_comma(size_t i)
-{
-    return i ? "," : "";
-}
+/* Written piece by piece: a trace may have millions of dispatches, and no tree of them is needed.
+ * Keys are in alphabetical order in every object. */
 
 static double share(int64_t part, int64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
 }
 
-/** Nanoseconds by part, as an object. */
-static void rp_dag_json_by_part(struct rp_buf *buf, const int64_t *part_ns)
+static void add_share(struct rp_json_writer *json, const char *key, double value)
 {
-    /* Parts in the order of their names. */
-    static const enum rp_dag_part order[RP_DAG_PART_COUNT] = {
-        RP_DAG_PART_COLLECTIVE, RP_DAG_PART_COPY,   RP_DAG_PART_EVENT,  RP_DAG_PART_HOST_API,
-        RP_DAG_PART_HOST_GAP,   RP_DAG_PART_KERNEL, RP_DAG_PART_LAUNCH, RP_DAG_PART_NULL_STREAM,
-        RP_DAG_PART_QUEUE,      RP_DAG_PART_STREAM, RP_DAG_PART_SYNC,   RP_DAG_PART_UNKNOWN,
-    };
-
-    rp_buf_puts(buf, "{");
-    for (size_t i = 0; i < RP_DAG_PART_COUNT; i++)
-        rp_buf_printf(buf, "%s\"%s\": %" PRId64, i ? ", " : "", rp_dag_part_name(order[i]),
-                      part_ns[order[i]]);
-    rp_buf_puts(buf, "}");
+    rp_json_add_json(json, key, "%.9f", value);
 }
 
-/** "by_range" of host time. */
-static void rp_dag_json_ranges(struct rp_buf *buf, const struct rp_dag_share *shares, size_t count)
+/* Nanoseconds by part. */
+static void add_parts(struct rp_json_writer *json, const char *key, const int64_t *part_ns)
 {
-    rp_buf_puts(buf, "    \"by_range\": [");
+    unsigned order[RP_DAG_PART_COUNT];
+
+    rp_by_name(rp_dag_part_names, RP_DAG_PART_COUNT, order);
+    rp_json_add_object(json, key);
+    for (size_t i = 0; i < RP_DAG_PART_COUNT; i++)
+        rp_json_add_int(json, rp_dag_part_names[order[i]], part_ns[order[i]]);
+    rp_json_end(json);
+}
+
+/* Begins an item of a list of the document on its own line. */
+static void add_item(struct rp_json_writer *json, unsigned blanks)
+{
+    rp_json_break(json, blanks);
+    rp_json_add_object(json, NULL);
+}
+
+/* Time of ranges of the host or of symbols. */
+static void add_shares(struct rp_json_writer *json, const char *key,
+                       const struct rp_dag_share *shares, size_t count)
+{
+    rp_json_break(json, 4);
+    rp_json_add_array(json, key);
     for (size_t i = 0; i < count; i++) {
-        rp_buf_printf(buf, "%s\n      {\"name\": ", dag_parts_comma(i));
-        rp_text_json(buf, shares[i].name);
-        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", shares[i].path_ns);
+        add_item(json, 6);
+        rp_json_add_text(json, "name", shares[i].name);
+        rp_json_add_int(json, "ns", shares[i].path_ns);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
 /* --- idle ------------------------------------------------------------------------------------ */
 
-static void put_agent(struct rp_buf *buf, const struct rp_dag_agent *a)
+static void add_agent(struct rp_json_writer *json, const struct rp_dag_agent *a)
 {
-    rp_buf_printf(buf, "{\"after_last_ns\": %" PRId64, a->after_ns);
-    if (a->id >= 0)
-        rp_buf_printf(buf, ", \"agent_id\": %" PRId64, a->id);
-    else
-        rp_buf_puts(buf, ", \"agent_id\": null");
-    rp_buf_printf(buf,
-                  ", \"before_first_ns\": %" PRId64 ", \"busy_ns\": %" PRId64 ", \"by_class\": ",
-                  a->before_ns, a->busy_ns);
-    rp_dag_json_by_part(buf, a->idle_part_ns);
-    rp_buf_printf(buf,
-                  ", \"exposed_collective_ns\": %" PRId64 ", \"exposed_copy_ns\": %" PRId64
-                  ", \"gaps\": %" PRIu64 ", \"guid\": ",
-                  a->exposed_collective_ns, a->exposed_copy_ns, a->gap_count);
-    rp_text_json(buf, a->guid ? a->guid : "");
-    rp_buf_printf(buf, ", \"idle_ns\": %" PRId64 ", \"name\": ", a->idle_ns);
-    rp_text_json(buf, a->name);
-    rp_buf_puts(buf, "}");
+    add_item(json, 4);
+    rp_json_add_int(json, "after_last_ns", a->after_ns);
+    rp_json_add_int_if(json, "agent_id", a->id >= 0, a->id);
+    rp_json_add_int(json, "before_first_ns", a->before_ns);
+    rp_json_add_int(json, "busy_ns", a->busy_ns);
+    add_parts(json, "by_class", a->idle_part_ns);
+    rp_json_add_int(json, "exposed_collective_ns", a->exposed_collective_ns);
+    rp_json_add_int(json, "exposed_copy_ns", a->exposed_copy_ns);
+    rp_json_add_count(json, "gaps", a->gap_count);
+    rp_json_add_text(json, "guid", a->guid ? a->guid : "");
+    rp_json_add_int(json, "idle_ns", a->idle_ns);
+    rp_json_add_text(json, "name", a->name);
+    rp_json_end(json);
 }
 
-static void rp_dag_json_idle(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_idle(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_puts(buf, "  \"idle\": {\"agents\": [");
-    for (size_t i = 0; i < r->agent_count; i++) {
-        rp_buf_printf(buf, "%s\n    ", dag_parts_comma(i));
-        put_agent(buf, &r->agents[i]);
-    }
-    rp_buf_puts(buf, "],\n");
-    rp_dag_json_ranges(buf, r->idle_ranges, r->idle_range_count);
-    rp_buf_puts(buf, "    \"by_symbol\": [");
-    for (size_t i = 0; i < r->idle_share_count; i++) {
-        rp_buf_printf(buf, "%s\n      {\"name\": ", dag_parts_comma(i));
-        rp_text_json(buf, r->idle_shares[i].name);
-        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", r->idle_shares[i].path_ns);
-    }
-    rp_buf_puts(buf, "]\n  },\n");
-}
-
-/* --- limits and overlap ------------------------------------------------------------------------
- */
-
-static void rp_dag_json_limits(struct rp_buf *buf, const struct rp_dag_result *r)
-{
-    rp_buf_puts(buf, "  \"limits\": [");
-    for (size_t i = 0; i < RP_DAG_LIMIT_COUNT; i++)
-        rp_buf_printf(buf, "%s\n    {\"makespan_ns\": %" PRId64 ", \"name\": \"%s\"}",
-                      dag_parts_comma(i), r->limit_ns[i], rp_dag_limit_name((enum rp_dag_limit)i));
-    rp_buf_puts(buf, "],\n");
+    rp_json_add_object(json, "idle");
+    rp_json_add_array(json, "agents");
+    for (size_t i = 0; i < r->agent_count; i++)
+        add_agent(json, &r->agents[i]);
+    rp_json_end(json);
+    add_shares(json, "by_range", r->idle_ranges, r->idle_range_count);
+    add_shares(json, "by_symbol", r->idle_shares, r->idle_share_count);
+    rp_json_break(json, 2);
+    rp_json_end(json);
 }
 
 /* --- the run ------------------------------------------------------------------------------------
  */
 
-static void rp_dag_json_collectives(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_limits(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_puts(buf, "  \"collectives\": [");
+    rp_json_add_array(json, "limits");
+    for (size_t i = 0; i < RP_DAG_LIMIT_COUNT; i++) {
+        add_item(json, 4);
+        rp_json_add_int(json, "makespan_ns", r->limit_ns[i]);
+        rp_json_add_text(json, "name", rp_dag_limit_names[i]);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
+static void add_collectives(struct rp_json_writer *json, const struct rp_dag_result *r)
+{
+    rp_json_add_array(json, "collectives");
     for (size_t i = 0; i < r->collective_count; i++) {
         const struct rp_dag_collective *c = &r->collectives[i];
-        rp_buf_printf(buf, "%s\n    {\"count\": %" PRIu64 ", \"name\": ", dag_parts_comma(i),
-                      c->count);
-        rp_text_json(buf, c->name);
-        rp_buf_printf(buf, ", \"time_ns\": %" PRId64 ", \"wait_ns\": ", c->time_ns);
-        if (c->wait_known)
-            rp_buf_printf(buf, "%" PRId64 "}", c->wait_ns);
-        else
-            rp_buf_puts(buf, "null}");
+
+        add_item(json, 4);
+        rp_json_add_count(json, "count", c->count);
+        rp_json_add_text(json, "name", c->name);
+        rp_json_add_int(json, "time_ns", c->time_ns);
+        rp_json_add_int_if(json, "wait_ns", c->wait_known, c->wait_ns);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
-static void put_disturbances(struct rp_buf *buf, unsigned disturbed)
+static void add_disturbances(struct rp_json_writer *json, unsigned disturbed)
 {
-    bool any = false;
-
-    rp_buf_puts(buf, "[");
+    rp_json_add_array(json, "disturbed_by");
     for (unsigned bit = 1; bit < RP_DAG_DISTURBANCE_END; bit *= 2)
-        if (disturbed & bit) {
-            rp_buf_printf(buf, "%s\"%s\"", any ? ", " : "", rp_dag_disturbance_name(bit));
-            any = true;
-        }
-    rp_buf_puts(buf, "]");
+        if (disturbed & bit)
+            rp_json_add_text(json, NULL, rp_dag_disturbance_name(bit));
+    rp_json_end(json);
 }
 
-static void rp_dag_json_disturbed(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_machines(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_puts(buf, "  \"disturbed_by\": ");
-    put_disturbances(buf, r->disturbed);
-    rp_buf_puts(buf, ",\n");
-}
-
-static void rp_dag_json_machines(struct rp_buf *buf, const struct rp_dag_result *r)
-{
-    rp_buf_puts(buf, "  \"machines\": [");
+    rp_json_add_array(json, "machines");
     for (size_t i = 0; i < r->machine_count; i++) {
         const struct rp_dag_machine *m = &r->machines[i];
-        rp_buf_printf(buf,
-                      "%s\n    {\"collectives\": %" PRIu64 ", \"drift_ppb\": %.3f, \"hostname\": ",
-                      dag_parts_comma(i), m->collectives, m->drift * 1e9);
-        rp_text_json(buf, m->hostname);
-        rp_buf_puts(buf, ", \"machine_id\": ");
-        rp_text_json(buf, m->machine_id);
-        rp_buf_printf(buf, ", \"offset_ns\": %" PRId64 ", \"uncertainty_ns\": %" PRId64 "}",
-                      m->offset_ns, m->uncertainty_ns);
+
+        add_item(json, 4);
+        rp_json_add_count(json, "collectives", m->collectives);
+        rp_json_add_json(json, "drift_ppb", "%.3f", m->drift * 1e9);
+        rp_json_add_text(json, "hostname", m->hostname);
+        rp_json_add_text(json, "machine_id", m->machine_id);
+        rp_json_add_int(json, "offset_ns", m->offset_ns);
+        rp_json_add_int(json, "uncertainty_ns", m->uncertainty_ns);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
-static void rp_dag_json_processes(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_processes(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_puts(buf, "  \"processes\": [");
+    rp_json_add_array(json, "processes");
     for (size_t i = 0; i < r->process_count; i++) {
         const struct rp_dag_process_fact *p = &r->processes[i];
-        rp_buf_printf(buf,
-                      "%s\n    {\"clock_ahead_ns\": %" PRId64 ", \"clocks_apart\": %s"
-                      ", \"clocks_contradict\": %s, \"collective_wait_ns\": %" PRId64
-                      ", \"disturbed_by\": ",
-                      dag_parts_comma(i), p->clock_ahead_ns, p->clocks_apart ? "true" : "false",
-                      p->clocks_contradict ? "true" : "false", p->collective_wait_ns);
-        put_disturbances(buf, p->disturbed);
-        rp_buf_puts(buf, ", \"guid\": ");
-        rp_text_json(buf, p->guid ? p->guid : "");
-        rp_buf_printf(buf,
-                      ", \"machine\": %" PRIu32 ", \"moved_ns\": %" PRId64 ", \"pid\": %" PRId64
-                      ", \"rank\": ",
-                      p->machine, p->moved_ns, p->pid);
-        if (p->rank_known)
-            rp_buf_printf(buf, "%" PRId64 "}", p->rank);
-        else
-            rp_buf_puts(buf, "null}");
+
+        add_item(json, 4);
+        rp_json_add_int(json, "clock_ahead_ns", p->clock_ahead_ns);
+        rp_json_add_bool(json, "clocks_apart", p->clocks_apart);
+        rp_json_add_bool(json, "clocks_contradict", p->clocks_contradict);
+        rp_json_add_int(json, "collective_wait_ns", p->collective_wait_ns);
+        add_disturbances(json, p->disturbed);
+        rp_json_add_text(json, "guid", p->guid ? p->guid : "");
+        rp_json_add_count(json, "machine", p->machine);
+        rp_json_add_int(json, "moved_ns", p->moved_ns);
+        rp_json_add_int(json, "pid", p->pid);
+        rp_json_add_int_if(json, "rank", p->rank_known, p->rank);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
 /* --- what comes next ----------------------------------------------------------------------------
  */
 
-static void put_next_path(struct rp_buf *buf, const struct rp_dag_next_path *p)
+static void add_next_path(struct rp_json_writer *json, const struct rp_dag_next_path *p)
 {
-    rp_buf_puts(buf, "{\"by_symbol\": [");
+    add_item(json, 6);
+    rp_json_add_array(json, "by_symbol");
     for (size_t i = 0; i < p->share_count; i++) {
-        rp_buf_puts(buf, i ? ", {\"name\": " : "{\"name\": ");
-        rp_text_json(buf, p->shares[i].name);
-        rp_buf_printf(buf, ", \"ns\": %" PRId64 "}", p->shares[i].path_ns);
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "name", p->shares[i].name);
+        rp_json_add_int(json, "ns", p->shares[i].path_ns);
+        rp_json_end(json);
     }
-    rp_buf_printf(buf,
-                  "], \"copy_ns\": %" PRId64 ", \"end_ns\": %" PRId64 ", \"kernel_ns\": %" PRId64
-                  ", \"operations\": %" PRIu64 ", \"slack_ns\": %" PRId64 ", \"start_ns\": %" PRId64
-                  "}",
-                  p->copy_ns, p->end_ns, p->kernel_ns, p->op_count, p->slack_ns, p->start_ns);
+    rp_json_end(json);
+    rp_json_add_int(json, "copy_ns", p->copy_ns);
+    rp_json_add_int(json, "end_ns", p->end_ns);
+    rp_json_add_int(json, "kernel_ns", p->kernel_ns);
+    rp_json_add_count(json, "operations", p->op_count);
+    rp_json_add_int(json, "slack_ns", p->slack_ns);
+    rp_json_add_int(json, "start_ns", p->start_ns);
+    rp_json_end(json);
 }
 
-static void rp_dag_json_next_paths(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_slack_bins(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_printf(buf, "  \"near_critical\": {\"by_symbol\": [");
-    for (size_t i = 0; i < r->critical_count; i++) {
-        const struct rp_dag_critical *c = &r->critical[i];
-        rp_buf_printf(buf, "%s\n      {\"count\": %" PRIu64 ", \"criticality\": %.9f, \"name\": ",
-                      dag_parts_comma(i), c->count, share(c->near_ns, c->time_ns));
-        rp_text_json(buf, c->name);
-        rp_buf_printf(buf, ", \"near_ns\": %" PRId64 ", \"time_ns\": %" PRId64 "}", c->near_ns,
-                      c->time_ns);
-    }
-    rp_buf_printf(buf, "],\n    \"epsilon_ns\": %" PRId64 ",\n    \"paths\": [", r->epsilon_ns);
-    for (size_t i = 0; i < r->near_path_count; i++) {
-        rp_buf_printf(buf, "%s\n      ", dag_parts_comma(i));
-        put_next_path(buf, &r->near_paths[i]);
-    }
-    rp_buf_puts(buf, "],\n    \"slack_histogram\": [");
+    rp_json_break(json, 4);
+    rp_json_add_array(json, "slack_histogram");
     for (size_t i = 0; i < RP_DAG_SLACK_BINS; i++) {
         const struct rp_dag_slack_bin *b = &r->slack_bins[i];
-        rp_buf_printf(buf, "%s\n      {\"count\": %" PRIu64 ", \"time_ns\": %" PRId64,
-                      dag_parts_comma(i), b->count, b->time_ns);
-        rp_buf_printf(buf, ", \"up_to\": \"%s\", \"up_to_ns\": ", b->name);
-        if (b->up_to_ns == INT64_MAX)
-            rp_buf_puts(buf, "null}");
-        else
-            rp_buf_printf(buf, "%" PRId64 "}", b->up_to_ns);
+
+        add_item(json, 6);
+        rp_json_add_count(json, "count", b->count);
+        rp_json_add_int(json, "time_ns", b->time_ns);
+        rp_json_add_text(json, "up_to", b->name);
+        rp_json_add_int_if(json, "up_to_ns", b->up_to_ns != INT64_MAX, b->up_to_ns);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]\n  },\n");
+    rp_json_end(json);
 }
 
-static void rp_dag_json_overlap(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_near_critical(struct rp_json_writer *json, const struct rp_dag_result *r)
+{
+    rp_json_add_object(json, "near_critical");
+    rp_json_add_array(json, "by_symbol");
+    for (size_t i = 0; i < r->critical_count; i++) {
+        const struct rp_dag_critical *c = &r->critical[i];
+
+        add_item(json, 6);
+        rp_json_add_count(json, "count", c->count);
+        add_share(json, "criticality", share(c->near_ns, c->time_ns));
+        rp_json_add_text(json, "name", c->name);
+        rp_json_add_int(json, "near_ns", c->near_ns);
+        rp_json_add_int(json, "time_ns", c->time_ns);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+    rp_json_break(json, 4);
+    rp_json_add_int(json, "epsilon_ns", r->epsilon_ns);
+    rp_json_break(json, 4);
+    rp_json_add_array(json, "paths");
+    for (size_t i = 0; i < r->near_path_count; i++)
+        add_next_path(json, &r->near_paths[i]);
+    rp_json_end(json);
+    add_slack_bins(json, r);
+    rp_json_break(json, 2);
+    rp_json_end(json);
+}
+
+static void add_overlap(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
     int64_t work_ns = r->kernel_time_ns + r->copy_time_ns;
 
-    rp_buf_puts(buf, "  \"overlap\": {\"concurrency_ns\": [");
+    rp_json_add_object(json, "overlap");
+    rp_json_add_array(json, "concurrency_ns");
     for (size_t i = 0; i < RP_DAG_CONCURRENCY; i++)
-        rp_buf_printf(buf, "%s%" PRId64, i ? ", " : "", r->concurrency_ns[i]);
-    rp_buf_printf(buf,
-                  "], \"copy_time_ns\": %" PRId64 ", \"exposed_copy_ns\": %" PRId64
-                  ", \"kernel_time_ns\": %" PRId64 ", \"pairs\": [",
-                  r->copy_time_ns, r->exposed_copy_ns, r->kernel_time_ns);
+        rp_json_add_int(json, NULL, r->concurrency_ns[i]);
+    rp_json_end(json);
+    rp_json_add_int(json, "copy_time_ns", r->copy_time_ns);
+    rp_json_add_int(json, "exposed_copy_ns", r->exposed_copy_ns);
+    rp_json_add_int(json, "kernel_time_ns", r->kernel_time_ns);
+    rp_json_add_array(json, "pairs");
     for (size_t i = 0; i < r->pair_count; i++) {
         const struct rp_dag_pair *p = &r->pairs[i];
-        rp_buf_printf(buf, "%s\n    {\"count\": %" PRIu64 ", \"first\": ", dag_parts_comma(i),
-                      p->count);
-        rp_text_json(buf, p->first);
-        rp_buf_printf(buf, ", \"gain_ns\": %" PRId64 ", \"second\": ", p->gain_ns);
-        rp_text_json(buf, p->second);
-        rp_buf_printf(buf, ", \"waited_ns\": %" PRId64 "}", p->waited_ns);
+
+        add_item(json, 4);
+        rp_json_add_count(json, "count", p->count);
+        rp_json_add_text(json, "first", p->first);
+        rp_json_add_int(json, "gain_ns", p->gain_ns);
+        rp_json_add_text(json, "second", p->second);
+        rp_json_add_int(json, "waited_ns", p->waited_ns);
+        rp_json_end(json);
     }
-    rp_buf_printf(buf, "], \"potential\": %.9f, \"queue_loss\": %.9f, ",
-                  share(r->makespan_ns - r->true_span_ns, r->makespan_ns),
-                  share(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns));
+    rp_json_end(json);
+    add_share(json, "potential", share(r->makespan_ns - r->true_span_ns, r->makespan_ns));
+    add_share(json, "queue_loss", share(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns));
     if (work_ns)
-        rp_buf_printf(buf, "\"realised\": %.9f, ", 1 - share(r->makespan_ns, work_ns));
+        add_share(json, "realised", 1 - share(r->makespan_ns, work_ns));
     else
-        rp_buf_puts(buf, "\"realised\": null, ");
-    rp_buf_printf(buf, "\"true_span_ns\": %" PRId64 "},\n", r->true_span_ns);
+        rp_json_add_null(json, "realised");
+    rp_json_add_int(json, "true_span_ns", r->true_span_ns);
+    rp_json_end(json);
 }
 
-/* Written by hand: a trace may have millions of dispatches, and no tree of them is needed. Keys
- * are in alphabetical order in every object. */
+/* --- the path ------------------------------------------------------------------------------- */
 
-static const char *comma(size_t i)
+static void add_step(struct rp_json_writer *json, const struct rp_dag_step *s)
 {
-    return i ? "," : "";
+    add_item(json, 6);
+    rp_json_add_int(json, "duration_ns", s->duration_ns);
+    rp_json_add_text(json, "guid", s->guid ? s->guid : "");
+    rp_json_add_int(json, "id", s->id);
+    rp_json_add_text(json, "kind", s->is_copy ? "copy" : "kernel");
+    rp_json_add_text(json, "name", s->name);
+    rp_json_add_int(json, "start_ns", s->start_ns);
+    rp_json_end(json);
 }
 
-static void put_step(struct rp_buf *buf, const struct rp_dag_step *s, const char *extra)
+static void add_path(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_printf(buf, "{\"duration_ns\": %" PRId64 ", \"guid\": ", s->duration_ns);
-    rp_text_json(buf, s->guid ? s->guid : "");
-    rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"kind\": \"%s\", \"name\": ", s->id,
-                  s->is_copy ? "copy" : "kernel");
-    rp_text_json(buf, s->name);
-    rp_buf_printf(buf, ", \"start_ns\": %" PRId64 "%s}", s->start_ns, extra);
-}
-
-static void put_path(struct rp_buf *buf, const struct rp_dag_result *r)
-{
-    rp_buf_puts(buf, "  \"critical_path\": {\n    \"by_class\": ");
-    rp_dag_json_by_part(buf, r->path_ns);
-    rp_buf_puts(buf, ",\n");
-    rp_dag_json_ranges(buf, r->path_ranges, r->path_range_count);
-    rp_buf_puts(buf, "    \"by_symbol\": [");
+    rp_json_add_object(json, "critical_path");
+    rp_json_break(json, 4);
+    add_parts(json, "by_class", r->path_ns);
+    add_shares(json, "by_range", r->path_ranges, r->path_range_count);
+    rp_json_break(json, 4);
+    rp_json_add_array(json, "by_symbol");
     for (size_t i = 0; i < r->share_count; i++) {
-        rp_buf_printf(buf, "%s\n      {\"name\": ", comma(i));
-        rp_text_json(buf, r->shares[i].name);
-        rp_buf_printf(buf, ", \"ns\": %" PRId64 ", \"weight\": %.9f}", r->shares[i].path_ns,
-                      r->makespan_ns ? (double)r->shares[i].path_ns / (double)r->makespan_ns : 0);
+        add_item(json, 6);
+        rp_json_add_text(json, "name", r->shares[i].name);
+        rp_json_add_int(json, "ns", r->shares[i].path_ns);
+        add_share(json, "weight", share(r->shares[i].path_ns, r->makespan_ns));
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n    \"chain\": [");
-    for (size_t i = 0; i < r->chain_count; i++) {
-        rp_buf_printf(buf, "%s\n      ", comma(i));
-        put_step(buf, &r->chain[i], "");
-    }
-    rp_buf_puts(buf, "]\n  },\n");
+    rp_json_end(json);
+    rp_json_break(json, 4);
+    rp_json_add_array(json, "chain");
+    for (size_t i = 0; i < r->chain_count; i++)
+        add_step(json, &r->chain[i]);
+    rp_json_end(json);
+    rp_json_break(json, 2);
+    rp_json_end(json);
 }
 
-static void put_delays(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_delays(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_printf(buf,
-                  "  \"delays\": {\"dispatch_ns\": %" PRId64 ", \"event_ns\": %" PRId64
-                  ", \"launch_ns\": %" PRId64 ", \"wake_ns\": %" PRId64 "},\n",
-                  r->dispatch_ns, r->event_ns, r->launch_ns, r->wake_ns);
+    rp_json_add_object(json, "delays");
+    rp_json_add_int(json, "dispatch_ns", r->dispatch_ns);
+    rp_json_add_int(json, "event_ns", r->event_ns);
+    rp_json_add_int(json, "launch_ns", r->launch_ns);
+    rp_json_add_int(json, "wake_ns", r->wake_ns);
+    rp_json_end(json);
 }
 
 /* Kernels or copies with their slack. */
-static void put_steps(struct rp_buf *buf, const struct rp_dag_result *r, bool copies)
+static void add_steps(struct rp_json_writer *json, const struct rp_dag_result *r, bool copies)
 {
-    size_t put = 0;
-
-    rp_buf_printf(buf, "  \"%s\": [", copies ? "copies" : "dispatches");
+    rp_json_add_array(json, copies ? "copies" : "dispatches");
     for (size_t i = 0; i < r->step_count; i++) {
         const struct rp_dag_step *s = &r->steps[i];
+
         if (s->is_copy != copies)
             continue;
-        rp_buf_printf(buf, "%s\n    {", comma(put++));
-        if (copies)
-            rp_buf_printf(buf, "\"copy_id\": %" PRId64 ", \"guid\": ", s->id);
-        else
-            rp_buf_printf(buf, "\"dispatch_id\": %" PRId64 ", \"guid\": ", s->id);
-        rp_text_json(buf, s->guid ? s->guid : "");
-        rp_buf_printf(buf, ", \"on_critical_path\": %s, \"slack_ns\": %" PRId64 "}",
-                      s->on_path ? "true" : "false", s->slack_ns);
+        add_item(json, 4);
+        rp_json_add_int(json, copies ? "copy_id" : "dispatch_id", s->id);
+        rp_json_add_text(json, "guid", s->guid ? s->guid : "");
+        rp_json_add_bool(json, "on_critical_path", s->on_path);
+        rp_json_add_int(json, "slack_ns", s->slack_ns);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
-static void put_grades(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_grades(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    static const enum rp_dag_grade order[RP_DAG_GRADE_COUNT] = {RP_DAG_DERIVED, RP_DAG_INFERRED,
-                                                                RP_DAG_PARTIAL, RP_DAG_RECORDED};
+    unsigned order[RP_DAG_GRADE_COUNT];
 
-    rp_buf_puts(buf, "  \"grades\": {");
-    for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++)
-        rp_buf_printf(
-            buf,
-            "%s\"%s\": {\"dependency_share\": %.9f, \"edges\": %" PRIu64 ", \"path_share\": %.9f}",
-            i ? ", " : "", rp_dag_grade_name(order[i]), rp_dag_dependency_share(r, order[i]),
-            r->grade_edges[order[i]],
-            r->makespan_ns ? (double)r->grade_path_ns[order[i]] / (double)r->makespan_ns : 0);
-    rp_buf_puts(buf, "},\n");
+    rp_by_name(rp_dag_grade_names, RP_DAG_GRADE_COUNT, order);
+    rp_json_add_object(json, "grades");
+    for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++) {
+        const enum rp_dag_grade grade = (enum rp_dag_grade)order[i];
+
+        rp_json_add_object(json, rp_dag_grade_names[grade]);
+        add_share(json, "dependency_share", rp_dag_dependency_share(r, grade));
+        rp_json_add_count(json, "edges", r->grade_edges[grade]);
+        add_share(json, "path_share", share(r->grade_path_ns[grade], r->makespan_ns));
+        rp_json_end(json);
+    }
+    rp_json_end(json);
 }
 
-static void put_repairs(struct rp_buf *buf, const struct rp_dag_fixes *m)
+static void add_repairs(struct rp_json_writer *json, const struct rp_dag_fixes *m)
 {
-    rp_buf_printf(
-        buf,
-        "  \"repairs\": {\"clipped_by_ns\": %" PRId64 ", \"clipped_ends\": %" PRIu64
-        ", \"concurrent_packets\": %" PRIu64 ", \"dropped_edges\": %" PRIu64
-        ", \"early_starts\": %" PRIu64 ", \"late_by_ns\": %" PRId64 ", \"late_ends\": %" PRIu64
-        ", \"moved_clocks\": %" PRIu64 ", \"negative_durations\": %" PRIu64
-        ", \"never_ended\": %" PRIu64 ", \"shortened_edges\": %" PRIu64
-        ", \"unknown_costs\": %" PRIu32 ", \"zero_durations\": %" PRIu64 "},\n",
-        m->clipped_by_ns, m->clipped_ends, m->concurrent_packets, m->dropped_edges, m->early_starts,
-        m->late_by_ns, m->late_ends, m->moved_clocks, m->negative_durations, m->never_ended,
-        m->shortened_edges, m->unknown_costs, m->zero_durations);
+    rp_json_add_object(json, "repairs");
+    rp_json_add_int(json, "clipped_by_ns", m->clipped_by_ns);
+    rp_json_add_count(json, "clipped_ends", m->clipped_ends);
+    rp_json_add_count(json, "concurrent_packets", m->concurrent_packets);
+    rp_json_add_count(json, "dropped_edges", m->dropped_edges);
+    rp_json_add_count(json, "early_starts", m->early_starts);
+    rp_json_add_int(json, "late_by_ns", m->late_by_ns);
+    rp_json_add_count(json, "late_ends", m->late_ends);
+    rp_json_add_count(json, "moved_clocks", m->moved_clocks);
+    rp_json_add_count(json, "negative_durations", m->negative_durations);
+    rp_json_add_count(json, "never_ended", m->never_ended);
+    rp_json_add_count(json, "shortened_edges", m->shortened_edges);
+    rp_json_add_count(json, "unknown_costs", m->unknown_costs);
+    rp_json_add_count(json, "zero_durations", m->zero_durations);
+    rp_json_end(json);
 }
 
-static void put_what_ifs(struct rp_buf *buf, const struct rp_dag_result *r)
+static void add_what_ifs(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
-    rp_buf_puts(buf, "  \"what_if\": [");
+    rp_json_add_array(json, "what_if");
     for (size_t i = 0; i < r->what_if_count; i++) {
         const struct rp_dag_what_if *w = &r->what_ifs[i];
-        if (w->num)
-            rp_buf_printf(buf, "%s\n    {\"factor\": %g, ", comma(i),
-                          (double)w->num / (double)w->den);
-        else
-            rp_buf_printf(buf, "%s\n    {\"factor\": \"inf\", ", comma(i));
-        rp_buf_printf(buf,
-                      "\"least_ns\": %" PRId64 ", \"makespan_ns\": %" PRId64
-                      ", \"most_ns\": %" PRId64 ", \"symbol\": ",
-                      w->least_ns, w->makespan_ns, w->most_ns);
-        rp_text_json(buf, w->symbol);
-        rp_buf_puts(buf, "}");
-    }
-    rp_buf_printf(buf, "],\n  \"what_if_unshared_queues_ns\": %" PRId64 "\n",
-                  r->unshared_queues_ns);
-}
 
-static void put_timing(struct rp_buf *buf, const struct rp_dag_result *r)
-{
-    rp_buf_puts(buf, "  \"timing\": ");
-    rp_text_json_timing(buf, r->timing_model,
-                        r->timing_version ? (uint32_t)strtoul(r->timing_version, NULL, 10) : 0);
-    rp_buf_puts(buf, ",\n");
+        add_item(json, 4);
+        if (w->num)
+            rp_json_add_json(json, "factor", "%g", (double)w->num / (double)w->den);
+        else
+            rp_json_add_text(json, "factor", "inf");
+        rp_json_add_int(json, "least_ns", w->least_ns);
+        rp_json_add_int(json, "makespan_ns", w->makespan_ns);
+        rp_json_add_int(json, "most_ns", w->most_ns);
+        rp_json_add_text(json, "symbol", w->symbol);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+    rp_json_add_int(json, "what_if_unshared_queues_ns", r->unshared_queues_ns);
 }
 
 int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
                        struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n");
-    rp_dag_json_collectives(buf, r);
-    rp_buf_printf(buf, "  \"complete\": %s,\n", r->incomplete ? "false" : "true");
+    const char *version = r->timing_version;
+    struct rp_json_writer json = rp_report_json(buf);
+
+    add_collectives(&json, r);
+    rp_json_add_bool(&json, "complete", !r->incomplete);
     if (full)
-        put_steps(buf, r, true);
-    put_path(buf, r);
-    put_delays(buf, r);
-    if (r->device) {
-        rp_buf_puts(buf, "  \"device\": ");
-        rp_text_json(buf, r->device);
-        rp_buf_puts(buf, ",\n");
-    } else {
-        rp_buf_puts(buf, "  \"device\": null,\n");
-    }
+        add_steps(&json, r, true);
+    add_path(&json, r);
+    add_delays(&json, r);
+    rp_json_add_text(&json, "device", r->device);
     if (full)
-        put_steps(buf, r, false);
-    rp_dag_json_disturbed(buf, r);
-    put_grades(buf, r);
-    rp_dag_json_idle(buf, r);
-    rp_buf_printf(buf, "  \"kernel_span_ns\": %" PRId64 ",\n", r->kernel_span_ns);
-    rp_dag_json_limits(buf, r);
-    rp_dag_json_machines(buf, r);
-    rp_buf_printf(buf, "  \"makespan_ns\": %" PRId64 ",\n", r->makespan_ns);
-    rp_dag_json_next_paths(buf, r);
-    rp_dag_json_overlap(buf, r);
-    rp_dag_json_processes(buf, r);
-    put_repairs(buf, &r->mended);
-    rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
-    put_timing(buf, r);
-    put_what_ifs(buf, r);
-    rp_buf_puts(buf, "}\n");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+        add_steps(&json, r, false);
+    add_disturbances(&json, r->disturbed);
+    add_grades(&json, r);
+    add_idle(&json, r);
+    rp_json_add_int(&json, "kernel_span_ns", r->kernel_span_ns);
+    add_limits(&json, r);
+    add_machines(&json, r);
+    rp_json_add_int(&json, "makespan_ns", r->makespan_ns);
+    add_near_critical(&json, r);
+    add_overlap(&json, r);
+    add_processes(&json, r);
+    add_repairs(&json, &r->mended);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_report_timing(&json, "timing", r->timing_model,
+                     version ? (uint32_t)strtoul(version, NULL, 10) : 0);
+    add_what_ifs(&json, r);
+    return rp_report_json_end(&json, err);
 }
 
 enum {
-    DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
     MOST_SHARES = 12, /* shown; dag.json has them all */
     MOST_KERNELS = 5, /* with their what-ifs */
@@ -519,8 +516,7 @@ static void dag_term_put_agent(const struct rp_page *page, const struct rp_dag_r
         if (shown[most] || is_nothing(a->idle_part_ns[most], r->makespan_ns))
             break;
         shown[most] = true;
-        rp_buf_printf(&text, "%s%s %s %%", n ? ", " : ": waits for ",
-                      rp_dag_part_name((enum rp_dag_part)most),
+        rp_buf_printf(&text, "%s%s %s %%", n ? ", " : ": waits for ", rp_dag_part_names[most],
                       percent(a->idle_part_ns[most], r->makespan_ns).text);
     }
     if (!is_nothing(unrecorded_ns, r->makespan_ns))
@@ -749,11 +745,7 @@ static void put_trust(const struct rp_page *page, const struct rp_dag_result *r)
 int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err)
 {
-    unsigned width = style.width ? style.width : DEFAULT_WIDTH;
-    struct rp_page page = {.out = buf,
-                           .colour = style.colour,
-                           .utf8 = style.utf8,
-                           .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+    struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     put_head(&page, r);
     put_shares(&page, r);
@@ -763,16 +755,11 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     put_limits(&page, r);
     put_agents(&page, r);
     put_trust(&page, r);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }
 
 /* Column by column: a page with 100,000 kernels is read by a browser, in which an object for each
  * would take ten times as long. */
-
-static const char *timeline_json_comma(size_t i)
-{
-    return i % 16 ? "," : i ? ",\n  " : "";
-}
 
 static int by_text(const void *a, const void *b)
 {
@@ -793,66 +780,56 @@ static size_t list_names(const struct rp_dag_result *dag, const char **names)
     return kept;
 }
 
-static void put_id(struct rp_buf *buf, const char *key, int64_t id)
+static void add_lanes(struct rp_json_writer *json, const struct rp_timeline *t)
 {
-    if (id < 0)
-        rp_buf_printf(buf, "\"%s\": null", key);
-    else
-        rp_buf_printf(buf, "\"%s\": %" PRId64, key, id);
-}
-
-static void put_lanes(struct rp_buf *buf, const struct rp_timeline *t)
-{
-    rp_buf_puts(buf, "  \"lanes\": [");
+    rp_json_add_array(json, "lanes");
     for (size_t i = 0; i < t->lane_count; i++) {
         const struct rp_timeline_track *lane = &t->lanes[i];
 
-        rp_buf_puts(buf, i ? ",\n    {" : "\n    {");
-        put_id(buf, "agent", lane->agent);
-        rp_buf_printf(buf, ", \"process\": %" PRIu32 ", ", lane->process);
-        put_id(buf, "queue", lane->queue);
-        rp_buf_puts(buf, ", ");
-        put_id(buf, "stream", lane->stream);
-        rp_buf_puts(buf, "}");
+        add_item(json, 4);
+        rp_json_add_int_if(json, "agent", lane->agent >= 0, lane->agent);
+        rp_json_add_count(json, "process", lane->process);
+        rp_json_add_int_if(json, "queue", lane->queue >= 0, lane->queue);
+        rp_json_add_int_if(json, "stream", lane->stream >= 0, lane->stream);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
-static void put_classes(struct rp_buf *buf)
+static void add_classes(struct rp_json_writer *json)
 {
-    rp_buf_puts(buf, "  \"classes\": [");
+    rp_json_add_array(json, "classes");
     for (unsigned i = 0; i < RP_DAG_CLASS_COUNT; i++)
-        rp_buf_printf(buf, "%s\"%s\"", i ? ", " : "", rp_dag_class_name((enum rp_dag_class)i));
-    rp_buf_puts(buf, "],\n");
+        rp_json_add_text(json, NULL, rp_dag_class_names[i]);
+    rp_json_end(json);
+}
+
+/* Column of numbers: sixteen to a line, without blanks between. */
+static void add_number(struct rp_json_writer *json, size_t i, int64_t number)
+{
+    if (i && i % 16 == 0)
+        rp_json_break(json, 2);
+    rp_json_add_int(json, NULL, number);
 }
 
 /* A number of each step. */
-#define PUT_COLUMN(key, value)                                                                     \
+#define ADD_COLUMN(key, value)                                                                     \
     do {                                                                                           \
-        rp_buf_puts(buf, "  \"" key "\": [");                                                      \
+        rp_json_add_array(&json, key);                                                             \
+        json.compact = true;                                                                       \
         for (size_t i = 0; i < dag->step_count; i++) {                                             \
             const struct rp_dag_step *s = &dag->steps[i];                                          \
             (void)s;                                                                               \
-            rp_buf_printf(buf, "%s%" PRId64, timeline_json_comma(i), (int64_t)(value));            \
+            add_number(&json, i, (int64_t)(value));                                                \
         }                                                                                          \
-        rp_buf_puts(buf, "],\n");                                                                  \
+        json.compact = false;                                                                      \
+        rp_json_end(&json);                                                                        \
     } while (0)
 
-static void put_name_column(struct rp_buf *buf, const struct rp_dag_result *dag,
-                            const char *const *names, size_t count)
+static size_t number_of_name(const char *const *names, size_t count, const char *name)
 {
-    rp_buf_puts(buf, "  \"name\": [");
-    for (size_t i = 0; i < dag->step_count; i++) {
-        const char *const *name =
-            bsearch(&dag->steps[i].name, names, count, sizeof *names, by_text);
-        rp_buf_printf(buf, "%s%zu", timeline_json_comma(i), (size_t)(name - names));
-    }
-    rp_buf_puts(buf, "],\n  \"names\": [");
-    for (size_t i = 0; i < count; i++) {
-        rp_buf_puts(buf, i ? ",\n    " : "\n    ");
-        rp_text_json(buf, names[i]);
-    }
-    rp_buf_puts(buf, "],\n");
+    return (size_t)((const char *const *)bsearch(&name, names, count, sizeof *names, by_text) -
+                    names);
 }
 
 int rp_report_timeline_json(const struct rp_dag_result *dag, const struct rp_timeline *t,
@@ -860,29 +837,30 @@ int rp_report_timeline_json(const struct rp_dag_result *dag, const struct rp_tim
 {
     rp_autofree const char **names = malloc((dag->step_count + 1) * sizeof *names);
     size_t count = names ? list_names(dag, names) : 0;
+    struct rp_json_writer json;
 
     if (!names)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rp_buf_puts(buf, "{\n");
-    put_classes(buf);
-    PUT_COLUMN("copy", s->is_copy);
-    PUT_COLUMN("duration_ns", s->duration_ns);
-    PUT_COLUMN("id", s->id);
-    PUT_COLUMN("lane", t->track_of_step[i]);
-    put_lanes(buf, t);
-    rp_buf_printf(buf, "  \"makespan_ns\": %" PRId64 ",\n", dag->makespan_ns);
-    put_name_column(buf, dag, names, count);
-    PUT_COLUMN("on_path", s->on_path);
-    rp_buf_puts(buf, "  \"schema_version\": \"1.0\",\n");
-    PUT_COLUMN("slack_ns", s->slack_ns);
-    PUT_COLUMN("start_ns", s->start_ns - dag->start_ns);
-    PUT_COLUMN("via", s->via);
-    rp_buf_puts(buf, "  \"waited_for\": [");
-    for (size_t i = 0; i < dag->step_count; i++)
-        rp_buf_printf(buf, "%s%" PRId64, timeline_json_comma(i),
-                      dag->steps[i].waited_for == RP_DAG_NO_STEP
-                          ? (int64_t)-1
-                          : (int64_t)dag->steps[i].waited_for);
-    rp_buf_puts(buf, "]\n}\n");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+        return rp_out_of_memory(err);
+    json = rp_report_json(buf);
+    add_classes(&json);
+    ADD_COLUMN("copy", s->is_copy);
+    ADD_COLUMN("duration_ns", s->duration_ns);
+    ADD_COLUMN("id", s->id);
+    ADD_COLUMN("lane", t->track_of_step[i]);
+    add_lanes(&json, t);
+    rp_json_add_int(&json, "makespan_ns", dag->makespan_ns);
+    ADD_COLUMN("name", number_of_name(names, count, s->name));
+    rp_json_add_array(&json, "names");
+    for (size_t i = 0; i < count; i++) {
+        rp_json_break(&json, 4);
+        rp_json_add_text(&json, NULL, names[i]);
+    }
+    rp_json_end(&json);
+    ADD_COLUMN("on_path", s->on_path);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    ADD_COLUMN("slack_ns", s->slack_ns);
+    ADD_COLUMN("start_ns", s->start_ns - dag->start_ns);
+    ADD_COLUMN("via", s->via);
+    ADD_COLUMN("waited_for", s->waited_for == RP_DAG_NO_STEP ? -1 : (int64_t)s->waited_for);
+    return rp_report_json_end(&json, err);
 }

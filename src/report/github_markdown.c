@@ -118,7 +118,7 @@ static void annotate_gate(struct rp_buf *buf, const struct rp_versus_condition *
     rp_autobuf title = {0}, text = {0};
 
     rp_buf_printf(&title, "rocm-perf compare: %s %s", gate->text,
-                  rp_versus_passed_name(gated->passed));
+                  rp_versus_passed_names[gated->passed]);
     rp_buf_printf(&text, "%s: ", path);
     rp_versus_outcome_text(&text, gated);
     annotate(buf, "error", rp_buf_text(&title), rp_buf_text(&text));
@@ -157,7 +157,7 @@ int rp_report_compare_github(const struct rp_compare_report *r, struct rp_buf *b
             if (c->kernels[k].before && c->kernels[k].after)
                 annotate_time(buf, c, &c->kernels[k].time, c->kernels[k].before->name);
     }
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }
 
 /* --- pull requests ------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
 static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
                     const char *changes)
 {
-    rp_buf_printf(buf, "| %s | ", rp_versus_verdict_name(t->verdict));
+    rp_buf_printf(buf, "| %s | ", rp_versus_verdict_names[t->verdict]);
     rp_versus_ratio_text(buf, t);
     put_times(buf, t);
     if (name)
@@ -247,7 +247,7 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
         numbers.reason[0] = '\0';
         numbers.kernel = NULL;
         rp_versus_outcome_text(&text, &numbers);
-        rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_name(gated->passed));
+        rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_names[gated->passed]);
         rp_markdown_code(buf, r->gates[i].text);
         rp_buf_puts(buf, ": ");
         rp_markdown_plain(buf, rp_buf_text(&text));
@@ -267,7 +267,7 @@ int rp_report_compare_markdown(const struct rp_compare_report *r, struct rp_buf 
         put_table(buf, r, i);
         put_gates(buf, r, i);
     }
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }
 
 /* Tables for a pull request. */
@@ -301,7 +301,7 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
     rp_buf_printf(buf, "\n| critical path | %s | %% |\n|---|---:|---:|\n", unit.name);
     for (unsigned i = 0; i < RP_DAG_PART_COUNT; i++)
         if (dag->path_ns[i])
-            rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_name((enum rp_dag_part)i),
+            rp_buf_printf(buf, "| %s | %s | %s |\n", rp_dag_part_names[i],
                           rp_unit_number(unit, (double)dag->path_ns[i]).text,
                           rp_number_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
 }
@@ -320,7 +320,7 @@ static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_k
     rp_buf_printf(buf, " | %s | %s | ",
                   k->time_ns.known ? rp_unit_number(unit, k->time_ns.value).text : "",
                   number(&rooms[0], k->weight, 100, 1));
-    rp_markdown_plain(buf, rp_bottleneck_name(k->label));
+    rp_markdown_plain(buf, rp_bottleneck_names[k->label]);
     rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[1], k->headroom, 100, 1),
                   number(&rooms[2], k->end_to_end_bound, 1, 3),
                   number(&rooms[3], k->free_bound, 1, 3));
@@ -418,5 +418,5 @@ int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, st
     if (parts->bottlenecks->kernel_count)
         put_kernels(buf, parts->bottlenecks);
     put_impossible(buf, parts, &known);
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }

@@ -10,120 +10,95 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void key_text(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    rp_text_json(buf, text);
-}
-
-static void key_number(struct rp_buf *buf, const char *name, double value)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    rp_text_json_number(buf, rp_text_round6(value));
-}
-
 /* "KEY=VALUE" lines as an object. */
-static void put_config(struct rp_buf *buf, const char *lines)
+static void add_config(struct rp_json_writer *json, const char *lines)
 {
-    const char *comma = "";
-
-    rp_buf_puts(buf, "{");
+    rp_json_add_object(json, "config");
     while (*lines) {
-        const size_t length = strcspn(lines, "\n"), key = strcspn(lines, "=\n");
-        rp_autobuf part = {0};
+        const size_t length = strcspn(lines, "\n"), end = strcspn(lines, "=\n");
+        rp_autobuf key = {0}, value = {0};
 
-        rp_buf_puts(buf, comma);
-        rp_buf_add(&part, lines, key);
-        rp_text_json(buf, rp_buf_text(&part));
-        rp_buf_puts(buf, ": ");
-        rp_buf_free(&part);
-        part = (struct rp_buf){0};
-        if (key < length)
-            rp_buf_add(&part, lines + key + 1, length - key - 1);
-        rp_text_json(buf, rp_buf_text(&part));
-        buf->failed |= part.failed;
-        comma = ", ";
+        rp_buf_add(&key, lines, end);
+        if (end < length)
+            rp_buf_add(&value, lines + end + 1, length - end - 1);
+        rp_json_add_text(json, rp_buf_text(&key), rp_buf_text(&value));
+        json->out->failed |= key.failed || value.failed;
         lines += length + (lines[length] == '\n');
     }
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
 }
 
 /* --- results ------------------------------------------------------------------------------- */
 
-static void put_runs(struct rp_buf *buf, const struct rp_history_times *times)
+static void add_times(struct rp_json_writer *json, const struct rp_history_times *times)
 {
-    rp_buf_puts(buf, "[");
-    for (size_t i = 0; i < times->run_count; i++) {
-        rp_buf_puts(buf, i ? ", " : "");
-        rp_text_json_number(buf, times->runs_ms[i]);
-    }
-    rp_buf_puts(buf, "]");
+    rp_json_add_text(json, "kernel", times->kernel);
+    rp_json_add_count_if(json, "launches", times->launches, times->launches);
+    rp_json_add_array(json, "runs_ms");
+    for (size_t i = 0; i < times->run_count; i++)
+        rp_json_add_number(json, NULL, times->runs_ms[i]);
+    rp_json_end(json);
+    rp_json_add_bool(json, "runtime_internal", times->runtime_internal);
+    rp_json_end(json);
 }
 
-static void put_times(struct rp_buf *buf, const struct rp_history_times *times)
-{
-    rp_buf_puts(buf, "{\"kernel\": ");
-    rp_text_json(buf, times->kernel);
-    rp_buf_puts(buf, ", \"launches\": ");
-    if (times->launches)
-        rp_buf_printf(buf, "%" PRIu64, times->launches);
-    else
-        rp_buf_puts(buf, "null");
-    rp_buf_puts(buf, ", \"runs_ms\": ");
-    put_runs(buf, times);
-    rp_buf_printf(buf, ", \"runtime_internal\": %s}", times->runtime_internal ? "true" : "false");
-}
-
-static void put_result(struct rp_buf *buf, const struct rp_history_result *r, bool times,
-                       const char *before)
+/* In a list of lines, each result is one; else its times have lines of their own. */
+static void add_result(struct rp_json_writer *json, const struct rp_history_result *r, bool times,
+                       bool line)
 {
     const size_t shown = times ? r->times_count : r->times_count > 0;
 
-    rp_buf_puts(buf, "{\"added\": ");
-    rp_text_json(buf, r->added);
-    key_text(buf, "commit", r->commit);
-    rp_buf_printf(buf, ", \"complete\": %s, \"config\": ", r->complete ? "true" : "false");
-    put_config(buf, r->config);
-    key_text(buf, "device", r->device);
-    key_text(buf, "hash", r->hash);
-    rp_buf_printf(buf, ", \"id\": %" PRId64, r->id);
-    key_text(buf, "program", r->program);
-    key_text(buf, "rocm_version", r->rocm_version);
-    rp_buf_printf(buf, ", \"software\": %s, \"times\": [", r->software ? "true" : "false");
+    rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "added", r->added);
+    rp_json_add_text(json, "commit", r->commit);
+    rp_json_add_bool(json, "complete", r->complete);
+    add_config(json, r->config);
+    rp_json_add_text(json, "device", r->device);
+    rp_json_add_text(json, "hash", r->hash);
+    rp_json_add_int(json, "id", r->id);
+    rp_json_add_text(json, "program", r->program);
+    rp_json_add_text(json, "rocm_version", r->rocm_version);
+    rp_json_add_bool(json, "software", r->software);
+    rp_json_add_array(json, "times");
     for (size_t i = 0; i < shown; i++) {
-        rp_buf_printf(buf, "%s%s", i ? "," : "", before);
-        put_times(buf, &r->times[i]);
+        if (!line)
+            rp_json_break(json, 6);
+        json->compact = line; /* exported lines have no blank behind this comma */
+        rp_json_add_object(json, NULL);
+        json->compact = false;
+        add_times(json, &r->times[i]);
     }
-    rp_buf_puts(buf, "]");
-    key_text(buf, "tracer", r->tracer);
-    rp_buf_printf(buf, ", \"wall\": %s}", r->wall ? "true" : "false");
-}
-
-static int end(const struct rp_buf *buf, struct rp_err *err)
-{
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    rp_json_end(json);
+    rp_json_add_text(json, "tracer", r->tracer);
+    rp_json_add_bool(json, "wall", r->wall);
+    rp_json_end(json);
 }
 
 int rp_report_history_json(const struct rp_history_result *const *results, size_t count, bool times,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n  \"results\": [");
+    struct rp_json_writer json = rp_report_json(buf);
+
+    rp_json_add_array(&json, "results");
     for (size_t i = 0; i < count; i++) {
-        rp_buf_puts(buf, i ? ",\n    " : "\n    ");
-        put_result(buf, results[i], times, "\n      ");
+        rp_json_break(&json, 4);
+        add_result(&json, results[i], times, false);
     }
-    rp_buf_puts(buf, "],\n  \"schema_version\": \"1.0\"\n}\n");
-    return end(buf, err);
+    rp_json_end(&json);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    return rp_report_json_end(&json, err);
 }
 
 int rp_report_history_lines(const struct rp_history_result *const *results, size_t count,
                             struct rp_buf *buf, struct rp_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        put_result(buf, results[i], true, "");
+        struct rp_json_writer json = {.out = buf};
+
+        add_result(&json, results[i], true, true);
         rp_buf_puts(buf, "\n");
     }
-    return end(buf, err);
+    return rp_report_end(buf, err);
 }
 
 /* --- CSV (RFC 4180) ------------------------------------------------------------------------ */
@@ -161,7 +136,7 @@ static void put_csv(struct rp_buf *buf, const struct rp_history_result *r,
         if (times->launches)
             rp_buf_printf(buf, "%" PRIu64, times->launches);
         rp_buf_printf(buf, ",%zu,", i + 1);
-        rp_text_json_number(buf, times->runs_ms[i]);
+        rp_buf_number(buf, times->runs_ms[i]);
         rp_buf_puts(buf, "\n");
     }
 }
@@ -174,101 +149,103 @@ int rp_report_history_csv(const struct rp_history_result *const *results, size_t
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < results[i]->times_count; j++)
             put_csv(buf, results[i], &results[i]->times[j]);
-    return end(buf, err);
+    return rp_report_end(buf, err);
 }
 
 /* --- series -------------------------------------------------------------------------------- */
 
-static void put_change(struct rp_buf *buf, const struct rp_series *s, const struct rp_change *c)
+static void add(struct rp_json_writer *json, const char *key, double value)
 {
-    rp_buf_printf(buf, "{\"found_in\": %" PRId64, s->points[c->found].result->id);
-    key_number(buf, "ratio", c->ratio);
-    rp_buf_printf(buf, ", \"since\": %" PRId64 "}", s->points[c->at].result->id);
+    rp_json_add_number(json, key, rp_round6(value));
+}
+
+static void add_change(struct rp_json_writer *json, const struct rp_series *s,
+                       const struct rp_change *c)
+{
+    rp_json_add_object(json, NULL);
+    rp_json_add_int(json, "found_in", s->points[c->found].result->id);
+    add(json, "ratio", c->ratio);
+    rp_json_add_int(json, "since", s->points[c->at].result->id);
+    rp_json_end(json);
 }
 
 /* Of times that tell nothing: six digits have no more, and JSON no infinity. */
 static const double least_ratio = 1e-5;
 
-static void put_newest(struct rp_buf *buf, const struct rp_change_newest *is)
+static void add_newest(struct rp_json_writer *json, const struct rp_change_newest *is)
 {
-    rp_buf_puts(buf, ", \"newest_odd\": ");
     if (is->odd) {
-        rp_buf_printf(buf, "{\"id\": %" PRId64, is->odd->result->id);
-        key_number(buf, "ratio", is->odd_ratio);
-        rp_buf_puts(buf, "}");
+        rp_json_add_object(json, "newest_odd");
+        rp_json_add_int(json, "id", is->odd->result->id);
+        add(json, "ratio", is->odd_ratio);
+        rp_json_end(json);
     } else {
-        rp_buf_puts(buf, "null");
+        rp_json_add_null(json, "newest_odd");
     }
-    rp_buf_puts(buf, ", \"newest_range\": ");
     if (is->low >= least_ratio && is->high <= 1 / least_ratio) {
-        rp_buf_puts(buf, "[");
-        rp_text_json_number(buf, rp_text_round6(is->low));
-        rp_buf_puts(buf, ", ");
-        rp_text_json_number(buf, rp_text_round6(is->high));
-        rp_buf_puts(buf, "]");
+        rp_json_add_array(json, "newest_range");
+        add(json, NULL, is->low);
+        add(json, NULL, is->high);
+        rp_json_end(json);
     } else {
-        rp_buf_puts(buf, "null");
+        rp_json_add_null(json, "newest_range");
     }
 }
 
-static void put_series(struct rp_buf *buf, const struct rp_series *s)
+static void add_series(struct rp_json_writer *json, const struct rp_series *s)
 {
-    rp_buf_puts(buf, "{\"changes\": [");
-    for (size_t i = 0; i < s->change_count; i++) {
-        rp_buf_puts(buf, i ? ", " : "");
-        put_change(buf, s, &s->changes[i]);
-    }
-    rp_buf_puts(buf, "], \"config\": ");
-    put_config(buf, s->config);
-    key_text(buf, "device", s->device);
-    rp_buf_printf(buf, ", \"exact\": %s, \"inexact\": %zu", s->exact ? "true" : "false",
-                  s->inexact);
-    key_text(buf, "kernel", s->kernel);
-    rp_buf_printf(buf, ", \"missing\": %zu", s->missing);
-    put_newest(buf, &s->newest_is);
-    rp_buf_puts(buf, ", \"points\": [");
+    rp_json_add_object(json, NULL);
+    rp_json_add_array(json, "changes");
+    for (size_t i = 0; i < s->change_count; i++)
+        add_change(json, s, &s->changes[i]);
+    rp_json_end(json);
+    add_config(json, s->config);
+    rp_json_add_text(json, "device", s->device);
+    rp_json_add_bool(json, "exact", s->exact);
+    rp_json_add_count(json, "inexact", s->inexact);
+    rp_json_add_text(json, "kernel", s->kernel);
+    rp_json_add_count(json, "missing", s->missing);
+    add_newest(json, &s->newest_is);
+    rp_json_add_array(json, "points");
     for (size_t i = 0; i < s->point_count; i++) {
-        rp_buf_printf(buf, "%s[%" PRId64 ", ", i ? ", " : "", s->points[i].result->id);
-        rp_text_json_number(buf, rp_text_round6(s->points[i].ms));
-        rp_buf_puts(buf, "]");
+        rp_json_add_array(json, NULL);
+        rp_json_add_int(json, NULL, s->points[i].result->id);
+        add(json, NULL, s->points[i].ms);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
-    key_text(buf, "program", s->program);
-    rp_buf_printf(buf, ", \"runtime_internal\": %s, \"software\": %s",
-                  s->runtime_internal ? "true" : "false", s->software ? "true" : "false");
-    key_text(buf, "state", rp_series_state_name(s->state));
-    rp_buf_printf(buf, ", \"taken_back\": %s", s->taken_back ? "true" : "false");
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
+    rp_json_add_text(json, "program", s->program);
+    rp_json_add_bool(json, "runtime_internal", s->runtime_internal);
+    rp_json_add_bool(json, "software", s->software);
+    rp_json_add_text(json, "state", rp_series_state_names[s->state]);
+    rp_json_add_bool(json, "taken_back", s->taken_back);
+    rp_json_end(json);
 }
 
 int rp_report_changes_json(const struct rp_series_list *list, const struct rp_change_rule *rule,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    rp_buf_printf(buf, "{\n  \"rule\": {\"alpha\": %g, \"least_after\": %d, \"least_before\": %d",
-                  rule->alpha, RP_CHANGE_LEAST_AFTER, RP_CHANGE_LEAST_BEFORE);
-    key_number(buf, "margin", rule->margin);
-    key_number(buf, "margin_modelled", rule->exact);
-    rp_buf_printf(buf, ", \"recent\": %zu},\n  \"schema_version\": \"1.0\",\n  \"series\": [",
-                  rule->recent);
+    struct rp_json_writer json = rp_report_json(buf);
+
+    rp_json_add_object(&json, "rule");
+    rp_json_add_number(&json, "alpha", rule->alpha);
+    rp_json_add_int(&json, "least_after", RP_CHANGE_LEAST_AFTER);
+    rp_json_add_int(&json, "least_before", RP_CHANGE_LEAST_BEFORE);
+    add(&json, "margin", rule->margin);
+    add(&json, "margin_modelled", rule->exact);
+    rp_json_add_count(&json, "recent", rule->recent);
+    rp_json_end(&json);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_array(&json, "series");
     for (size_t i = 0; i < list->count; i++) {
-        rp_buf_puts(buf, i ? ",\n    " : "\n    ");
-        put_series(buf, &list->list[i]);
+        rp_json_break(&json, 4);
+        add_series(&json, &list->list[i]);
     }
-    rp_buf_puts(buf, "]\n}\n");
-    return end(buf, err);
+    rp_json_end(&json);
+    return rp_report_json_end(&json, err);
 }
 
-enum { LEAST_WIDTH = 60, USUAL_WIDTH = 80, COMMIT = 8 };
-
-static struct rp_page page_of(struct rp_buf *buf, struct rp_term_style style)
-{
-    const unsigned width = style.width ? style.width : USUAL_WIDTH;
-
-    return (struct rp_page){.out = buf,
-                            .colour = style.colour,
-                            .utf8 = style.utf8,
-                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
-}
+enum { LEAST_WIDTH = 60, COMMIT = 8 };
 
 /* As many digits as git shows, and whether there were changes that no commit has. */
 static void put_commit(struct rp_buf *to, const char *commit)
@@ -337,7 +314,7 @@ static void history_term_put_result(const struct rp_page *page, const struct rp_
 int rp_report_history_term(const struct rp_history_result *const *results, size_t count, bool times,
                            struct rp_term_style style, struct rp_buf *buf, struct rp_err *err)
 {
-    const struct rp_page page = page_of(buf, style);
+    const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
     struct rp_unit_span span = {0};
 
     for (size_t i = 0; i < count; i++)
@@ -348,7 +325,7 @@ int rp_report_history_term(const struct rp_history_result *const *results, size_
                                 rp_unit_of(RP_UNIT_TIME, span, page.utf8));
     if (!count)
         rp_page_text(&page, RP_INK_DIM, 0, "no results");
-    return end(buf, err);
+    return rp_report_end(buf, err);
 }
 
 /* --- series -------------------------------------------------------------------------------- */
@@ -442,7 +419,7 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
                                     struct rp_unit unit)
 {
     rp_page_named(page, ink_of(s->state), 2, s->kernel ? s->kernel : "all kernels",
-                  "%-9s %12s %s %4zu result%s  ", rp_series_state_name(s->state),
+                  "%-9s %12s %s %4zu result%s  ", rp_series_state_names[s->state],
                   rp_unit_number(unit, newest_ns(s)).text, unit.name, s->point_count,
                   s->point_count == 1 ? " " : "s");
     for (size_t i = 0; i < s->change_count; i++)
@@ -475,7 +452,7 @@ static void put_group_series(const struct rp_page *page, const struct rp_series_
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    const struct rp_page page = page_of(buf, style);
+    const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     for (size_t i = 0; i < list->count; i++) {
         bool told = false;
@@ -485,7 +462,7 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
         if (!told)
             put_group_series(&page, list, i);
     }
-    return end(buf, err);
+    return rp_report_end(buf, err);
 }
 
 /* Colours of Okabe and Ito, as the picture of a search has. */
@@ -659,5 +636,5 @@ int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
                       "<text x=\"%d\" y=\"45\" class=\"n\">the first %zu of %zu series</text>\n",
                       LEFT, shown, list->count);
     rp_buf_puts(buf, "</svg>\n");
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }

@@ -50,7 +50,7 @@ static void end_case(struct rp_buf *buf)
 static void put_gate(struct rp_buf *buf, const struct rp_versus_found *c,
                      const struct rp_versus_condition *gate, const struct rp_versus_outcome *gated)
 {
-    const char *word = rp_versus_passed_name(gated->passed);
+    const char *word = rp_versus_passed_names[gated->passed];
     rp_autobuf text = {0};
 
     if (gated->passed != RP_COMPARE_PASSED)
@@ -81,7 +81,7 @@ static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const 
     rp_buf_puts(buf, ">\n");
     if (t->verdict == RP_COMPARE_UNDECIDED)
         put_outcome(buf, "skipped", "undecided", t->reason ? t->reason : "undecided");
-    rp_buf_printf(&text, "%s; time after / before ", rp_versus_verdict_name(t->verdict));
+    rp_buf_printf(&text, "%s; time after / before ", rp_versus_verdict_names[t->verdict]);
     rp_versus_ratio_text(&text, t);
     if (!isnan(t->before_ms) && !isnan(t->after_ms))
         rp_buf_printf(&text, "; %s -> %s ms", rp_number_fixed(t->before_ms, 4).text,
@@ -206,7 +206,7 @@ int rp_report_compare_junit(const struct rp_compare_report *r, struct rp_buf *bu
     for (size_t i = 0; i < r->count; i++)
         put_suite(buf, r, i);
     rp_buf_puts(buf, "</testsuites>\n");
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }
 
 int rp_report_compare_refused(char *const *paths, size_t count, const struct rp_err *why,
@@ -279,7 +279,7 @@ static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_form_put_mark(buf, parts);
         rp_buf_puts(buf, "; ");
     }
-    rp_buf_printf(buf, "bottleneck: %s", rp_bottleneck_name(k->label));
+    rp_buf_printf(buf, "bottleneck: %s", rp_bottleneck_names[k->label]);
     if (k->calls)
         rp_buf_printf(buf, "; calls: %" PRIu64, k->calls);
     if (k->weight.known)
@@ -319,5 +319,5 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
     for (size_t i = 0; i < b->kernel_count; i++)
         put_case(buf, parts, &known, &b->kernels[i]);
     rp_buf_puts(buf, "  </testsuite>\n</testsuites>\n");
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }

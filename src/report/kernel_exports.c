@@ -205,7 +205,7 @@ size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *kn
 
     for (unsigned l = 0; l < RP_LEVEL_COUNT; l++)
         if (rp_form_is_impossible(known, name, (enum rp_level)l))
-            rp_buf_printf(buf, "%s%s", count++ ? separator : "", rp_level_name((enum rp_level)l));
+            rp_buf_printf(buf, "%s%s", count++ ? separator : "", rp_level_names[l]);
     return count;
 }
 
@@ -251,7 +251,7 @@ bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double sca
 
     if (!value.known || !isfinite(scaled))
         return false;
-    rp_text_json_number(buf, scale < 1 ? scaled : rp_text_round6(scaled));
+    rp_buf_number(buf, scale < 1 ? scaled : rp_round6(scaled));
     return true;
 }
 
@@ -334,9 +334,9 @@ static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, 
             rp_buf_puts(buf, ",,0");
             continue;
         }
-        rp_text_json_number(buf, c->sums[i]);
+        rp_buf_number(buf, c->sums[i]);
         rp_buf_puts(buf, ",");
-        rp_text_json_number(buf, rp_text_round6(c->sums[i] / n));
+        rp_buf_number(buf, rp_round6(c->sums[i] / n));
         rp_buf_printf(buf, ",%" PRIu64, c->dispatches[i]);
     }
 }
@@ -368,9 +368,9 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
     rp_csv_cell(buf, rp_form_device(parts));
     rp_buf_puts(buf, ",");
     rp_csv_cell(buf, rp_form_timing(parts));
-    rp_buf_printf(buf, ",%s,%s,%s,%s", rp_bottleneck_name(k->label),
-                  rp_rank_basis_name(parts->bottlenecks->basis) ?: "", k->residency.limiter ?: "",
-                  r ? rp_bound_name(r->bound) ?: "" : "");
+    rp_buf_printf(buf, ",%s,%s,%s,%s", rp_bottleneck_names[k->label],
+                  rp_rank_basis_names[parts->bottlenecks->basis] ?: "", k->residency.limiter ?: "",
+                  r ? rp_bound_names[r->bound] ?: "" : "");
     for (size_t i = 0; i < count; i++) {
         rp_buf_puts(buf, ",");
         rp_form_put_number(buf, numbers[i], 1);
@@ -427,7 +427,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
         put_doubts(buf, parts, &known, b->kernels[i].name);
         rp_buf_puts(buf, "\n");
     }
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }
 
 /* OpenMetrics 1.0: gauges with the unit in their names. */
@@ -600,7 +600,7 @@ static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_buf_puts(buf, ",");
         put_label(buf, "gpu", kernel.gpu);
         rp_buf_puts(buf, ",");
-        put_label(buf, "bottleneck", rp_bottleneck_name(b->kernels[i].label));
+        put_label(buf, "bottleneck", rp_bottleneck_names[b->kernels[i].label]);
         rp_buf_puts(buf, "} 1\n");
     }
 }
@@ -623,7 +623,7 @@ static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *par
             rp_buf_puts(buf, ",");
             put_label(buf, "kernel", labels->text[i]);
             rp_buf_puts(buf, ",");
-            put_label(buf, "level", rp_level_name((enum rp_level)l));
+            put_label(buf, "level", rp_level_names[l]);
             rp_buf_puts(buf, "} 1\n");
         }
 }
@@ -632,7 +632,7 @@ static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *par
 
 static void put_seconds(struct rp_buf *buf, int64_t ns)
 {
-    rp_text_json_number(buf, (double)ns / 1e9);
+    rp_buf_number(buf, (double)ns / 1e9);
     rp_buf_puts(buf, "\n");
 }
 
@@ -650,7 +650,7 @@ static void put_whole(struct rp_buf *buf, const struct rp_report_parts *parts)
         rp_buf_puts(buf, "rocm_perf_critical_path_seconds{");
         put_origin(buf, parts);
         rp_buf_puts(buf, ",");
-        put_label(buf, "part", rp_dag_part_name((enum rp_dag_part)i));
+        put_label(buf, "part", rp_dag_part_names[i]);
         rp_buf_puts(buf, "} ");
         put_seconds(buf, parts->dag->path_ns[i]);
     }
@@ -685,5 +685,5 @@ int rp_form_openmetrics(const struct rp_report_parts *parts, struct rp_buf *buf,
     if (parts->roofline)
         put_impossible(buf, parts, &labels, &known);
     rp_buf_puts(buf, "# EOF\n");
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "report/report_forms.h"
 #include "report/report_text.h"
 
@@ -63,7 +64,7 @@ static void rp_protobuf_text(struct rp_buf *buf, unsigned field, const char *tex
 {
     rp_autobuf clean = {0};
 
-    rp_text_utf8(&clean, text);
+    rp_utf8_fix(&clean, text, strlen(text));
     rp_protobuf_message(buf, field, &clean);
 }
 
@@ -328,7 +329,7 @@ static void put_slice(struct writer *w, uint32_t step)
     put_annotation(&event, s->is_copy ? "copy_id" : "dispatch_id", ANNOTATION_INT, s->id);
     put_annotation(&event, "slack_ns", ANNOTATION_INT, s->slack_ns);
     put_annotation(&event, "on_critical_path", ANNOTATION_BOOL, s->on_path);
-    put_text_annotation(&event, "waited_by", rp_dag_class_name(s->via));
+    put_text_annotation(&event, "waited_by", rp_dag_class_names[s->via]);
     put_event(w, s->start_ns, &event);
     put_end(w, s->start_ns + s->duration_ns, w->track[step]);
 }

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "report/report.h"
 #include "report/report_text.h"
@@ -150,387 +150,374 @@ static bool rp_kernel_counters_sum(const struct rp_kernel_counters *c,
     return true;
 }
 
-/* Values: each gives a new reference, or NULL when memory ran out; put() notices. */
+/* Keys are in alphabetical order in every object. What is not known is null. */
 
-static json_t *text(const char *s)
+static void add_real(struct rp_json_writer *json, const char *key, double value)
 {
-    rp_autobuf clean = {0};
-
-    if (!s)
-        return json_null();
-    rp_text_utf8(&clean, s);
-    return clean.failed ? NULL : json_stringn(rp_buf_text(&clean), clean.len);
+    /* 15 significant digits print a number of six decimals as it was rounded. */
+    rp_json_add_real(json, key, rp_round6(value), 15);
 }
 
-static json_t *real(double value)
+static void add_ms(struct rp_json_writer *json, const char *key, uint64_t ns)
 {
-    return isfinite(value) ? json_real(rp_text_round6(value)) : json_null();
+    add_real(json, key, (double)ns / 1e6);
 }
 
-static json_t *milliseconds(uint64_t ns)
+/* Readers take integers of 64 bits with a sign. */
+static void add_count(struct rp_json_writer *json, const char *key, uint64_t n)
 {
-    return real((double)ns / 1e6);
+    rp_json_add_count(json, key, n > INT64_MAX ? INT64_MAX : n);
 }
 
-static json_t *count(uint64_t n)
+/* 0 means unknown in the tables of the hardware. */
+static void add_known(struct rp_json_writer *json, const char *key, uint64_t n)
 {
-    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+    if (n)
+        add_count(json, key, n);
+    else
+        rp_json_add_null(json, key);
 }
 
-/** 0 means unknown in the tables of the hardware. */
-static json_t *known_count(uint64_t n)
+static void add_texts(struct rp_json_writer *json, const char *key, const char *const *items,
+                      size_t n)
 {
-    return n ? count(n) : json_null();
-}
-
-static void put(json_t *object, const char *key, json_t *value, bool *ok)
-{
-    if (json_object_set_new(object, key, value) < 0)
-        *ok = false;
-}
-
-static void append(json_t *array, json_t *value, bool *ok)
-{
-    if (json_array_append_new(array, value) < 0)
-        *ok = false;
-}
-
-static json_t *texts(const char *const *items, size_t n, bool *ok)
-{
-    json_t *array = json_array();
-
+    rp_json_add_array(json, key);
     for (size_t i = 0; i < n; i++)
-        append(array, text(items[i]), ok);
-    return array;
+        rp_json_add_text(json, NULL, items[i]);
+    rp_json_end(json);
 }
 
-static json_t *reals(const double *items, size_t n, bool *ok)
+static void add_reals(struct rp_json_writer *json, const char *key, const double *items, size_t n)
 {
-    json_t *array = json_array();
-
+    rp_json_add_array(json, key);
     for (size_t i = 0; items && i < n; i++)
-        append(array, real(items[i]), ok);
-    return array;
+        add_real(json, NULL, items[i]);
+    rp_json_end(json);
 }
 
-static json_t *grid(const struct rp_kernel_summary *k, bool *ok)
+static void add_counts(struct rp_json_writer *json, const char *key, const uint64_t *items,
+                       size_t n)
 {
-    json_t *array = json_array();
-
-    for (int i = 0; i < 3; i++)
-        append(array, count(k->grid[i]), ok);
-    return array;
+    rp_json_add_array(json, key);
+    for (size_t i = 0; items && i < n; i++)
+        add_count(json, NULL, items[i]);
+    rp_json_end(json);
 }
 
-static json_t *block(const struct rp_kernel_summary *k, bool *ok)
+static void add_block(struct rp_json_writer *json, const uint32_t *block)
 {
-    json_t *array = json_array();
+    const uint64_t sizes[3] = {block[0], block[1], block[2]};
 
-    for (int i = 0; i < 3; i++)
-        append(array, count(k->block[i]), ok);
-    return array;
+    add_counts(json, "block", sizes, 3);
+}
+
+static void add_grid(struct rp_json_writer *json, const struct rp_kernel_summary *k)
+{
+    const uint64_t sizes[3] = {k->grid[0], k->grid[1], k->grid[2]};
+
+    add_counts(json, "grid", sizes, 3);
 }
 
 /* Parts. */
 
-static json_t *gpu(const struct rp_agent_summary *agent, bool *ok)
+static void add_gpu(struct rp_json_writer *json, const char *key,
+                    const struct rp_agent_summary *agent)
 {
-    json_t *o = json_object();
-
-    put(o, "architecture", text(agent->name), ok);
-    put(o, "product", text(agent->product[0] ? agent->product : NULL), ok);
-    put(o, "family", text(agent->family), ok);
-    put(o, "wave_size", known_count(agent->wave_size), ok);
-    put(o, "compute_units", known_count(agent->compute_units), ok);
-    put(o, "xcc_count", known_count(agent->xcc_count), ok);
-    put(o, "engine_clock_mhz", known_count(agent->engine_clock_mhz), ok);
-    put(o, "memory_clock_mhz", known_count(agent->memory_clock_mhz), ok);
-    put(o, "memory_bytes", known_count(agent->memory_bytes), ok);
-    put(o, "simds_per_cu", known_count(agent->simds_per_cu), ok);
-    put(o, "max_waves_per_simd", known_count(agent->max_waves_per_simd), ok);
-    put(o, "lds_bytes_per_cu", known_count(agent->lds_bytes_per_cu), ok);
-    return o;
+    rp_json_add_object(json, key);
+    rp_json_add_text(json, "architecture", agent->name);
+    add_known(json, "compute_units", agent->compute_units);
+    add_known(json, "engine_clock_mhz", agent->engine_clock_mhz);
+    rp_json_add_text(json, "family", agent->family);
+    add_known(json, "lds_bytes_per_cu", agent->lds_bytes_per_cu);
+    add_known(json, "max_waves_per_simd", agent->max_waves_per_simd);
+    add_known(json, "memory_bytes", agent->memory_bytes);
+    add_known(json, "memory_clock_mhz", agent->memory_clock_mhz);
+    rp_json_add_text(json, "product", agent->product[0] ? agent->product : NULL);
+    add_known(json, "simds_per_cu", agent->simds_per_cu);
+    add_known(json, "wave_size", agent->wave_size);
+    add_known(json, "xcc_count", agent->xcc_count);
+    rp_json_end(json);
 }
 
-static json_t *resources(const struct rp_kernel_summary *k, bool *ok)
+static void add_resources(struct rp_json_writer *json, const struct rp_kernel_summary *k)
 {
     const struct rp_kernel_resources *r = &k->resources;
-    json_t *o = json_object();
 
-    put(o, "vgpr_per_thread", k->symbol_known ? count(r->arch_vgpr) : json_null(), ok);
-    put(o, "agpr_per_thread", k->symbol_known ? count(r->accum_vgpr) : json_null(), ok);
-    put(o, "sgpr_per_wave", k->symbol_known ? count(r->sgpr) : json_null(), ok);
-    put(o, "lds_bytes", count(r->lds_bytes), ok);
-    put(o, "scratch_bytes", count(r->scratch_bytes), ok);
-    return o;
+    rp_json_add_object(json, "resources");
+    rp_json_add_count_if(json, "agpr_per_thread", k->symbol_known, r->accum_vgpr);
+    add_count(json, "lds_bytes", r->lds_bytes);
+    add_count(json, "scratch_bytes", r->scratch_bytes);
+    rp_json_add_count_if(json, "sgpr_per_wave", k->symbol_known, r->sgpr);
+    rp_json_add_count_if(json, "vgpr_per_thread", k->symbol_known, r->arch_vgpr);
+    rp_json_end(json);
 }
 
-static json_t *limit(uint32_t n)
-{
-    return n == RP_NO_LIMIT ? json_null() : count(n);
-}
-
-static json_t *occupancy(const struct rp_kernel_summary *k, bool *ok)
+static void add_occupancy(struct rp_json_writer *json, const struct rp_kernel_summary *k)
 {
     const struct rp_occupancy *occ = &k->occupancy;
-    bool known = occ->known;
-    json_t *o = json_object();
+    const bool known = occ->known;
 
-#define IF_KNOWN(value) (known ? (value) : json_null())
-    put(o, "theoretical", IF_KNOWN(real(occ->theoretical)), ok);
-    put(o, "limiter", IF_KNOWN(text(rp_occupancy_limit_name(occ->limiter))), ok);
-    put(o, "reason", text(occ->reason), ok);
-    put(o, "threads_per_block", known_count(k->resources.workgroup_size), ok);
-    put(o, "wave_size", known_count(occ->wave_size), ok);
-    put(o, "waves_per_block", IF_KNOWN(count(occ->waves_per_workgroup)), ok);
-    put(o, "scope", IF_KNOWN(text(occ->cus_per_block > 1 ? "wgp" : "cu")), ok);
-    put(o, "waves_per_simd", IF_KNOWN(count(occ->waves_per_simd)), ok);
-    put(o, "max_waves_per_simd", IF_KNOWN(count(occ->max_waves_per_simd)), ok);
-    put(o, "waves", IF_KNOWN(count(occ->waves_per_cu)), ok);
-    put(o, "max_waves", IF_KNOWN(count(occ->max_waves_per_cu)), ok);
-    put(o, "blocks", IF_KNOWN(count(occ->workgroups_per_cu)), ok);
-    put(o, "vgpr_waves_per_simd", IF_KNOWN(count(occ->vgpr_waves_per_simd)), ok);
-    put(o, "sgpr_waves_per_simd", IF_KNOWN(count(occ->sgpr_waves_per_simd)), ok);
-    put(o, "slot_blocks", IF_KNOWN(count(occ->slot_workgroups_per_cu)), ok);
-    put(o, "lds_blocks", IF_KNOWN(limit(occ->lds_workgroups_per_cu)), ok);
-#undef IF_KNOWN
-    return o;
+    rp_json_add_object(json, "occupancy");
+    rp_json_add_count_if(json, "blocks", known, occ->workgroups_per_cu);
+    rp_json_add_count_if(json, "lds_blocks", known && occ->lds_workgroups_per_cu != RP_NO_LIMIT,
+                         occ->lds_workgroups_per_cu);
+    rp_json_add_text(json, "limiter", known ? rp_occupancy_limit_names[occ->limiter] : NULL);
+    rp_json_add_count_if(json, "max_waves", known, occ->max_waves_per_cu);
+    rp_json_add_count_if(json, "max_waves_per_simd", known, occ->max_waves_per_simd);
+    rp_json_add_text(json, "reason", occ->reason);
+    rp_json_add_text(json, "scope", !known ? NULL : occ->cus_per_block > 1 ? "wgp" : "cu");
+    rp_json_add_count_if(json, "sgpr_waves_per_simd", known, occ->sgpr_waves_per_simd);
+    rp_json_add_count_if(json, "slot_blocks", known, occ->slot_workgroups_per_cu);
+    add_real(json, "theoretical", known ? occ->theoretical : NAN);
+    add_known(json, "threads_per_block", k->resources.workgroup_size);
+    rp_json_add_count_if(json, "vgpr_waves_per_simd", known, occ->vgpr_waves_per_simd);
+    add_known(json, "wave_size", occ->wave_size);
+    rp_json_add_count_if(json, "waves", known, occ->waves_per_cu);
+    rp_json_add_count_if(json, "waves_per_block", known, occ->waves_per_workgroup);
+    rp_json_add_count_if(json, "waves_per_simd", known, occ->waves_per_simd);
+    rp_json_end(json);
 }
 
-static json_t *counters_of(const struct rp_kernel_counters *c, const struct rp_kernel_summary *k,
-                           bool *ok)
-{
-    size_t names = c->set ? c->set->name_count : 0;
-    double *sums = calloc(names + 1, sizeof *sums);
-    bool *known = calloc(names + 1, sizeof *known);
-    json_t *o = json_null();
+struct named_sum {
+    const char *name;
+    double sum;
+};
 
-    *ok = *ok && sums && known;
-    if (*ok && rp_kernel_counters_sum(c, k, sums, known)) {
-        o = json_object();
-        for (size_t n = 0; n < names; n++)
-            if (known[n])
-                put(o, c->set->names[n], real(sums[n]), ok);
+static int by_counter(const void *a, const void *b)
+{
+    return strcmp(((const struct named_sum *)a)->name, ((const struct named_sum *)b)->name);
+}
+
+static void add_counters(struct rp_json_writer *json, const struct rp_kernel_counters *c,
+                         const struct rp_kernel_summary *k)
+{
+    size_t names = c->set ? c->set->name_count : 0, count = 0;
+    rp_autofree double *sums = calloc(names + 1, sizeof *sums);
+    rp_autofree bool *known = calloc(names + 1, sizeof *known);
+    rp_autofree struct named_sum *sorted = calloc(names + 1, sizeof *sorted);
+
+    if (!sums || !known || !sorted)
+        json->out->failed = true;
+    if (json->out->failed || !rp_kernel_counters_sum(c, k, sums, known)) {
+        rp_json_add_null(json, "counters");
+        return;
     }
-    free(sums);
-    free(known);
-    return o;
+    for (size_t n = 0; n < names; n++)
+        if (known[n])
+            sorted[count++] = (struct named_sum){c->set->names[n], sums[n]};
+    qsort(sorted, count, sizeof *sorted, by_counter);
+    rp_json_add_object(json, "counters");
+    for (size_t n = 0; n < count; n++)
+        add_real(json, sorted[n].name, sorted[n].sum);
+    rp_json_end(json);
 }
 
-/* NULL stands for times that do not come from replays. */
-static void put_simulated_timing(json_t *o, const struct rp_simulated_timing *r, bool *ok)
+/* Keys of an object that come before the others of "timing". @p r  NULL: of no simulation */
+static void add_fast_waves(struct rp_json_writer *json, const struct rp_simulated_timing *r)
 {
-    put(o, "error_share", r ? real(r->error_share) : json_null(), ok);
-    put(o, "fast_clock_waves", r && r->fast_clocks_known ? count(r->fast_clock_waves) : json_null(),
-        ok);
-    put(o, "replayed_calls", r ? count(r->calls) : json_null(), ok);
-    put(o, "replayed_waves", r ? count(r->replayed_waves) : json_null(), ok);
-    put(o, "waves", r ? count(r->waves) : json_null(), ok);
+    add_real(json, "error_share", r ? r->error_share : NAN);
+    rp_json_add_count_if(json, "fast_clock_waves", r && r->fast_clocks_known,
+                         r ? r->fast_clock_waves : 0);
 }
 
-static json_t *kernel_timing(const struct rp_simulated_timing *r, bool *ok)
+static void add_simulated(struct rp_json_writer *json, const struct rp_simulated_timing *r)
 {
-    json_t *o = r->calls ? json_object() : json_null();
-
-    if (r->calls)
-        put_simulated_timing(o, r, ok);
-    return o;
+    rp_json_add_count_if(json, "replayed_calls", r, r ? r->calls : 0);
+    rp_json_add_count_if(json, "replayed_waves", r, r ? r->replayed_waves : 0);
 }
 
-static json_t *timing(const struct rp_profile *p, bool *ok)
+static void add_kernel_timing(struct rp_json_writer *json, const struct rp_simulated_timing *r)
 {
-    json_t *o = p->timing_model ? json_object() : json_null(), *overlapped;
-
-    if (!p->timing_model)
-        return o;
-    overlapped = json_object();
-    put(o, "model", text(p->timing_model), ok);
-    put(o, "version", count(p->timing_version), ok);
-    put_simulated_timing(o, p->replayed.calls ? &p->replayed : NULL, ok);
-    put(overlapped, "dispatches", count(p->overlapped.dispatches), ok);
-    put(overlapped, "ns", count(p->overlapped.ns), ok);
-    put(o, "overlapped", overlapped, ok);
-    return o;
-}
-
-static json_t *kernel_runs(const struct rp_profile_report *r, size_t at, bool *ok)
-{
-    json_t *array = r->kernel_ms ? json_array() : json_null();
-
-    for (size_t run = 0; r->kernel_ms && run < r->runs; run++) {
-        double ms = r->kernel_ms[run * r->profile->kernel_count + at];
-        append(array, isnan(ms) ? json_null() : real(ms), ok);
+    if (!r->calls) {
+        rp_json_add_null(json, "timing");
+        return;
     }
-    return array;
+    rp_json_add_object(json, "timing");
+    add_fast_waves(json, r);
+    add_simulated(json, r);
+    add_count(json, "waves", r->waves);
+    rp_json_end(json);
 }
 
-static json_t *code_hash(const struct rp_kernel_summary *k)
+static void add_timing(struct rp_json_writer *json, const struct rp_profile *p)
 {
+    const struct rp_simulated_timing *r = p->replayed.calls ? &p->replayed : NULL;
+
+    if (!p->timing_model) {
+        rp_json_add_null(json, "timing");
+        return;
+    }
+    rp_json_add_object(json, "timing");
+    add_fast_waves(json, r);
+    rp_json_add_text(json, "model", p->timing_model);
+    rp_json_add_object(json, "overlapped");
+    add_count(json, "dispatches", p->overlapped.dispatches);
+    add_count(json, "ns", p->overlapped.ns);
+    rp_json_end(json);
+    add_simulated(json, r);
+    add_count(json, "version", p->timing_version);
+    rp_json_add_count_if(json, "waves", r, r ? r->waves : 0);
+    rp_json_end(json);
+}
+
+static void add_kernel_runs(struct rp_json_writer *json, const struct rp_profile_report *r,
+                            size_t at)
+{
+    if (!r->kernel_ms) {
+        rp_json_add_null(json, "runs_ms");
+        return;
+    }
+    rp_json_add_array(json, "runs_ms");
+    for (size_t run = 0; run < r->runs; run++)
+        add_real(json, NULL, r->kernel_ms[run * r->profile->kernel_count + at]);
+    rp_json_end(json);
+}
+
+static void add_symbol(struct rp_json_writer *json, const char *symbol)
+{
+    rp_json_add_text(json, "symbol", symbol && *symbol ? symbol : NULL);
+}
+
+static void add_kernel(struct rp_json_writer *json, const struct rp_profile_report *r, size_t at,
+                       const struct rp_kernel_counters *counters)
+{
+    const struct rp_kernel_summary *k = &r->profile->kernels[at];
+    const bool timed = k->timed_calls > 0;
     char digits[24];
 
     snprintf(digits, sizeof digits, "%016" PRIx64, k->code_hash);
-    return k->code_hash ? json_string(digits) : json_null();
-}
-
-static json_t *kernel_row(const struct rp_profile_report *r, size_t at,
-                          const struct rp_kernel_counters *counters, bool *ok)
-{
-    const struct rp_kernel_summary *k = &r->profile->kernels[at];
-    bool timed = k->timed_calls > 0;
-    json_t *o = json_object();
-
-    put(o, "name", text(k->name), ok);
-    put(o, "symbol", text(k->symbol && *k->symbol ? k->symbol : NULL), ok);
-    put(o, "code_hash", code_hash(k), ok);
-    put(o, "runtime_internal", json_boolean(k->runtime_internal), ok);
-    put(o, "gpu", count(k->agent), ok);
-    put(o, "calls", count(k->calls), ok);
-    put(o, "timed_calls", count(k->timed_calls), ok);
-    put(o, "total_ms", milliseconds(k->total_ns), ok);
-    put(o, "mean_ms",
-        timed ? real((double)k->total_ns / (double)k->timed_calls / 1e6) : json_null(), ok);
-    put(o, "min_ms", timed ? milliseconds(k->min_ns) : json_null(), ok);
-    put(o, "max_ms", timed ? milliseconds(k->max_ns) : json_null(), ok);
-    put(o, "runs_ms", kernel_runs(r, at, ok), ok);
-    put(o, "share", real(k->share), ok);
-    put(o, "grid", grid(k, ok), ok);
-    put(o, "block", block(k, ok), ok);
-    put(o, "geometries", count(k->geometries), ok);
-    put(o, "counters", counters_of(counters, k, ok), ok);
-    put(o, "resources", resources(k, ok), ok);
-    put(o, "timing", kernel_timing(&k->replayed, ok), ok);
-    put(o, "occupancy", occupancy(k, ok), ok);
-    return o;
+    rp_json_add_object(json, NULL);
+    add_block(json, k->block);
+    add_count(json, "calls", k->calls);
+    rp_json_add_text(json, "code_hash", k->code_hash ? digits : NULL);
+    add_counters(json, counters, k);
+    add_count(json, "geometries", k->geometries);
+    add_count(json, "gpu", k->agent);
+    add_grid(json, k);
+    add_real(json, "max_ms", timed ? (double)k->max_ns / 1e6 : NAN);
+    add_real(json, "mean_ms", timed ? (double)k->total_ns / (double)k->timed_calls / 1e6 : NAN);
+    add_real(json, "min_ms", timed ? (double)k->min_ns / 1e6 : NAN);
+    rp_json_add_text(json, "name", k->name);
+    add_occupancy(json, k);
+    add_resources(json, k);
+    add_kernel_runs(json, r, at);
+    rp_json_add_bool(json, "runtime_internal", k->runtime_internal);
+    add_real(json, "share", k->share);
+    add_symbol(json, k->symbol);
+    add_count(json, "timed_calls", k->timed_calls);
+    add_kernel_timing(json, &k->replayed);
+    add_ms(json, "total_ms", k->total_ns);
+    rp_json_end(json);
 }
 
 /* A kernel that only further runs launched: nothing of it is in a number of the base run. */
-static json_t *repeat_row(const struct rp_profile_report *r, const struct rp_repeat_kernel *repeat,
-                          bool *ok)
+static void add_repeat(struct rp_json_writer *json, const struct rp_profile_report *r,
+                       const struct rp_repeat_kernel *repeat)
 {
     const struct rp_kernel_summary *k = &repeat->summary;
-    json_t *o = json_object(), *calls = json_array();
 
-    for (size_t run = 0; run < r->runs; run++)
-        append(calls, count(repeat->calls[run]), ok);
-    put(o, "name", text(k->name), ok);
-    put(o, "symbol", text(k->symbol && *k->symbol ? k->symbol : NULL), ok);
-    put(o, "runtime_internal", json_boolean(k->runtime_internal), ok);
-    put(o, "gpu", k->agent < r->profile->agent_count ? count(k->agent) : json_null(), ok);
-    put(o, "runs_calls", calls, ok);
-    put(o, "runs_ms", reals(repeat->ms, r->runs, ok), ok);
-    put(o, "grid", grid(k, ok), ok);
-    put(o, "block", block(k, ok), ok);
-    put(o, "resources", resources(k, ok), ok);
-    put(o, "occupancy", occupancy(k, ok), ok);
-    return o;
+    rp_json_add_object(json, NULL);
+    add_block(json, k->block);
+    rp_json_add_count_if(json, "gpu", k->agent < r->profile->agent_count, k->agent);
+    add_grid(json, k);
+    rp_json_add_text(json, "name", k->name);
+    add_occupancy(json, k);
+    add_resources(json, k);
+    add_counts(json, "runs_calls", repeat->calls, r->runs);
+    add_reals(json, "runs_ms", repeat->ms, r->runs);
+    rp_json_add_bool(json, "runtime_internal", k->runtime_internal);
+    add_symbol(json, k->symbol);
+    rp_json_end(json);
 }
 
-static json_t *repeat_kernels(const struct rp_profile_report *r, bool *ok)
+static void add_failed_launch(struct rp_json_writer *json, const struct rp_failed_launch *launch)
 {
-    json_t *array = json_array();
-
-    for (size_t i = 0; r->repeat_kernels && i < r->repeat_kernels->count; i++)
-        append(array, repeat_row(r, &r->repeat_kernels->list[i], ok), ok);
-    return array;
-}
-
-static json_t *sizes(const uint64_t *three, bool *ok)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < 3; i++)
-        append(array, count(three[i]), ok);
-    return array;
-}
-
-static json_t *failed_launch(const struct rp_failed_launch *launch, bool *ok)
-{
-    const uint64_t block[3] = {launch->block[0], launch->block[1], launch->block[2]};
+    const uint32_t *block = launch->block;
     const bool known = block[0] || block[1] || block[2];
-    json_t *o = json_object();
 
-    put(o, "api", text(launch->api), ok);
-    put(o, "block", known ? sizes(block, ok) : json_null(), ok);
-    put(o, "calls", count(launch->calls), ok);
-    put(o, "code", launch->code ? count(launch->code) : json_null(), ok);
-    put(o, "dynamic_lds_bytes", known ? count(launch->dynamic_lds_bytes) : json_null(), ok);
-    put(o, "error", text(launch->error), ok);
-    put(o, "grid", known ? sizes(launch->grid, ok) : json_null(), ok);
-    put(o, "kernel", text(launch->kernel), ok);
-    put(o, "symbol", text(launch->symbol), ok);
-    return o;
+    rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "api", launch->api);
+    if (known)
+        add_block(json, block);
+    else
+        rp_json_add_null(json, "block");
+    add_count(json, "calls", launch->calls);
+    add_known(json, "code", launch->code);
+    rp_json_add_count_if(json, "dynamic_lds_bytes", known, launch->dynamic_lds_bytes);
+    rp_json_add_text(json, "error", launch->error);
+    if (known)
+        add_counts(json, "grid", launch->grid, 3);
+    else
+        rp_json_add_null(json, "grid");
+    rp_json_add_text(json, "kernel", launch->kernel);
+    rp_json_add_text(json, "symbol", launch->symbol);
+    rp_json_end(json);
 }
 
 /* null: no HIP calls were recorded. */
-static json_t *launches(const struct rp_profile_report *r, bool *ok)
+static void add_launches(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
     const struct rp_launches *l = &r->profile->launches;
-    json_t *o, *list, *runs;
 
-    if (!l->known || r->measurement == RP_MEASURED_WALL_CLOCK)
-        return json_null();
-    o = json_object();
-    list = json_array();
-    runs = json_array();
+    if (!l->known || r->measurement == RP_MEASURED_WALL_CLOCK) {
+        rp_json_add_null(json, "launches");
+        return;
+    }
+    rp_json_add_object(json, "launches");
+    add_count(json, "calls", l->calls);
+    add_count(json, "failed", l->failed);
+    rp_json_add_array(json, "failed_launches");
     for (size_t i = 0; i < l->count; i++)
-        append(list, failed_launch(&l->list[i], ok), ok);
-    for (size_t i = 0; r->failed_launches && i < r->runs; i++)
-        append(runs, count(r->failed_launches[i]), ok);
-    put(o, "calls", count(l->calls), ok);
-    put(o, "failed", count(l->failed), ok);
-    put(o, "failed_launches", list, ok);
-    put(o, "inferred", json_boolean(l->inferred), ok);
-    put(o, "runs_failed", runs, ok);
-    return o;
+        add_failed_launch(json, &l->list[i]);
+    rp_json_end(json);
+    rp_json_add_bool(json, "inferred", l->inferred);
+    add_counts(json, "runs_failed", r->failed_launches, r->runs);
+    rp_json_end(json);
 }
 
-static json_t *run_differences(const struct rp_profile_report *r, bool *ok)
+static void add_differences(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
-    json_t *array = json_array();
-
+    rp_json_add_array(json, "run_differences");
     for (size_t i = 0; r->differences && i < r->differences->count; i++) {
         const struct rp_run_difference *d = &r->differences->list[i];
-        json_t *o = json_object(), *calls = json_array();
 
-        for (size_t run = 0; run < r->runs; run++)
-            append(calls, count(d->calls[run]), ok);
-        put(o, "geometry_differs", json_boolean(d->geometry), ok);
-        put(o, "gpu", d->agent < r->profile->agent_count ? count(d->agent) : json_null(), ok);
-        put(o, "name", text(d->name), ok);
-        put(o, "runs_calls", calls, ok);
-        put(o, "symbol", text(d->symbol && *d->symbol ? d->symbol : NULL), ok);
-        append(array, o, ok);
+        rp_json_add_object(json, NULL);
+        rp_json_add_bool(json, "geometry_differs", d->geometry);
+        rp_json_add_count_if(json, "gpu", d->agent < r->profile->agent_count, d->agent);
+        rp_json_add_text(json, "name", d->name);
+        add_counts(json, "runs_calls", d->calls, r->runs);
+        add_symbol(json, d->symbol);
+        rp_json_end(json);
     }
-    return array;
+    rp_json_end(json);
 }
 
-static json_t *stability(const struct rp_profile_report *r, bool *ok)
+static void add_stability(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
     const struct rp_stability *s = &r->profile->stability;
-    bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
-    json_t *o = json_object();
+    const bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
 
-    put(o, "quantity", text(wall ? "wall_ms" : "runtime_ms"), ok);
-    put(o, "runs", count(s->runs), ok);
-    put(o, "mean_ms", real(s->mean_ms), ok);
-    put(o, "stddev_ms", real(s->stddev_ms), ok);
-    put(o, "cv", real(s->cv), ok);
-    put(o, "classification", text(rp_stability_class_name(s->classification)), ok);
-    put(o, "runs_ms", reals(r->runtime_ms, r->runs, ok), ok);
-    return o;
+    rp_json_add_object(json, "stability");
+    rp_json_add_text(json, "classification", rp_stability_class_names[s->classification]);
+    add_real(json, "cv", s->cv);
+    add_real(json, "mean_ms", s->mean_ms);
+    rp_json_add_text(json, "quantity", wall ? "wall_ms" : "runtime_ms");
+    add_count(json, "runs", s->runs);
+    add_reals(json, "runs_ms", r->runtime_ms, r->runs);
+    add_real(json, "stddev_ms", s->stddev_ms);
+    rp_json_end(json);
 }
 
-static json_t *corrections(const struct rp_profile *p, bool *ok)
+static void add_corrections(struct rp_json_writer *json, const struct rp_profile *p)
 {
-    json_t *array = json_array();
+    bool doubled = false;
 
-    for (size_t i = 0; i < p->agent_count; i++) {
-        if (p->agents[i].vgprs_doubled) {
-            append(array, text("gfx950_vgpr_doubled"), ok);
-            break;
-        }
-    }
-    return array;
+    for (size_t i = 0; i < p->agent_count; i++)
+        doubled |= p->agents[i].vgprs_doubled;
+    rp_json_add_array(json, "corrections");
+    if (doubled)
+        rp_json_add_text(json, NULL, "gfx950_vgpr_doubled");
+    rp_json_end(json);
 }
 
 static bool is_complete(const struct rp_profile *p, const struct rp_provenance *from)
@@ -543,34 +530,35 @@ static bool is_complete(const struct rp_profile *p, const struct rp_provenance *
     return p->complete && rp_losses_none(&losses);
 }
 
-static json_t *provenance(const struct rp_profile_report *r, bool *ok)
+static void add_provenance(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
     const struct rp_provenance *from = &r->provenance;
     const struct rp_profile *p = r->profile;
-    json_t *o = json_object(), *varies = json_object();
 
-    put(o, "command", texts(from->command, from->command_count, ok), ok);
-    put(o, "exit_status", json_integer(from->exit_status), ok);
-    put(o, "rocm_version", text(from->rocm_version), ok);
-    put(o, "tool_version", text(from->tool_version), ok);
-    put(o, "tracer", text(from->tracer), ok);
-    put(o, "tracer_version", text(from->tracer_version), ok);
-    put(o, "trace_schema", text(from->trace_schema), ok);
-    put(o, "complete", json_boolean(is_complete(p, from)), ok);
-    put(o, "incomplete_traces", count(from->incomplete_traces), ok);
-    put(o, "lost_records", count(from->lost_records), ok);
-    put(o, "lost_dispatches", count(from->lost_dispatches), ok);
-    put(o, "untraced_queues", count(from->untraced_queues), ok);
-    put(o, "counter_passes", count(from->counter_passes), ok);
-    put(o, "dispatches", count(p->dispatches), ok);
-    put(o, "repaired_timestamps", count(p->repaired_timestamps), ok);
-    put(o, "clipped_ends", count(p->clipped_ends), ok);
-    put(o, "unknown_kernels", count(p->unknown_kernels), ok);
-    put(o, "corrections", corrections(p, ok), ok);
-    put(varies, "traces", texts(from->traces, from->trace_count, ok), ok);
-    put(varies, "wall_ms", reals(from->wall_ms, from->wall_count, ok), ok);
-    put(o, "varies", varies, ok);
-    return o;
+    rp_json_add_object(json, "provenance");
+    add_count(json, "clipped_ends", p->clipped_ends);
+    add_texts(json, "command", from->command, from->command_count);
+    rp_json_add_bool(json, "complete", is_complete(p, from));
+    add_corrections(json, p);
+    add_count(json, "counter_passes", from->counter_passes);
+    add_count(json, "dispatches", p->dispatches);
+    rp_json_add_int(json, "exit_status", from->exit_status);
+    add_count(json, "incomplete_traces", from->incomplete_traces);
+    add_count(json, "lost_dispatches", from->lost_dispatches);
+    add_count(json, "lost_records", from->lost_records);
+    add_count(json, "repaired_timestamps", p->repaired_timestamps);
+    rp_json_add_text(json, "rocm_version", from->rocm_version);
+    rp_json_add_text(json, "tool_version", from->tool_version);
+    rp_json_add_text(json, "trace_schema", from->trace_schema);
+    rp_json_add_text(json, "tracer", from->tracer);
+    rp_json_add_text(json, "tracer_version", from->tracer_version);
+    add_count(json, "unknown_kernels", p->unknown_kernels);
+    add_count(json, "untraced_queues", from->untraced_queues);
+    rp_json_add_object(json, "varies");
+    add_texts(json, "traces", from->traces, from->trace_count);
+    add_reals(json, "wall_ms", from->wall_ms, from->wall_count);
+    rp_json_end(json);
+    rp_json_end(json);
 }
 
 /** The user kernel that took most time; NULL if no user kernel ran. */
@@ -579,64 +567,31 @@ static const struct rp_kernel_summary *dominant(const struct rp_profile *p)
     return p->kernel_count && !p->kernels[0].runtime_internal ? &p->kernels[0] : NULL;
 }
 
-static json_t *kernel_head(const struct rp_kernel_summary *k, bool *ok)
+static void add_quantity(struct rp_json_writer *json, const char *key, struct rp_quantity q)
 {
-    json_t *o = json_object();
-
-    put(o, "name", text(k->name), ok);
-    put(o, "grid", grid(k, ok), ok);
-    put(o, "block", block(k, ok), ok);
-    return o;
+    add_real(json, key, q.known ? q.value : NAN);
 }
 
-static void put_times(json_t *root, const struct rp_profile_report *r, bool *ok)
+static void add_roofline(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
 {
-    const struct rp_profile *p = r->profile;
-
-    if (r->measurement == RP_MEASURED_WALL_CLOCK) {
-        put(root, "measurement", text("wallclock"), ok);
-        put(root, "runtime_ms", json_null(), ok);
-        put(root, "runtime_reason",
-            text("only the wall clock of the whole process was taken, no dispatch was traced"), ok);
-        put(root, "user_ms", json_null(), ok);
-        put(root, "runtime_internal_ms", json_null(), ok);
-        put(root, "wall_ms", r->runs ? real(r->runtime_ms[0]) : json_null(), ok);
-        return;
-    }
-    put(root, "measurement", text("dispatches"), ok);
-    put(root, "runtime_ms", milliseconds(p->user_ns + p->runtime_internal_ns), ok);
-    put(root, "runtime_reason", json_null(), ok);
-    put(root, "user_ms", milliseconds(p->user_ns), ok);
-    put(root, "runtime_internal_ms", milliseconds(p->runtime_internal_ns), ok);
-    put(root, "wall_ms", json_null(), ok);
-}
-
-static json_t *quantity(struct rp_quantity q)
-{
-    return q.known ? real(q.value) : json_null();
-}
-
-static json_t *roofline(const struct rp_roofline_kernel *k, bool *ok)
-{
-    json_t *o = json_object();
-
-    put(o, "achieved_bandwidth_gbps", quantity(k->gbps[RP_LEVEL_HBM]), ok);
-    put(o, "achieved_gflops", quantity(k->gflops), ok);
-    put(o, "arithmetic_intensity", quantity(k->intensity[RP_LEVEL_HBM]), ok);
-    put(o, "bound", text(rp_bound_name(k->bound)), ok);
-    put(o, "bound_share", quantity(k->bound_share), ok);
-    put(o, "bytes", quantity(k->bytes[RP_LEVEL_HBM]), ok);
-    put(o, "bytes_read", quantity(k->hbm_read), ok);
-    put(o, "bytes_written", quantity(k->hbm_write), ok);
-    put(o, "flop_model", text(k->flops_by_width ? "width" : "exact"), ok);
-    put(o, "flops", quantity(k->flops), ok);
-    put(o, "read_model", text(k->reads_by_width ? "width" : "exact"), ok);
-    return o;
+    rp_json_add_object(json, "roofline");
+    add_quantity(json, "achieved_bandwidth_gbps", k->gbps[RP_LEVEL_HBM]);
+    add_quantity(json, "achieved_gflops", k->gflops);
+    add_quantity(json, "arithmetic_intensity", k->intensity[RP_LEVEL_HBM]);
+    rp_json_add_text(json, "bound", rp_bound_names[k->bound]);
+    add_quantity(json, "bound_share", k->bound_share);
+    add_quantity(json, "bytes", k->bytes[RP_LEVEL_HBM]);
+    add_quantity(json, "bytes_read", k->hbm_read);
+    add_quantity(json, "bytes_written", k->hbm_write);
+    rp_json_add_text(json, "flop_model", k->flops_by_width ? "width" : "exact");
+    add_quantity(json, "flops", k->flops);
+    rp_json_add_text(json, "read_model", k->reads_by_width ? "width" : "exact");
+    rp_json_end(json);
 }
 
 /* Of the dominant kernel, as everything beside it. */
-static void put_roofline(json_t *root, const struct rp_profile_report *r,
-                         const struct rp_kernel_summary *top, bool *ok)
+static void add_roofline_or_reason(struct rp_json_writer *json, const struct rp_profile_report *r,
+                                   const struct rp_kernel_summary *top)
 {
     const struct rp_roofline_kernel *found = NULL;
     const char *reason = r->roofline_reason;
@@ -655,61 +610,100 @@ static void put_roofline(json_t *root, const struct rp_profile_report *r,
     }
     if (!found && !reason)
         reason = "the runs with counters did not launch this kernel";
-    put(root, "roofline", found ? roofline(found, ok) : json_null(), ok);
-    put(root, "roofline_reason", text(found ? found->lacks : reason), ok);
+    if (found)
+        add_roofline(json, found);
+    else
+        rp_json_add_null(json, "roofline");
+    rp_json_add_text(json, "roofline_reason", found ? found->lacks : reason);
 }
 
-static json_t *profile(const struct rp_profile_report *r, bool *ok)
+static void add_lists(struct rp_json_writer *json, const struct rp_profile_report *r)
+{
+    const struct rp_profile *p = r->profile;
+    struct rp_kernel_counters counters;
+
+    if (!rp_kernel_counters_make(&counters, p, r->counters))
+        json->out->failed = true;
+    rp_json_add_array(json, "kernels");
+    for (size_t i = 0; i < p->kernel_count && !json->out->failed; i++)
+        add_kernel(json, r, i, &counters);
+    rp_json_end(json);
+    rp_kernel_counters_free(&counters);
+    add_launches(json, r);
+}
+
+/* What runs and GPUs are: keys before the kernels. */
+static void add_head(struct rp_json_writer *json, const struct rp_profile_report *r,
+                     const struct rp_kernel_summary *top)
+{
+    const struct rp_profile *p = r->profile;
+
+    rp_json_add_text(json, "device", r->device);
+    if (p->agent_count)
+        add_gpu(json, "gpu", &p->agents[top ? top->agent : 0]);
+    else
+        rp_json_add_null(json, "gpu");
+    rp_json_add_array(json, "gpus");
+    for (size_t i = 0; i < p->agent_count; i++)
+        add_gpu(json, NULL, &p->agents[i]);
+    rp_json_end(json);
+    if (!top) {
+        rp_json_add_null(json, "kernel");
+        return;
+    }
+    rp_json_add_object(json, "kernel");
+    add_block(json, top->block);
+    add_grid(json, top);
+    rp_json_add_text(json, "name", top->name);
+    rp_json_end(json);
+}
+
+static void add_profile(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
     const struct rp_kernel_summary *top = dominant(p);
-    json_t *root = json_object(), *kernels = json_array(), *gpus = json_array();
-    struct rp_kernel_counters counters;
+    const bool wall = r->measurement == RP_MEASURED_WALL_CLOCK;
 
-    *ok = rp_kernel_counters_make(&counters, p, r->counters) && *ok;
-    put(root, "schema_version", text("1.0"), ok);
-    put(root, "device", text(r->device), ok);
-    put(root, "timing", timing(p, ok), ok);
-    put_times(root, r, ok);
-    put(root, "kernel", top ? kernel_head(top, ok) : json_null(), ok);
-    put(root, "gpu", p->agent_count ? gpu(&p->agents[top ? top->agent : 0], ok) : json_null(), ok);
-    put(root, "resources", top ? resources(top, ok) : json_null(), ok);
-    put(root, "occupancy", top ? occupancy(top, ok) : json_null(), ok);
-    put(root, "stability", stability(r, ok), ok);
-    put_roofline(root, r, top, ok);
-    for (size_t i = 0; i < p->kernel_count; i++)
-        append(kernels, kernel_row(r, i, &counters, ok), ok);
-    rp_kernel_counters_free(&counters);
-    put(root, "kernels", kernels, ok);
-    put(root, "launches", launches(r, ok), ok);
-    put(root, "repeat_kernels", repeat_kernels(r, ok), ok);
-    put(root, "run_differences", run_differences(r, ok), ok);
-    for (size_t i = 0; i < p->agent_count; i++)
-        append(gpus, gpu(&p->agents[i], ok), ok);
-    put(root, "gpus", gpus, ok);
-    put(root, "provenance", provenance(r, ok), ok);
-    return root;
-}
-
-static int add_to_buf(const char *bytes, size_t len, void *buf)
-{
-    rp_buf_add(buf, bytes, len);
-    return ((struct rp_buf *)buf)->failed ? -1 : 0;
+    rp_json_add_object(json, NULL);
+    add_head(json, r, top);
+    add_lists(json, r);
+    rp_json_add_text(json, "measurement", wall ? "wallclock" : "dispatches");
+    if (top)
+        add_occupancy(json, top);
+    else
+        rp_json_add_null(json, "occupancy");
+    add_provenance(json, r);
+    rp_json_add_array(json, "repeat_kernels");
+    for (size_t i = 0; r->repeat_kernels && i < r->repeat_kernels->count; i++)
+        add_repeat(json, r, &r->repeat_kernels->list[i]);
+    rp_json_end(json);
+    if (top)
+        add_resources(json, top);
+    else
+        rp_json_add_null(json, "resources");
+    add_roofline_or_reason(json, r, top);
+    add_differences(json, r);
+    add_real(json, "runtime_internal_ms", wall ? NAN : (double)p->runtime_internal_ns / 1e6);
+    add_real(json, "runtime_ms", wall ? NAN : (double)(p->user_ns + p->runtime_internal_ns) / 1e6);
+    rp_json_add_text(
+        json, "runtime_reason",
+        wall ? "only the wall clock of the whole process was taken, no dispatch was traced" : NULL);
+    rp_json_add_text(json, "schema_version", "1.0");
+    add_stability(json, r);
+    add_timing(json, p);
+    add_real(json, "user_ms", wall ? NAN : (double)p->user_ns / 1e6);
+    add_real(json, "wall_ms", wall && r->runs ? r->runtime_ms[0] : NAN);
+    rp_json_end(json);
 }
 
 int rp_report_profile_json(const struct rp_profile_report *report, struct rp_buf *buf,
                            struct rp_err *err)
 {
-    bool ok = true;
-    json_t *root = profile(report, &ok);
-    /* 15 significant digits print a number of six decimals as it was rounded, in any locale. */
-    size_t flags = JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
+    struct rp_json_writer json = {.out = buf, .indent = 2};
 
-    if (ok && json_dump_callback(root, add_to_buf, buf, flags) < 0)
-        ok = false;
-    json_decref(root);
+    add_profile(&json, report);
     rp_buf_puts(buf, "\n");
-    if (!ok || buf->failed)
+    if (buf->failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the profile");
     return 0;
 }

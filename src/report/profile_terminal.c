@@ -14,7 +14,6 @@
 #include "trace/counter_set.h"
 
 enum {
-    DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 70,  /* the line about the software device is never cut */
     MOST_KERNELS = 20, /* shown; profile.json has them all */
     INDENT = 6,
@@ -122,7 +121,7 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                                                          : RP_INK_PLAIN;
 
     rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
-                 rp_stability_class_name(s->classification), s->runs, plural(s->runs),
+                 rp_stability_class_names[s->classification], s->runs, plural(s->runs),
                  percent(s->cv).text);
     rp_page_line(page, how, 0, "              mean %s, stddev %s",
                  time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
@@ -442,12 +441,7 @@ static void put_differences(const struct rp_page *page, const struct rp_profile_
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    struct rp_page page = {
-        .out = buf,
-        .colour = style.colour,
-        .utf8 = style.utf8,
-        .width = style.width ? style.width : DEFAULT_WIDTH,
-    };
+    struct rp_page page = rp_page_of(buf, style, 0);
 
     if (page.width < LEAST_WIDTH)
         page.width = LEAST_WIDTH;
@@ -581,5 +575,5 @@ int rp_report_counters_term(const struct rp_roofline *r, bool raw, struct rp_ter
         rp_page_words(&page, RP_INK_DIM, 2, 2,
                       "and %zu more kernels: in roofline.json (analyze --roofline), or in a pipe",
                       more);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }

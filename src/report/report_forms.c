@@ -109,5 +109,5 @@ int rp_report_html(const char *title, const struct rp_html_document *documents, 
     rp_buf_add(buf, rp_html_end, rp_html_end_bytes);
     buf->failed |= clean.failed;
     rp_buf_free(&clean);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }

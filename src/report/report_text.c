@@ -10,22 +10,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 
 enum { CUT_CELLS = 3 }; /* "...", in the place of what is cut out */
-
-void rp_text_utf8(struct rp_buf *buf, const char *text)
-{
-    while (*text) {
-        const size_t length = rp_utf8_length(text, strnlen(text, 4));
-
-        if (length)
-            rp_buf_add(buf, text, length);
-        else
-            rp_buf_puts(buf, "\xef\xbf\xbd"); /* U+FFFD */
-        text += length ? length : 1;
-    }
-}
 
 static unsigned cells_of(const struct rp_escaped *one)
 {
@@ -103,49 +92,53 @@ static void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigne
     put_cut(buf, text, max_cells, 0);
 }
 
-double rp_text_round6(double value)
+struct rp_json_writer rp_report_json(struct rp_buf *buf)
 {
-    double rounded = round(value * 1e6) / 1e6;
+    struct rp_json_writer json = {.out = buf, .indent = 2, .levels = 1};
 
-    return isfinite(rounded) ? rounded : value;
+    rp_json_add_object(&json, NULL);
+    return json;
 }
 
-void rp_text_json(struct rp_buf *buf, const char *text)
+int rp_report_json_end(struct rp_json_writer *json, struct rp_err *err)
 {
-    if (!text) {
-        rp_buf_puts(buf, "null");
-        return;
-    }
-    rp_buf_puts(buf, "\"");
-    rp_escape_json(buf, text);
-    rp_buf_puts(buf, "\"");
+    rp_json_end(json);
+    rp_buf_puts(json->out, "\n");
+    return rp_report_end(json->out, err);
 }
 
-void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version)
+void rp_report_quantity(struct rp_json_writer *json, const char *key, struct rp_quantity quantity)
+{
+    rp_json_add_number(json, key, quantity.known ? rp_round6(quantity.value) : NAN);
+}
+
+void rp_report_timing(struct rp_json_writer *json, const char *key, const char *model,
+                      uint32_t version)
 {
     if (!model) {
-        rp_buf_puts(buf, "null");
+        rp_json_add_null(json, key);
         return;
     }
-    rp_buf_puts(buf, "{\"model\": ");
-    rp_text_json(buf, model);
-    rp_buf_printf(buf, ", \"version\": %" PRIu32 "}", version);
+    rp_json_add_object(json, key);
+    rp_json_add_text(json, "model", model);
+    rp_json_add_count(json, "version", version);
+    rp_json_end(json);
 }
 
-void rp_text_json_number(struct rp_buf *buf, double value)
+void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order)
 {
-    char room[40];
+    for (unsigned i = 0; i < count; i++) {
+        unsigned at = i;
 
-    if (value >= 0 && value < 9e15 && value == (double)(int64_t)value) {
-        rp_buf_printf(buf, "%" PRId64, (int64_t)value);
-        return;
+        for (; at > 0 && strcmp(names[ret_order[at - 1]], names[i]) > 0; at--)
+            ret_order[at] = ret_order[at - 1];
+        ret_order[at] = i;
     }
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(room, sizeof room, "%.*g", digits, value);
-        if (strtod(room, NULL) == value)
-            break;
-    }
-    rp_buf_puts(buf, room);
+}
+
+int rp_report_end(const struct rp_buf *buf, struct rp_err *err)
+{
+    return buf->failed ? rp_out_of_memory(err) : 0;
 }
 
 /** Changes the colour from here on. */
@@ -208,15 +201,29 @@ void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent,
     rp_page_text(page, how, indent, rp_buf_text(&line));
 }
 
-struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+static struct rp_page page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width,
+                              unsigned usual_width)
 {
-    enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
-    const unsigned width = style.width ? style.width : NO_WIDTH;
+    const unsigned width = style.width ? style.width : usual_width;
 
     return (struct rp_page){.out = out,
                             .colour = style.colour,
                             .utf8 = style.utf8,
-                            .width = width < LEAST_WIDTH ? LEAST_WIDTH : width};
+                            .width = width < least_width ? least_width : width};
+}
+
+struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width)
+{
+    enum { USUAL_WIDTH = 80 };
+
+    return page_of(out, style, least_width, USUAL_WIDTH);
+}
+
+struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+{
+    enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
+
+    return page_of(out, style, LEAST_WIDTH, NO_WIDTH);
 }
 
 /** Without newlines. @return by how much the next line is indented */

@@ -9,13 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/roofline.h"
+#include "base/json_write.h"
 #include "base/units.h"
 #include "report/report.h"
 
-struct rp_buf;
-
-/** Appends text as valid UTF-8; each byte that is none becomes U+FFFD. */
-void rp_text_utf8(struct rp_buf *buf, const char *text);
+struct rp_err;
 
 /**
  * Appends text for a line, escaped (base/utf8.h). Longer than max_cells, the middle is replaced
@@ -26,16 +25,25 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
-/** Appends text as a JSON string, made valid UTF-8; NULL as null. */
-void rp_text_json(struct rp_buf *buf, const char *text);
+/* The JSON of a report: members of the document are lines, the rest is as each writer says. */
+
+/** Opens the document, an object. */
+struct rp_json_writer rp_report_json(struct rp_buf *buf);
+/** Closes it. */
+int rp_report_json_end(struct rp_json_writer *json, struct rp_err *err);
+/** With six decimals, what every real number of a report is cut to. */
+void rp_report_quantity(struct rp_json_writer *json, const char *key, struct rp_quantity quantity);
 /** What "timing" is: an object, null without a model. */
-void rp_text_json_timing(struct rp_buf *buf, const char *model, uint32_t version);
+void rp_report_timing(struct rp_json_writer *json, const char *key, const char *model,
+                      uint32_t version);
 
-/** Appends the shortest text that reads back as the same number; whole numbers without a point. */
-void rp_text_json_number(struct rp_buf *buf, double value);
+enum { RP_MOST_BY_NAME = 32 };
 
-/** Nearest value with six decimals: what every real number of a report is cut to. */
-double rp_text_round6(double value);
+/** Numbers of the names, in the order of these. */
+void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order);
+
+/** Did everything fit into memory? */
+int rp_report_end(const struct rp_buf *buf, struct rp_err *err);
 
 /* A report for people, line by line: cut to the width, coloured or not. */
 
@@ -53,6 +61,9 @@ struct rp_page {
 void rp_page_text(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *text);
 void rp_page_line(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
+
+/** A page of tables: no narrower than @p least_width; 80 columns without a terminal. */
+struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width);
 
 /**
  * A page of sentences, names and paths, of which nothing may be lost: lines are not cut but broken

@@ -6,276 +6,233 @@
 #include "analyze/roofline.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/units.h"
 #include "report/report.h"
 #include "report/report_text.h"
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void put(struct rp_buf *buf, struct rp_quantity q)
+static void add(struct rp_json_writer *json, const char *key, struct rp_quantity q)
 {
-    if (q.known)
-        rp_text_json_number(buf, q.value);
-    else
-        rp_buf_puts(buf, "null");
+    rp_json_add_number(json, key, q.known ? q.value : NAN);
 }
 
-static void key(struct rp_buf *buf, const char *name, struct rp_quantity q)
+/* "hbm_gbps" and the like: a name of a table and its unit. */
+static void add_of_unit(struct rp_json_writer *json, const char *name, const char *unit,
+                        struct rp_quantity q)
 {
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    put(buf, q);
+    char key[64];
+
+    snprintf(key, sizeof key, "%s_%s", name, unit);
+    add(json, key, q);
 }
 
-/* Types in the order of their names. */
-static const enum rp_flop_type by_name[RP_FLOP_COUNT] = {
-    RP_FLOP_MFMA_BF16, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F32, RP_FLOP_MFMA_F64, RP_FLOP_MFMA_F6F4,
-    RP_FLOP_MFMA_F8,   RP_FLOP_VALU_F16, RP_FLOP_VALU_F32, RP_FLOP_VALU_F64,
-};
-static const enum rp_level roofline_json_levels[RP_LEVEL_COUNT] = {RP_LEVEL_HBM, RP_LEVEL_L1,
-                                                                   RP_LEVEL_L2, RP_LEVEL_LDS};
-
-static void put_ceilings(struct rp_buf *buf, const struct rp_ceilings *c)
+static void add_ceilings(struct rp_json_writer *json, const struct rp_ceilings *c)
 {
-    rp_buf_puts(buf, "{");
+    unsigned levels[RP_LEVEL_COUNT], types[RP_FLOP_COUNT];
+
+    rp_by_name(rp_level_names, RP_LEVEL_COUNT, levels);
+    rp_by_name(rp_flop_names, RP_FLOP_COUNT, types);
+    rp_json_add_object(json, "ceilings");
+    for (size_t i = 0; i < RP_LEVEL_COUNT; i++)
+        add_of_unit(json, rp_level_names[levels[i]], "gbps", c->gbps[levels[i]]);
+    for (size_t i = 0; i < RP_FLOP_COUNT; i++)
+        add_of_unit(json, rp_flop_names[types[i]], "gflops", c->gflops[types[i]]);
+    rp_json_end(json);
+}
+
+/* An object of quantities, by their names. */
+static void add_named(struct rp_json_writer *json, const char *key, const struct rp_quantity *of,
+                      const char *const *names, unsigned count)
+{
+    unsigned order[RP_MOST_BY_NAME];
+
+    rp_by_name(names, count, order);
+    rp_json_add_object(json, key);
+    for (unsigned i = 0; i < count; i++)
+        add(json, names[order[i]], of[order[i]]);
+    rp_json_end(json);
+}
+
+static void add_levels(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
+{
+    unsigned levels[RP_LEVEL_COUNT];
+
+    rp_by_name(rp_level_names, RP_LEVEL_COUNT, levels);
+    rp_json_add_object(json, "levels");
     for (size_t i = 0; i < RP_LEVEL_COUNT; i++) {
-        rp_buf_printf(buf, "%s\"%s_gbps\": ", i ? ", " : "",
-                      rp_level_name(roofline_json_levels[i]));
-        put(buf, c->gbps[roofline_json_levels[i]]);
+        const unsigned level = levels[i];
+
+        rp_json_add_object(json, rp_level_names[level]);
+        add(json, "arithmetic_intensity", k->intensity[level]);
+        rp_json_add_text(json, "class", rp_level_class_names[k->level_class[level]]);
+        add(json, "gbps", k->gbps[level]);
+        rp_json_add_text(json, "peak", rp_peak_names[k->peak[level]]);
+        rp_json_end(json);
     }
-    for (size_t i = 0; i < RP_FLOP_COUNT; i++) {
-        rp_buf_printf(buf, ", \"%s_gflops\": ", rp_flop_name(by_name[i]));
-        put(buf, c->gflops[by_name[i]]);
-    }
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
 }
 
-static void put_conventions(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+/* Those in which passes contradict each other. Where nothing was counted of which the parts are so
+ * many, the share is no number. */
+static void add_differences(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
 {
-    static const enum rp_convention order[RP_CONVENTION_COUNT] = {
-        RP_L1_ACCESSES_128, RP_L1_ACCESSES_64, RP_L2_REQUESTS_128, RP_L2_FROM_L1_READS_128,
-        RP_L2_FROM_L1_64};
-
-    rp_buf_puts(buf, ", \"bytes_by_convention\": {");
-    for (size_t i = 0; i < RP_CONVENTION_COUNT; i++) {
-        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", rp_convention_name(order[i]));
-        put(buf, k->by_convention[order[i]]);
-    }
-    rp_buf_puts(buf, "}");
-}
-
-static void put_levels(struct rp_buf *buf, const struct rp_roofline_kernel *k)
-{
-    rp_buf_puts(buf, ", \"levels\": {");
-    for (size_t i = 0; i < RP_LEVEL_COUNT; i++) {
-        enum rp_level level = roofline_json_levels[i];
-
-        rp_buf_printf(buf, "%s\"%s\": {\"arithmetic_intensity\": ", i ? ", " : "",
-                      rp_level_name(level));
-        put(buf, k->intensity[level]);
-        rp_buf_puts(buf, ", \"class\": ");
-        rp_text_json(buf, rp_level_class_name(k->level_class[level]));
-        key(buf, "gbps", k->gbps[level]);
-        rp_buf_puts(buf, ", \"peak\": ");
-        rp_text_json(buf, rp_peak_name(k->peak[level]));
-        rp_buf_puts(buf, "}");
-    }
-    rp_buf_puts(buf, "}");
-}
-
-/* What cannot be a number of JSON is none: nothing was counted of which the parts are so many. */
-static void put_finite(struct rp_buf *buf, const char *name, double value)
-{
-    key(buf, name, (struct rp_quantity){.known = isfinite(value), .value = value});
-}
-
-/* Those in which passes contradict each other. */
-static void put_differences(struct rp_buf *buf, const struct rp_roofline_kernel *k)
-{
-    bool first = true;
-
-    rp_buf_puts(buf, ", \"pass_differences\": [");
+    rp_json_add_array(json, "pass_differences");
     for (unsigned i = 0; i < RP_DIFFERENCE_COUNT; i++) {
         const struct rp_pass_difference *d = &k->differences[i];
 
         if (!d->asked || d->negative == 0)
             continue;
-        rp_buf_printf(buf, "%s{\"dispatches\": %" PRIu64, first ? "" : ", ", d->negative);
-        put_finite(buf, "largest", d->most);
-        rp_buf_puts(buf, ", \"of\": ");
-        rp_text_json(buf, rp_difference_name((enum rp_difference)i));
-        rp_buf_puts(buf, ", \"parts\": [");
-        for (size_t p = 0; p < RP_DIFFERENCE_PARTS && d->parts[p]; p++) {
-            rp_buf_puts(buf, p ? ", " : "");
-            rp_text_json(buf, d->parts[p]);
-        }
-        rp_buf_puts(buf, "]");
-        put_finite(buf, "share", d->share);
-        rp_buf_puts(buf, ", \"whole\": ");
-        rp_text_json(buf, d->whole);
-        rp_buf_printf(buf, ", \"withheld\": %s}", d->withheld ? "true" : "false");
-        first = false;
+        rp_json_add_object(json, NULL);
+        rp_json_add_count(json, "dispatches", d->negative);
+        rp_json_add_number(json, "largest", d->most);
+        rp_json_add_text(json, "of", rp_difference_names[i]);
+        rp_json_add_array(json, "parts");
+        for (size_t p = 0; p < RP_DIFFERENCE_PARTS && d->parts[p]; p++)
+            rp_json_add_text(json, NULL, d->parts[p]);
+        rp_json_end(json);
+        rp_json_add_number(json, "share", d->share);
+        rp_json_add_text(json, "whole", d->whole);
+        rp_json_add_bool(json, "withheld", d->withheld);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_kernel(struct rp_buf *buf, const struct rp_roofline *r,
+static void add_read_range(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
+{
+    if (!k->hbm_read_least.known || !k->hbm_read_most.known) {
+        rp_json_add_null(json, "hbm_read_bytes_range");
+        return;
+    }
+    rp_json_add_array(json, "hbm_read_bytes_range");
+    add(json, NULL, k->hbm_read_least);
+    add(json, NULL, k->hbm_read_most);
+    rp_json_end(json);
+}
+
+static void add_kernel(struct rp_json_writer *json, const char *key, const struct rp_roofline *r,
                        const struct rp_roofline_kernel *k, bool one_device)
 {
     static const struct rp_ceilings unknown;
 
-    rp_buf_puts(buf, "{\"achieved_bandwidth_gbps\": ");
-    put(buf, k->gbps[RP_LEVEL_HBM]);
-    key(buf, "achieved_gflops", k->gflops);
-    key(buf, "arithmetic_intensity", k->intensity[RP_LEVEL_HBM]);
-    rp_buf_puts(buf, ", \"bound\": ");
-    rp_text_json(buf, rp_bound_name(k->bound));
-    key(buf, "bound_share", k->bound_share);
-    put_conventions(buf, k);
-    rp_buf_printf(buf, ", \"calls\": %" PRIu64 ", \"ceilings\": ", k->calls);
-    put_ceilings(buf, one_device ? &r->devices[k->device].ceilings : &unknown);
-    rp_buf_puts(buf, ", \"device\": ");
-    if (one_device)
-        rp_buf_printf(buf, "%" PRIu32, k->device);
-    else
-        rp_buf_puts(buf, "null");
-    rp_buf_printf(buf, ", \"flop_model\": \"%s\"", k->flops_by_width ? "width" : "exact");
-    key(buf, "flops", k->flops);
-    rp_buf_puts(buf, ", \"flops_by_type\": {");
-    for (size_t i = 0; i < RP_FLOP_COUNT; i++) {
-        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", rp_flop_name(by_name[i]));
-        put(buf, k->flops_by_type[by_name[i]]);
-    }
-    rp_buf_puts(buf, "}");
-    key(buf, "hbm_read_bytes", k->hbm_read);
-    rp_buf_puts(buf, ", \"hbm_read_bytes_range\": ");
-    if (k->hbm_read_least.known && k->hbm_read_most.known) {
-        rp_buf_puts(buf, "[");
-        put(buf, k->hbm_read_least);
-        rp_buf_puts(buf, ", ");
-        put(buf, k->hbm_read_most);
-        rp_buf_puts(buf, "]");
-    } else {
-        rp_buf_puts(buf, "null");
-    }
-    key(buf, "hbm_write_bytes", k->hbm_write);
-    key(buf, "l1_bytes", k->bytes[RP_LEVEL_L1]);
-    key(buf, "l2_bytes", k->bytes[RP_LEVEL_L2]);
-    key(buf, "lds_bytes", k->bytes[RP_LEVEL_LDS]);
-    put_levels(buf, k);
-    key(buf, "mfma_i8_ops", k->matrix_int8_ops);
-    rp_buf_puts(buf, ", \"name\": ");
-    rp_text_json(buf, k->name);
-    put_differences(buf, k);
-    rp_buf_printf(buf, ", \"read_model\": \"%s\"", k->reads_by_width ? "width" : "exact");
-    key(buf, "time_ns", k->time_ns);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, key);
+    add(json, "achieved_bandwidth_gbps", k->gbps[RP_LEVEL_HBM]);
+    add(json, "achieved_gflops", k->gflops);
+    add(json, "arithmetic_intensity", k->intensity[RP_LEVEL_HBM]);
+    rp_json_add_text(json, "bound", rp_bound_names[k->bound]);
+    add(json, "bound_share", k->bound_share);
+    add_named(json, "bytes_by_convention", k->by_convention, rp_convention_names,
+              RP_CONVENTION_COUNT);
+    rp_json_add_count(json, "calls", k->calls);
+    add_ceilings(json, one_device ? &r->devices[k->device].ceilings : &unknown);
+    rp_json_add_count_if(json, "device", one_device, k->device);
+    rp_json_add_text(json, "flop_model", k->flops_by_width ? "width" : "exact");
+    add(json, "flops", k->flops);
+    add_named(json, "flops_by_type", k->flops_by_type, rp_flop_names, RP_FLOP_COUNT);
+    add(json, "hbm_read_bytes", k->hbm_read);
+    add_read_range(json, k);
+    add(json, "hbm_write_bytes", k->hbm_write);
+    add(json, "l1_bytes", k->bytes[RP_LEVEL_L1]);
+    add(json, "l2_bytes", k->bytes[RP_LEVEL_L2]);
+    add(json, "lds_bytes", k->bytes[RP_LEVEL_LDS]);
+    add_levels(json, k);
+    add(json, "mfma_i8_ops", k->matrix_int8_ops);
+    rp_json_add_text(json, "name", k->name);
+    add_differences(json, k);
+    rp_json_add_text(json, "read_model", k->reads_by_width ? "width" : "exact");
+    add(json, "time_ns", k->time_ns);
+    rp_json_end(json);
 }
 
-static void put_number(struct rp_buf *buf, const char *name, uint32_t value)
+static void add_devices(struct rp_json_writer *json, const struct rp_roofline *r)
 {
-    key(buf, name, (struct rp_quantity){.known = value > 0, .value = value});
-}
-
-static void put_devices(struct rp_buf *buf, const struct rp_roofline *r)
-{
-    rp_buf_puts(buf, "  \"devices\": [");
+    rp_json_add_array(json, "devices");
     for (size_t i = 0; i < r->device_count; i++) {
         const struct rp_roofline_device *d = &r->devices[i];
 
-        rp_buf_printf(buf, "%s\n    {\"arch\": ", i ? "," : "");
-        rp_text_json(buf, d->arch[0] ? d->arch : NULL);
-        put_number(buf, "compute_units", d->compute_units);
-        put_number(buf, "engine_clock_mhz", d->engine_clock_mhz);
-        rp_buf_printf(buf, ", \"id\": %" PRId64 ", \"product\": ", d->id);
-        rp_text_json(buf, d->product);
-        put_number(buf, "xcc_count", d->xcc_count);
-        rp_buf_puts(buf, "}");
+        rp_json_break(json, 4);
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "arch", d->arch[0] ? d->arch : NULL);
+        rp_json_add_count_if(json, "compute_units", d->compute_units, d->compute_units);
+        rp_json_add_count_if(json, "engine_clock_mhz", d->engine_clock_mhz, d->engine_clock_mhz);
+        rp_json_add_int(json, "id", d->id);
+        rp_json_add_text(json, "product", d->product);
+        rp_json_add_count_if(json, "xcc_count", d->xcc_count, d->xcc_count);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
 /* --- kernel x counter --------------------------------------------------------------------- */
 
-static void put_counts(struct rp_buf *buf, const struct rp_roofline_kernel *k)
-{
-    rp_buf_puts(buf, ", \"values\": [");
-    for (size_t i = 0; i < k->count_count; i++) {
-        const struct rp_kernel_count *c = &k->counts[i];
-
-        rp_buf_puts(buf, i ? ", {\"counter\": " : "{\"counter\": ");
-        rp_text_json(buf, c->name);
-        rp_buf_printf(buf, ", \"dispatches\": %" PRIu64 ", \"mean\": ", c->dispatches);
-        rp_text_json_number(buf, c->sum / (double)c->dispatches);
-        rp_buf_puts(buf, ", \"sum\": ");
-        rp_text_json_number(buf, c->sum);
-        rp_buf_puts(buf, "}");
-    }
-    rp_buf_puts(buf, "]");
-}
-
 /* Those that some of their counters were collected for. */
-static void put_derived(struct rp_buf *buf, const struct rp_roofline_kernel *k)
+static void add_derived(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
 {
-    bool first = true;
-
-    rp_buf_puts(buf, ", \"derived\": [");
+    rp_json_add_array(json, "derived");
     for (unsigned i = 0; i < RP_DERIVED_COUNT; i++) {
         const struct rp_derived_value *d = &k->derived[i];
         const struct rp_derived_info *info = rp_derived_info((enum rp_derived)i);
 
         if (!d->asked)
             continue;
-        rp_buf_printf(buf, "%s{\"dispatches\": %" PRIu64 ", \"missing\": [", first ? "" : ", ",
-                      d->dispatches);
-        for (size_t m = 0; m < RP_DERIVED_COUNTERS && d->missing[m]; m++) {
-            rp_buf_puts(buf, m ? ", " : "");
-            rp_text_json(buf, d->missing[m]);
-        }
-        rp_buf_puts(buf, "], \"name\": ");
-        rp_text_json(buf, info->name);
-        rp_buf_puts(buf, ", \"reason\": ");
-        rp_text_json(buf, d->reason);
-        rp_buf_puts(buf, ", \"title\": ");
-        rp_text_json(buf, info->title);
-        rp_buf_puts(buf, ", \"unit\": ");
-        rp_text_json(buf, info->unit);
-        key(buf, "value", d->q);
-        rp_buf_puts(buf, "}");
-        first = false;
+        rp_json_add_object(json, NULL);
+        rp_json_add_count(json, "dispatches", d->dispatches);
+        rp_json_add_array(json, "missing");
+        for (size_t m = 0; m < RP_DERIVED_COUNTERS && d->missing[m]; m++)
+            rp_json_add_text(json, NULL, d->missing[m]);
+        rp_json_end(json);
+        rp_json_add_text(json, "name", info->name);
+        rp_json_add_text(json, "reason", d->reason);
+        rp_json_add_text(json, "title", info->title);
+        rp_json_add_text(json, "unit", info->unit);
+        add(json, "value", d->q);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
 /* Also where no roofline can be made of them. */
-static void put_counters(struct rp_buf *buf, const struct rp_roofline *r)
+static void add_counters(struct rp_json_writer *json, const struct rp_roofline *r)
 {
-    bool first = true;
-
-    rp_buf_puts(buf, "  \"counters\": [");
+    rp_json_add_array(json, "counters");
     for (size_t i = 0; i < r->kernel_count; i++) {
         const struct rp_roofline_kernel *k = &r->kernels[i];
 
         if (k->count_count == 0)
             continue;
-        rp_buf_printf(buf, "%s\n    {\"calls\": %" PRIu64, first ? "" : ",", k->calls);
-        put_derived(buf, k);
-        rp_buf_printf(buf, ", \"gpu\": %" PRId64 ", \"name\": ", r->devices[k->device].id);
-        rp_text_json(buf, k->name);
-        put_counts(buf, k);
-        rp_buf_puts(buf, "}");
-        first = false;
+        rp_json_break(json, 4);
+        rp_json_add_object(json, NULL);
+        rp_json_add_count(json, "calls", k->calls);
+        add_derived(json, k);
+        rp_json_add_int(json, "gpu", r->devices[k->device].id);
+        rp_json_add_text(json, "name", k->name);
+        rp_json_add_array(json, "values");
+        for (size_t c = 0; c < k->count_count; c++) {
+            const struct rp_kernel_count *count = &k->counts[c];
+
+            rp_json_add_object(json, NULL);
+            rp_json_add_text(json, "counter", count->name);
+            rp_json_add_count(json, "dispatches", count->dispatches);
+            rp_json_add_number(json, "mean", count->sum / (double)count->dispatches);
+            rp_json_add_number(json, "sum", count->sum);
+            rp_json_end(json);
+        }
+        rp_json_end(json);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "],\n");
+    rp_json_end(json);
 }
 
-static void put_notes(struct rp_buf *buf, const struct rp_roofline *r)
+static void add_notes(struct rp_json_writer *json, const struct rp_roofline *r)
 {
-    rp_buf_puts(buf, "\"notes\": [");
+    rp_json_add_array(json, "notes");
     for (size_t i = 0; i < r->note_count; i++) {
-        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
-        rp_text_json(buf, r->notes[i]);
+        rp_json_break(json, 4);
+        rp_json_add_text(json, NULL, r->notes[i]);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
 static bool one_device(const struct rp_roofline *r)
@@ -286,45 +243,33 @@ static bool one_device(const struct rp_roofline *r)
     return r->kernel_count > 0;
 }
 
-static void put_end(struct rp_buf *buf, const struct rp_roofline *r)
-{
-    rp_buf_puts(buf, ",\n  \"schema_version\": \"1.0\",\n  \"timing\": ");
-    rp_text_json_timing(buf, r->origin.timing_model, r->origin.timing_version);
-    rp_buf_puts(buf, "\n}\n");
-}
-
 int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n");
-    put_counters(buf, r);
-    rp_buf_puts(buf, "  \"device\": ");
-    rp_text_json(buf, r->origin.device);
-    rp_buf_puts(buf, ",\n");
+    struct rp_json_writer json = rp_report_json(buf);
+
+    add_counters(&json, r);
+    rp_json_add_text(&json, "device", r->origin.device);
     if (r->reason) {
-        rp_buf_puts(buf, "  ");
-        put_notes(buf, r);
-        rp_buf_puts(buf, ",\n  \"reason\": ");
-        rp_text_json(buf, r->reason);
-        rp_buf_puts(buf, ",\n  \"roofline\": null");
-        put_end(buf, r);
-        return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+        add_notes(&json, r);
+        rp_json_add_text(&json, "reason", r->reason);
+        rp_json_add_null(&json, "roofline");
+    } else {
+        add_devices(&json, r);
+        rp_json_add_array(&json, "kernels");
+        for (size_t i = 0; i < r->kernel_count; i++) {
+            rp_json_break(&json, 4);
+            add_kernel(&json, NULL, r, &r->kernels[i], true);
+        }
+        rp_json_end(&json);
+        add_notes(&json, r);
+        add_kernel(&json, "program", r, &r->program, one_device(r));
     }
-    put_devices(buf, r);
-    rp_buf_puts(buf, "  \"kernels\": [");
-    for (size_t i = 0; i < r->kernel_count; i++) {
-        rp_buf_printf(buf, "%s\n    ", i ? "," : "");
-        put_kernel(buf, r, &r->kernels[i], true);
-    }
-    rp_buf_puts(buf, "],\n  ");
-    put_notes(buf, r);
-    rp_buf_puts(buf, ",\n  \"program\": ");
-    put_kernel(buf, r, &r->program, one_device(r));
-    put_end(buf, r);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_report_timing(&json, "timing", r->origin.timing_model, r->origin.timing_version);
+    return rp_report_json_end(&json, err);
 }
 
 enum {
-    DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
     MOST_KERNELS = 12 /* shown; roofline.json has them all */
 };
@@ -411,7 +356,7 @@ static struct columns columns_of(const struct rp_page *page, const struct rp_roo
 static void roofline_term_put_kernel(const struct rp_page *page, const struct rp_roofline_kernel *k,
                                      const char *name, const char *gpu, const struct columns *in)
 {
-    const char *bound = rp_bound_name(k->bound);
+    const char *bound = rp_bound_names[k->bound];
     struct rp_quantity share = k->bound_share;
 
     share.value *= 100;
@@ -461,12 +406,7 @@ static void put_note(const struct rp_page *page, const char *note)
 int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style style,
                             struct rp_buf *buf, struct rp_err *err)
 {
-    struct rp_page page = {.out = buf,
-                           .colour = style.colour,
-                           .utf8 = style.utf8,
-                           .width = style.width == 0            ? DEFAULT_WIDTH
-                                    : style.width < LEAST_WIDTH ? LEAST_WIDTH
-                                                                : style.width};
+    struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
     size_t shown = r->kernel_count < MOST_KERNELS ? r->kernel_count : MOST_KERNELS;
     const struct columns in = columns_of(&page, r, shown);
 
@@ -475,7 +415,7 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
         put_note(&page, r->reason);
         for (size_t i = 0; i < r->note_count; i++)
             put_note(&page, r->notes[i]);
-        return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+        return rp_report_end(buf, err);
     }
     for (size_t i = 0; i < r->device_count; i++)
         put_device(&page, &r->devices[i]);
@@ -489,5 +429,5 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
     roofline_term_put_kernel(&page, &r->program, "[all kernels]", "", &in);
     for (size_t i = 0; i < r->note_count; i++)
         put_note(&page, r->notes[i]);
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rp_report_end(buf, err);
 }

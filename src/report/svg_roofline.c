@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "report/report_forms.h"
 #include "report/report_text.h"
 
@@ -204,7 +205,7 @@ static void put_memory(struct rp_buf *buf, const struct panel *p, enum rp_level 
     put_line(buf, from, to, styles[level]);
     for (unsigned i = level; i < RP_LEVEL_COUNT; i++)
         if (is_same_rate(p, level, (enum rp_level)i))
-            rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_level_name((enum rp_level)i));
+            rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_level_names[i]);
     rp_buf_printf(&text, " %s GB/s", rp_number_fixed(gbps, 0).text);
     rp_svg_text(buf,
                 (struct rp_svg_text){.x = from[0] + along * cos(turned) + 5 * sin(turned),
@@ -229,7 +230,7 @@ static void put_unit(struct rp_buf *buf, const struct panel *p, double gflops, d
     put_line(buf, from, to, "");
     for (unsigned i = 0; i < RP_FLOP_COUNT; i++)
         if (c->gflops[i].known && fabs(c->gflops[i].value - gflops) <= 1e-9 * gflops)
-            rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_flop_name((enum rp_flop_type)i));
+            rp_buf_printf(&text, "%s%s", text.len ? ", " : "", rp_flop_names[i]);
     rp_buf_printf(&text, ": %s GFLOP/s", rp_number_fixed(gflops, 0).text);
     label = fmax(y - 4, *label_y + LABEL_APART);
     *label_y = label;
@@ -284,8 +285,9 @@ static void put_legend(struct rp_buf *buf, const struct panel *p,
     put_marker(buf, at->level, LEFT, y, index);
     rp_buf_printf(&text, "%zu: %s GFLOP/s, %s FLOPs for each byte of %s: ", index + 1,
                   rp_number_fixed(k->gflops.value, 2).text,
-                  rp_number_fixed(k->intensity[at->level].value, 3).text, rp_level_name(at->level));
-    rp_text_utf8(&text, k->name);
+                  rp_number_fixed(k->intensity[at->level].value, 3).text,
+                  rp_level_names[at->level]);
+    rp_utf8_fix(&text, k->name, strlen(k->name));
     rp_svg_text(
         buf,
         (struct rp_svg_text){
@@ -420,7 +422,7 @@ int rp_form_svg_roofline(const struct rp_report_parts *parts, struct rp_buf *buf
         top += panel_height(r, (uint32_t)i);
     }
     rp_svg_end(buf);
-    return buf->failed ? rp_out_of_memory(err) : 0;
+    return rp_report_end(buf, err);
 }
 
 const char *rp_svg_colour(size_t index)

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,102 +12,39 @@
 
 /* Keys are in alphabetical order in every object. What is not known is null. */
 
-static void key(struct rp_buf *buf, const char *name, uint64_t value)
+static void add_if(struct rp_json_writer *json, const char *key, bool known, double value)
 {
-    rp_buf_printf(buf, ", \"%s\": %" PRIu64, name, value);
-}
-
-static void key_if(struct rp_buf *buf, const char *name, bool known, double value)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    if (known)
-        rp_text_json_number(buf, rp_text_round6(value));
-    else
-        rp_buf_puts(buf, "null");
-}
-
-static void key_text(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_buf_printf(buf, ", \"%s\": ", name);
-    rp_text_json(buf, text);
+    rp_json_add_number(json, key, known ? rp_round6(value) : NAN);
 }
 
 /* --- amounts ------------------------------------------------------------------------------- */
 
-static void put_sums(struct rp_buf *buf, const struct rp_att_sums *sums)
+static void add_sums(struct rp_json_writer *json, const char *key, const struct rp_att_sums *sums)
 {
     double fraction = 0;
     bool known = rp_thread_trace_stall_fraction(sums, &fraction);
 
-    rp_buf_printf(buf, "{\"executed\": %" PRIu64, sums->executed);
-    key(buf, "idle_cycles", sums->idle_cycles);
-    key(buf, "latency_cycles", sums->latency_cycles);
-    key(buf, "stall_cycles", sums->stall_cycles);
-    key_if(buf, "stall_fraction", known, fraction);
-    rp_buf_puts(buf, "}");
+    rp_json_add_object(json, key);
+    rp_json_add_count(json, "executed", sums->executed);
+    rp_json_add_count(json, "idle_cycles", sums->idle_cycles);
+    rp_json_add_count(json, "latency_cycles", sums->latency_cycles);
+    rp_json_add_count(json, "stall_cycles", sums->stall_cycles);
+    add_if(json, "stall_fraction", known, fraction);
+    rp_json_end(json);
 }
-
-/* Enumerations in the alphabetical order of their names. */
-static void sort_names(const char *(*name)(unsigned), unsigned count, unsigned *ret)
-{
-    for (unsigned i = 0; i < count; i++) {
-        unsigned at = i;
-
-        for (; at > 0 && strcmp(name(ret[at - 1]), name(i)) > 0; at--)
-            ret[at] = ret[at - 1];
-        ret[at] = i;
-    }
-}
-
-static const char *kind_name(unsigned kind)
-{
-    return rp_att_kind_name((enum rp_att_kind)kind);
-}
-
-static const char *reason_name(unsigned reason)
-{
-    return rp_att_reason_name((enum rp_att_reason)reason);
-}
-
-static const char *sample_name(unsigned sample)
-{
-    return rp_att_sample_name((enum rp_att_sample)sample);
-}
-
-static const char *state_name(unsigned state)
-{
-    return rp_att_state_name((enum rp_att_state)state);
-}
-
-enum { MOST_NAMES = 32 };
 
 /* Those that are not 0. */
-static void put_named(struct rp_buf *buf, const uint64_t *values, unsigned count,
-                      const char *(*name)(unsigned))
+static void add_named(struct rp_json_writer *json, const char *key, const uint64_t *values,
+                      unsigned count, const char *const *names)
 {
-    unsigned order[MOST_NAMES];
-    const char *comma = "";
+    unsigned order[RP_MOST_BY_NAME];
 
-    sort_names(name, count, order);
-    rp_buf_puts(buf, "{");
+    rp_by_name(names, count, order);
+    rp_json_add_object(json, key);
     for (unsigned i = 0; i < count; i++)
-        if (values[order[i]]) {
-            rp_buf_printf(buf, "%s\"%s\": %" PRIu64, comma, name(order[i]), values[order[i]]);
-            comma = ", ";
-        }
-    rp_buf_puts(buf, "}");
-}
-
-static void put_samples(struct rp_buf *buf, const struct rp_att_samples *samples, bool sampled)
-{
-    if (!sampled) {
-        rp_buf_puts(buf, "null");
-        return;
-    }
-    rp_buf_printf(buf, "{\"issued\": %" PRIu64 ", \"not_issued\": ", samples->issued);
-    put_named(buf, samples->by_reason, RP_ATT_SAMPLE_COUNT, sample_name);
-    key(buf, "stalled", samples->stalled);
-    rp_buf_puts(buf, "}");
+        if (values[order[i]])
+            rp_json_add_count(json, names[order[i]], values[order[i]]);
+    rp_json_end(json);
 }
 
 static bool has_samples(const struct rp_thread_trace *t)
@@ -114,172 +52,186 @@ static bool has_samples(const struct rp_thread_trace *t)
     return t->sampled || t->samples.issued || t->samples.stalled;
 }
 
-/* --- parts --------------------------------------------------------------------------------- */
-
-static void put_instruction(struct rp_buf *buf, const struct rp_thread_trace *t,
-                            const struct rp_att_instruction *in)
+static void add_samples(struct rp_json_writer *json, const struct rp_thread_trace *t,
+                        const struct rp_att_samples *samples)
 {
-    rp_buf_printf(buf, "{\"address\": %" PRIu64, in->address);
-    key(buf, "code_object", in->code_object);
-    key_text(buf, "isa", in->isa);
-    rp_buf_puts(buf, ", \"kernel\": ");
-    if (in->kernel < t->kernel_count)
-        rp_buf_printf(buf, "%" PRIu32, in->kernel);
-    else
-        rp_buf_puts(buf, "null");
-    key_text(buf, "kind", rp_att_kind_name(in->kind));
-    rp_buf_puts(buf, ", \"samples\": ");
-    put_samples(buf, &in->samples, has_samples(t));
-    key_text(buf, "source", in->source[0] ? in->source : NULL);
-    rp_buf_puts(buf, ", \"stall_reasons\": ");
-    put_named(buf, in->waited_cycles, RP_ATT_REASON_COUNT, reason_name);
-    rp_buf_puts(buf, ", \"sums\": ");
-    put_sums(buf, &in->sums);
-    rp_buf_puts(buf, "}");
+    if (!has_samples(t)) {
+        rp_json_add_null(json, "samples");
+        return;
+    }
+    rp_json_add_object(json, "samples");
+    rp_json_add_count(json, "issued", samples->issued);
+    add_named(json, "not_issued", samples->by_reason, RP_ATT_SAMPLE_COUNT, rp_att_sample_names);
+    rp_json_add_count(json, "stalled", samples->stalled);
+    rp_json_end(json);
 }
 
-static void put_instructions(struct rp_buf *buf, const struct rp_thread_trace *t)
-{
-    const char *comma = "";
+/* --- parts --------------------------------------------------------------------------------- */
 
-    rp_buf_puts(buf, ",\n     \"instructions\": [");
+static void add_instruction(struct rp_json_writer *json, const struct rp_thread_trace *t,
+                            const struct rp_att_instruction *in)
+{
+    rp_json_add_object(json, NULL);
+    rp_json_add_count(json, "address", in->address);
+    rp_json_add_count(json, "code_object", in->code_object);
+    rp_json_add_text(json, "isa", in->isa);
+    rp_json_add_count_if(json, "kernel", in->kernel < t->kernel_count, in->kernel);
+    rp_json_add_text(json, "kind", rp_att_kind_names[in->kind]);
+    add_samples(json, t, &in->samples);
+    rp_json_add_text(json, "source", in->source[0] ? in->source : NULL);
+    add_named(json, "stall_reasons", in->waited_cycles, RP_ATT_REASON_COUNT, rp_att_reason_names);
+    add_sums(json, "sums", &in->sums);
+    rp_json_end(json);
+}
+
+/* The larger parts of a trace begin lines. */
+static void add_part(struct rp_json_writer *json, const char *key)
+{
+    rp_json_break(json, 5);
+    rp_json_add_array(json, key);
+}
+
+static void add_instructions(struct rp_json_writer *json, const struct rp_thread_trace *t)
+{
+    add_part(json, "instructions");
     for (size_t i = 0; i < t->instruction_count; i++) {
         const struct rp_att_instruction *in = &t->instructions[i];
 
         if (!in->sums.executed && !in->samples.issued && !in->samples.stalled)
             continue;
-        rp_buf_printf(buf, "%s\n      ", comma);
-        put_instruction(buf, t, in);
-        comma = ",";
+        rp_json_break(json, 6);
+        add_instruction(json, t, in);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_kernels(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_kernels(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
-    rp_buf_puts(buf, ",\n     \"kernels\": [");
+    add_part(json, "kernels");
     for (size_t k = 0; k < t->kernel_count; k++) {
-        rp_buf_printf(buf, "%s{\"name\": ", k ? ", " : "");
-        rp_text_json(buf, t->kernels[k].name);
-        rp_buf_puts(buf, ", \"samples\": ");
-        put_samples(buf, &t->kernels[k].samples, has_samples(t));
-        rp_buf_puts(buf, ", \"sums\": ");
-        put_sums(buf, &t->kernels[k].sums);
-        key_text(buf, "symbol", t->kernels[k].symbol);
-        rp_buf_puts(buf, "}");
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "name", t->kernels[k].name);
+        add_samples(json, t, &t->kernels[k].samples);
+        add_sums(json, "sums", &t->kernels[k].sums);
+        rp_json_add_text(json, "symbol", t->kernels[k].symbol);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_latencies(struct rp_buf *buf, const struct rp_thread_trace *t)
+/* By kind of instruction. */
+static void add_latencies(struct rp_json_writer *json, const struct rp_thread_trace *t,
+                          const unsigned *kinds)
 {
-    unsigned order[MOST_NAMES];
-    const char *comma = "";
-
-    sort_names(kind_name, RP_ATT_KIND_COUNT, order);
-    rp_buf_puts(buf, ",\n     \"memory_latency\": {");
+    rp_json_break(json, 5);
+    rp_json_add_object(json, "memory_latency");
     for (unsigned i = 0; i < RP_ATT_KIND_COUNT; i++) {
-        const struct rp_att_latency *l = &t->latency[order[i]];
+        const struct rp_att_latency *l = &t->latency[kinds[i]];
 
         if (!l->count)
             continue;
-        rp_buf_printf(buf, "%s\"%s\": {\"count\": %" PRIu64, comma, kind_name(order[i]), l->count);
-        key(buf, "least_cycles", l->least_cycles);
-        key_if(buf, "mean_cycles", true, (double)l->sum_cycles / (double)l->count);
-        key(buf, "median_cycles", l->median_cycles);
-        key(buf, "most_cycles", l->most_cycles);
-        rp_buf_puts(buf, "}");
-        comma = ", ";
+        rp_json_add_object(json, rp_att_kind_names[kinds[i]]);
+        rp_json_add_count(json, "count", l->count);
+        rp_json_add_count(json, "least_cycles", l->least_cycles);
+        add_if(json, "mean_cycles", true, (double)l->sum_cycles / (double)l->count);
+        rp_json_add_count(json, "median_cycles", l->median_cycles);
+        rp_json_add_count(json, "most_cycles", l->most_cycles);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
 }
 
-static void put_mix(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_kinds(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
-    unsigned order[MOST_NAMES];
+    unsigned kinds[RP_ATT_KIND_COUNT];
 
-    sort_names(kind_name, RP_ATT_KIND_COUNT, order);
-    rp_buf_puts(buf, ",\n     \"mix\": {");
-    for (unsigned i = 0; i < RP_ATT_KIND_COUNT; i++) {
-        rp_buf_printf(buf, "%s\"%s\": ", i ? ", " : "", kind_name(order[i]));
-        put_sums(buf, &t->by_kind[order[i]]);
-    }
-    rp_buf_puts(buf, "}");
+    rp_by_name(rp_att_kind_names, RP_ATT_KIND_COUNT, kinds);
+    add_latencies(json, t, kinds);
+    rp_json_break(json, 5);
+    rp_json_add_object(json, "mix");
+    for (unsigned i = 0; i < RP_ATT_KIND_COUNT; i++)
+        add_sums(json, rp_att_kind_names[kinds[i]], &t->by_kind[kinds[i]]);
+    rp_json_end(json);
 }
 
-static void put_engine(struct rp_buf *buf, const struct rp_att_engine *e)
+static void add_engine(struct rp_json_writer *json, const struct rp_att_engine *e)
 {
-    rp_buf_printf(buf, "{\"busy_cycles\": %" PRIu64 ", \"cus\": %" PRIu32, e->busy_cycles, e->cus);
-    rp_buf_printf(buf, ", \"first_cycle\": %" PRId64 ", \"last_cycle\": %" PRId64, e->first_cycle,
-                  e->last_cycle);
-    rp_buf_puts(buf, ", \"mean_waves\": [");
-    for (size_t b = 0; b < RP_ATT_BINS; b++) {
-        rp_buf_puts(buf, b ? ", " : "");
-        rp_text_json_number(buf, rp_text_round6(e->mean_waves[b]));
-    }
-    rp_buf_puts(buf, "]");
-    key_if(buf, "mean_waves_per_simd", e->simd_busy_cycles > 0,
+    rp_json_add_object(json, NULL);
+    rp_json_add_count(json, "busy_cycles", e->busy_cycles);
+    rp_json_add_count(json, "cus", e->cus);
+    rp_json_add_int(json, "first_cycle", e->first_cycle);
+    rp_json_add_int(json, "last_cycle", e->last_cycle);
+    rp_json_add_array(json, "mean_waves");
+    for (size_t b = 0; b < RP_ATT_BINS; b++)
+        add_if(json, NULL, true, e->mean_waves[b]);
+    rp_json_end(json);
+    add_if(json, "mean_waves_per_simd", e->simd_busy_cycles > 0,
            (double)e->wave_cycles / (double)(e->simd_busy_cycles ? e->simd_busy_cycles : 1));
-    key(buf, "peak_waves_per_simd", e->peak_waves_per_simd);
-    key(buf, "shader_engine", e->id);
-    key(buf, "simd_busy_cycles", e->simd_busy_cycles);
-    key(buf, "simds", e->simds);
-    key(buf, "unended_waves", e->unended);
-    key(buf, "wave_cycles", e->wave_cycles);
-    key(buf, "waves", e->waves);
-    rp_buf_puts(buf, "}");
+    rp_json_add_count(json, "peak_waves_per_simd", e->peak_waves_per_simd);
+    rp_json_add_count(json, "shader_engine", e->id);
+    rp_json_add_count(json, "simd_busy_cycles", e->simd_busy_cycles);
+    rp_json_add_count(json, "simds", e->simds);
+    rp_json_add_count(json, "unended_waves", e->unended);
+    rp_json_add_count(json, "wave_cycles", e->wave_cycles);
+    rp_json_add_count(json, "waves", e->waves);
+    rp_json_end(json);
 }
 
-static void put_occupancy(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_occupancy(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
     double waves = 0;
     bool known = rp_thread_trace_occupancy(t, &waves);
 
-    rp_buf_puts(buf, ",\n     \"occupancy\": {\"engines\": [");
+    rp_json_break(json, 5);
+    rp_json_add_object(json, "occupancy");
+    rp_json_add_array(json, "engines");
     for (size_t i = 0; i < t->engine_count; i++) {
-        rp_buf_printf(buf, "%s\n      ", i ? "," : "");
-        put_engine(buf, &t->engines[i]);
+        rp_json_break(json, 6);
+        add_engine(json, &t->engines[i]);
     }
-    rp_buf_printf(buf, "], \"of_kernel_only\": %s",
-                  t->engine_count == 0   ? "null"
-                  : t->engines_of_kernel ? "true"
-                                         : "false");
-    key_if(buf, "waves_per_simd", known, waves);
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
+    if (t->engine_count)
+        rp_json_add_bool(json, "of_kernel_only", t->engines_of_kernel);
+    else
+        rp_json_add_null(json, "of_kernel_only");
+    add_if(json, "waves_per_simd", known, waves);
+    rp_json_end(json);
 }
 
-static void put_problems(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_problems(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
-    rp_buf_puts(buf, ",\n     \"problems\": [");
+    add_part(json, "problems");
     for (size_t i = 0; i < t->problem_count; i++) {
-        rp_buf_printf(buf, "%s\n      {\"file\": ", i ? "," : "");
-        rp_text_json(buf, t->problems[i].file);
-        key_text(buf, "kind", t->problems[i].damage ? "damaged" : "missing");
-        key_text(buf, "text", t->problems[i].text);
-        rp_buf_puts(buf, "}");
+        rp_json_break(json, 6);
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "file", t->problems[i].file);
+        rp_json_add_text(json, "kind", t->problems[i].damage ? "damaged" : "missing");
+        rp_json_add_text(json, "text", t->problems[i].text);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_waves(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_waves(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
-    rp_buf_puts(buf, ",\n     \"waves\": [");
+    add_part(json, "waves");
     for (size_t i = 0; i < t->wave_count; i++) {
         const struct rp_att_wave *w = &t->waves[i];
 
-        rp_buf_printf(buf, "%s\n      {\"begin_cycle\": %" PRId64, i ? "," : "", w->begin_cycle);
-        key(buf, "cu", w->cu);
-        rp_buf_printf(buf, ", \"end_cycle\": %" PRId64, w->end_cycle);
-        key(buf, "id", w->id);
-        key(buf, "instructions", w->instructions);
-        key(buf, "shader_engine", w->shader_engine);
-        key(buf, "simd", w->simd);
-        key(buf, "slot", w->slot);
-        rp_buf_puts(buf, ", \"state_cycles\": ");
-        put_named(buf, w->state_cycles, RP_ATT_STATE_COUNT, state_name);
-        rp_buf_puts(buf, "}");
+        rp_json_break(json, 6);
+        rp_json_add_object(json, NULL);
+        rp_json_add_int(json, "begin_cycle", w->begin_cycle);
+        rp_json_add_count(json, "cu", w->cu);
+        rp_json_add_int(json, "end_cycle", w->end_cycle);
+        rp_json_add_count(json, "id", w->id);
+        rp_json_add_count(json, "instructions", w->instructions);
+        rp_json_add_count(json, "shader_engine", w->shader_engine);
+        rp_json_add_count(json, "simd", w->simd);
+        rp_json_add_count(json, "slot", w->slot);
+        add_named(json, "state_cycles", w->state_cycles, RP_ATT_STATE_COUNT, rp_att_state_names);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
 /* --- source lines -------------------------------------------------------------------------- */
@@ -305,14 +257,14 @@ static int compare_cycles(const void *a, const void *b)
     return strcmp(l->source, r->source);
 }
 
-static void put_lines(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_lines(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
     rp_autofree struct source_line *lines = calloc(t->instruction_count + 1, sizeof *lines);
     size_t count = 0, kept = 0;
 
-    rp_buf_puts(buf, ",\n     \"source_lines\": [");
+    add_part(json, "source_lines");
     if (!lines) {
-        buf->failed = true;
+        json->out->failed = true;
         return;
     }
     for (size_t i = 0; i < t->instruction_count; i++)
@@ -332,109 +284,110 @@ static void put_lines(struct rp_buf *buf, const struct rp_thread_trace *t)
     }
     qsort(lines, kept, sizeof *lines, compare_cycles);
     for (size_t i = 0; i < kept; i++) {
-        rp_buf_printf(buf, "%s\n      {\"source\": ", i ? "," : "");
-        rp_text_json(buf, lines[i].source);
-        rp_buf_puts(buf, ", \"sums\": ");
-        put_sums(buf, &lines[i].sums);
-        rp_buf_puts(buf, "}");
+        rp_json_break(json, 6);
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "source", lines[i].source);
+        add_sums(json, "sums", &lines[i].sums);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
 /* --- a trace ------------------------------------------------------------------------------- */
 
-static void put_clocks(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_clocks(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
     double sum = 0;
 
     for (size_t i = 0; i < t->clock_count; i++)
         sum += t->clocks[i].mhz;
-    key_if(buf, "clock_mhz", t->clock_count > 0,
+    add_if(json, "clock_mhz", t->clock_count > 0,
            sum / (double)(t->clock_count ? t->clock_count : 1));
-    rp_buf_puts(buf, ", \"clocks\": [");
+    rp_json_add_array(json, "clocks");
     for (size_t i = 0; i < t->clock_count; i++) {
-        rp_buf_printf(buf, "%s{\"mhz\": ", i ? ", " : "");
-        rp_text_json_number(buf, rp_text_round6(t->clocks[i].mhz));
-        key(buf, "shader_engine", t->clocks[i].shader_engine);
-        rp_buf_puts(buf, "}");
+        rp_json_add_object(json, NULL);
+        add_if(json, "mhz", true, t->clocks[i].mhz);
+        rp_json_add_count(json, "shader_engine", t->clocks[i].shader_engine);
+        rp_json_end(json);
     }
-    rp_buf_puts(buf, "]");
+    rp_json_end(json);
 }
 
-static void put_rates(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_rates(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
     double executed = (double)t->sums.executed;
     bool complete = t->wave_count > 0 && t->wave_count >= t->listed_waves + t->lost_waves;
 
-    rp_buf_puts(buf, ", \"ipc\": {\"per_simd\": ");
-    if (complete && t->issue.simd_busy_cycles)
-        rp_text_json_number(buf, rp_text_round6(executed / (double)t->issue.simd_busy_cycles));
-    else
-        rp_buf_puts(buf, "null");
-    key_if(buf, "per_wave", complete && t->issue.wave_cycles > 0,
+    rp_json_add_object(json, "ipc");
+    add_if(json, "per_simd", complete && t->issue.simd_busy_cycles,
+           executed / (double)(t->issue.simd_busy_cycles ? t->issue.simd_busy_cycles : 1));
+    add_if(json, "per_wave", complete && t->issue.wave_cycles > 0,
            executed / (double)(t->issue.wave_cycles ? t->issue.wave_cycles : 1));
-    rp_buf_puts(buf, "}");
+    rp_json_end(json);
 }
 
-static void put_trace(struct rp_buf *buf, const struct rp_thread_trace *t)
+static void add_branches(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
-    rp_buf_puts(buf, "\n    {\"agent\": ");
-    if (t->identified)
-        rp_buf_printf(buf, "%" PRIu64, t->agent);
-    else
-        rp_buf_puts(buf, "null");
-    if (t->wave_count)
-        rp_buf_printf(buf, ", \"branches\": {\"not_taken\": %" PRIu64 ", \"taken\": %" PRIu64 "}",
-                      t->branches_not_taken, t->branches_taken);
-    else
-        rp_buf_puts(buf, ", \"branches\": null");
-    put_clocks(buf, t);
-    key_text(buf, "completeness", rp_att_completeness_name(t->completeness));
-    key_text(buf, "device", t->software ? "software" : NULL);
-    key_if(buf, "dispatch", t->identified, (double)t->dispatch);
-    key_if(buf, "gfx_ip", t->gfx_ip > 0, t->gfx_ip);
-    put_instructions(buf, t);
-    put_rates(buf, t);
-    key_text(buf, "kernel", t->kernel < t->kernel_count ? t->kernels[t->kernel].name : t->launched);
-    put_kernels(buf, t);
-    key(buf, "listed_waves", t->listed_waves);
-    put_latencies(buf, t);
-    put_mix(buf, t);
-    put_occupancy(buf, t);
-    key_text(buf, "path", t->path);
-    put_problems(buf, t);
-    rp_buf_puts(buf, ", \"samples\": ");
-    put_samples(buf, &t->samples, has_samples(t));
-    put_lines(buf, t);
-    rp_buf_puts(buf, ",\n     \"stall_reasons\": ");
-    put_named(buf, t->waited_cycles, RP_ATT_REASON_COUNT, reason_name);
-    rp_buf_puts(buf, ", \"state_cycles\": ");
-    put_named(buf, t->state_cycles, RP_ATT_STATE_COUNT, state_name);
-    rp_buf_puts(buf, ", \"sums\": ");
+    if (!t->wave_count) {
+        rp_json_add_null(json, "branches");
+        return;
+    }
+    rp_json_add_object(json, "branches");
+    rp_json_add_count(json, "not_taken", t->branches_not_taken);
+    rp_json_add_count(json, "taken", t->branches_taken);
+    rp_json_end(json);
+}
+
+static void add_trace(struct rp_json_writer *json, const struct rp_thread_trace *t)
+{
+    rp_json_break(json, 4);
+    rp_json_add_object(json, NULL);
+    rp_json_add_count_if(json, "agent", t->identified, t->agent);
+    add_branches(json, t);
+    add_clocks(json, t);
+    rp_json_add_text(json, "completeness", rp_att_completeness_names[t->completeness]);
+    rp_json_add_text(json, "device", t->software ? "software" : NULL);
+    rp_json_add_count_if(json, "dispatch", t->identified, t->dispatch);
+    rp_json_add_count_if(json, "gfx_ip", t->gfx_ip > 0, t->gfx_ip);
+    add_instructions(json, t);
+    add_rates(json, t);
+    rp_json_add_text(json, "kernel",
+                     t->kernel < t->kernel_count ? t->kernels[t->kernel].name : t->launched);
+    add_kernels(json, t);
+    rp_json_add_count(json, "listed_waves", t->listed_waves);
+    add_kinds(json, t);
+    add_occupancy(json, t);
+    rp_json_add_text(json, "path", t->path);
+    add_problems(json, t);
+    add_samples(json, t, &t->samples);
+    add_lines(json, t);
+    rp_json_break(json, 5);
+    add_named(json, "stall_reasons", t->waited_cycles, RP_ATT_REASON_COUNT, rp_att_reason_names);
+    add_named(json, "state_cycles", t->state_cycles, RP_ATT_STATE_COUNT, rp_att_state_names);
     if (t->sums_known)
-        put_sums(buf, &t->sums);
+        add_sums(json, "sums", &t->sums);
     else
-        rp_buf_puts(buf, "null");
-    put_waves(buf, t);
-    key_if(buf, "waves_cut_short", t->cuts_known, (double)t->cut_waves);
-    key_if(buf, "waves_lost", t->cuts_known, (double)t->lost_waves);
-    rp_buf_puts(buf, "}");
+        rp_json_add_null(json, "sums");
+    add_waves(json, t);
+    rp_json_add_count_if(json, "waves_cut_short", t->cuts_known, t->cut_waves);
+    rp_json_add_count_if(json, "waves_lost", t->cuts_known, t->lost_waves);
+    rp_json_end(json);
 }
 
 int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_buf *buf,
                                 struct rp_err *err)
 {
-    rp_buf_puts(buf, "{\n  \"schema_version\": \"1.0\",\n  \"thread_trace\": [");
-    for (size_t i = 0; i < set->count; i++) {
-        rp_buf_puts(buf, i ? "," : "");
-        put_trace(buf, &set->traces[i]);
-    }
-    rp_buf_puts(buf, "]\n}\n");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    struct rp_json_writer json = rp_report_json(buf);
+
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_array(&json, "thread_trace");
+    for (size_t i = 0; i < set->count; i++)
+        add_trace(&json, &set->traces[i]);
+    rp_json_end(&json);
+    return rp_report_json_end(&json, err);
 }
 
 enum {
-    DEFAULT_WIDTH = 80,
     LEAST_WIDTH = 60,
     MOST_HOT = 10,     /* instructions shown; thread_trace.json has them all */
     MOST_PROBLEMS = 8, /* the same */
@@ -460,7 +413,7 @@ static void thread_trace_term_put_mix(const struct rp_page *page, const struct r
 
         if (s->executed)
             rp_page_line(page, RP_INK_PLAIN, 2, "%-8s %14" PRIu64 " %8s %8s %8s",
-                         rp_att_kind_name((enum rp_att_kind)k), s->executed,
+                         rp_att_kind_names[k], s->executed,
                          percent(s->executed, t->sums.executed).text,
                          percent(s->latency_cycles + s->idle_cycles, all).text,
                          percent(s->stall_cycles, all).text);
@@ -486,7 +439,7 @@ static void put_reasons(const struct rp_page *page, const struct rp_thread_trace
         if (best == RP_ATT_REASON_COUNT)
             break;
         shown[best] = true;
-        name = rp_att_reason_name((enum rp_att_reason)best);
+        name = rp_att_reason_names[best];
         if (text.len + strlen(name) + 12 > page->width) {
             rp_page_text(page, RP_INK_PLAIN, 2, rp_buf_text(&text));
             text.len = 0;
@@ -508,8 +461,8 @@ static void thread_trace_term_put_latencies(const struct rp_page *page,
             rp_page_line(page, RP_INK_PLAIN, 2,
                          "latency of %s: median %" PRIu64 ", %" PRIu64 " to %" PRIu64
                          " cycles (%" PRIu64 " waits)",
-                         rp_att_kind_name((enum rp_att_kind)k), l->median_cycles, l->least_cycles,
-                         l->most_cycles, l->count);
+                         rp_att_kind_names[k], l->median_cycles, l->least_cycles, l->most_cycles,
+                         l->count);
     }
 }
 
@@ -581,7 +534,7 @@ static void put_head(const struct rp_page *page, const struct rp_thread_trace *t
         rp_page_line(page, RP_INK_BOLD, 0, "Thread trace %s", t->path);
     rp_page_text(page, RP_INK_PLAIN, 2, kernel);
     rp_page_line(page, t->completeness == RP_ATT_COMPLETE ? RP_INK_PLAIN : RP_INK_YELLOW, 2,
-                 "%s%s: %zu of %zu waves", rp_att_completeness_name(t->completeness),
+                 "%s%s: %zu of %zu waves", rp_att_completeness_names[t->completeness],
                  t->sampled ? ", PC samples" : "", t->wave_count, t->listed_waves + t->lost_waves);
     for (size_t i = 0; i < t->clock_count; i++)
         mhz += t->clocks[i].mhz / (double)t->clock_count;
@@ -647,12 +600,7 @@ static int thread_trace_term_put_trace(const struct rp_page *page, const struct 
 int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_term_style style,
                                 struct rp_buf *buf, struct rp_err *err)
 {
-    struct rp_page page = {.out = buf,
-                           .colour = style.colour,
-                           .utf8 = style.utf8,
-                           .width = style.width == 0            ? DEFAULT_WIDTH
-                                    : style.width < LEAST_WIDTH ? LEAST_WIDTH
-                                                                : style.width};
+    struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     for (size_t i = 0; i < set->count; i++)
         if (set->traces[i].software) {
@@ -661,6 +609,6 @@ int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_te
         }
     for (size_t i = 0; i < set->count; i++)
         if (thread_trace_term_put_trace(&page, &set->traces[i]) < 0)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+            return rp_out_of_memory(err);
+    return rp_report_end(buf, err);
 }

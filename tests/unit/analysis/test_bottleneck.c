@@ -98,8 +98,8 @@ static void textbook_cases(void **state)
             if (rows[i].known[k].value > 0)
                 know(&f, rows[i].known[k].feature, rows[i].known[k].value);
         if (judge(&f) != rows[i].label)
-            fail_msg("row %zu: %s instead of %s", i, rp_bottleneck_name(judge(&f)),
-                     rp_bottleneck_name(rows[i].label));
+            fail_msg("row %zu: %s instead of %s", i, rp_bottleneck_names[judge(&f)],
+                     rp_bottleneck_names[rows[i].label]);
     }
 }
 

@@ -142,8 +142,8 @@ static void check(const struct row *r, const struct rp_occupancy *o)
         assert_int_equal(o->waves_per_cu, r->waves);
         assert_int_equal(o->waves_per_simd, r->waves_per_simd);
         assert_true(fabs(o->theoretical - r->theoretical) < 1e-12);
-        assert_string_equal(rp_occupancy_limit_name(o->limiter),
-                            rp_occupancy_limit_name(r->limiter));
+        assert_string_equal(rp_occupancy_limit_names[o->limiter],
+                            rp_occupancy_limit_names[r->limiter]);
     }
     assert_true(strlen(o->reason) > 10);
     assert_true(strlen(o->reason) < sizeof o->reason - 1);

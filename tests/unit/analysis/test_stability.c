@@ -98,10 +98,10 @@ static void runs_without_kernels_are_stable(void **state)
 static void classes_have_names(void **state)
 {
     (void)state;
-    assert_string_equal(rp_stability_class_name(RP_STABLE), "stable");
-    assert_string_equal(rp_stability_class_name(RP_MODERATE), "moderate");
-    assert_string_equal(rp_stability_class_name(RP_UNSTABLE), "unstable");
-    assert_string_equal(rp_stability_class_name(RP_STABILITY_UNKNOWN), "unknown");
+    assert_string_equal(rp_stability_class_names[RP_STABLE], "stable");
+    assert_string_equal(rp_stability_class_names[RP_MODERATE], "moderate");
+    assert_string_equal(rp_stability_class_names[RP_UNSTABLE], "unstable");
+    assert_string_equal(rp_stability_class_names[RP_STABILITY_UNKNOWN], "unknown");
 }
 
 int main(void)

@@ -93,6 +93,24 @@ static void a_line_begins_where_it_is_asked_for(void **state)
                         "\"n\": 2\n}");
 }
 
+static void outer_levels_alone_have_lines(void **state)
+{
+    rp_autobuf buf = {0};
+    struct rp_json_writer json = {.out = &buf, .indent = 2, .levels = 1};
+
+    (void)state;
+    rp_json_add_object(&json, NULL);
+    rp_json_add_object(&json, "of");
+    rp_json_add_int_if(&json, "a", true, -1);
+    rp_json_add_count_if(&json, "b", false, 1);
+    rp_json_end(&json);
+    rp_json_add_array(&json, "none");
+    rp_json_end(&json);
+    rp_json_end(&json);
+    assert_string_equal(rp_buf_text(&buf),
+                        "{\n  \"of\": {\"a\": -1, \"b\": null},\n  \"none\": []\n}");
+}
+
 static void text_and_keys_are_escaped(void **state)
 {
     rp_autobuf buf = {0};
@@ -206,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_document_has_three_layouts),
         cmocka_unit_test(lines_are_those_of_jansson),
         cmocka_unit_test(a_line_begins_where_it_is_asked_for),
+        cmocka_unit_test(outer_levels_alone_have_lines),
         cmocka_unit_test(text_and_keys_are_escaped),
         cmocka_unit_test(numbers_read_back),
         cmocka_unit_test(real_numbers_are_those_of_jansson),
