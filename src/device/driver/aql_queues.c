@@ -1,6 +1,6 @@
 /* The packet processor: consumes one AQL queue's packets in order.
  *
- * A queue runs one packet at a time; several queues are interleaved by the caller (dispatches.c).
+ * A queue runs one packet at a time; several queues are interleaved by the caller.
  * All memory is reached through struct rp_exec_host, so a test can give it any memory.
  */
 #include <assert.h>

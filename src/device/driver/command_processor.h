@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "base/monotonic_clock.h"
+#include "base/vec.h"
 #include "device/driver/kfd_abi.h"
 #include "device/exec/dispatch.h"
 #include "device/timing/timing_model.h"
@@ -204,22 +206,33 @@ bool rp_events_quiet(struct rp_events *events);
 
 /* The packet processor: consumes one AQL queue's packets in order.
  *
- * A queue runs one packet at a time; several queues are interleaved by the caller (dispatches.c).
+ * A queue runs one packet at a time; several queues are interleaved by the caller.
  * All memory is reached through struct rp_exec_host, so a test can give it any memory.
  */
 
 /* Stores to HSA signals the way the hardware makes them. */
 
+/** The last store to an address by the device, or by the host if it is seen (signal_hooks.h). */
+struct rp_store_time {
+    uint64_t ticks;
+    int64_t value;   /**< what it left; when something else is there, the times say nothing */
+    uint32_t looks;  /**< of the host, since, that did not tell it of the end (signal_hooks.h) */
+    int64_t host_ns; /**< CLOCK_MONOTONIC when it was stored */
+};
+
 /**
  * When what signals hold was stored. The DMA engines complete a signal with a bare atomic, and the
  * host stores without any time, so the signal itself does not say when; a packet that waits for it
- * must not start before. A hash table that grows, so that modelled time does not depend on which
- * addresses share a slot. After rp_store_times_init; not initialised = NULL in rp_cp.
+ * must not start before. No two addresses share an entry, so that
+ * modelled time does not depend on where they are. After rp_store_times_init; not initialised =
+ * NULL in rp_cp.
  */
 struct rp_store_times {
     pthread_mutex_t lock; /**< a leaf: nothing else is taken under it */
-    struct rp_store_time *slots;
-    size_t count, capacity; /**< capacity is a power of two, at most half of it used */
+    struct rp_idmap addresses;
+    struct {
+        RP_VEC(struct rp_store_time);
+    } stores; /**< by the number of the address */
 };
 
 /** What the packet processors work with; one per GPU. */
@@ -274,7 +287,7 @@ enum rp_cp_progress {
 /* The DMA engine: consumes one SDMA queue's packets in order.
  *
  * As command_processor.h: one queue runs one packet at a time, several are interleaved by the
- * caller (dispatches.c), memory is reached through struct rp_exec_host. Large packets are done in
+ * caller, memory is reached through struct rp_exec_host. Large packets are done in
  * pieces.
  */
 
@@ -379,14 +392,6 @@ int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
 /** Wakes the server if it sleeps. */
 void rp_queues_kick(struct rp_queues *queues);
 
-/** The last store to an address by the device, or by the host if it is seen (signal_hooks.h). */
-struct rp_store_time {
-    uint64_t va, ticks; /**< va 0 = empty */
-    int64_t value;      /**< what it left; when something else is there, the times say nothing */
-    uint32_t looks;     /**< of the host, since, that did not tell it of the end (signal_hooks.h) */
-    int64_t host_ns;    /**< CLOCK_MONOTONIC when it was stored */
-};
-
 static inline void rp_store_times_init(struct rp_store_times *times)
 {
     *times = (struct rp_store_times){0};
@@ -394,9 +399,8 @@ static inline void rp_store_times_init(struct rp_store_times *times)
 }
 static inline void rp_store_times_release(struct rp_store_times *times)
 {
-    free(times->slots);
-    times->slots = NULL;
-    times->count = times->capacity = 0;
+    rp_idmap_free(&times->addresses);
+    rp_vec_free(&times->stores);
 }
 
 /** The signal at @p va in this process, or NULL if it is not mapped for writing. */

@@ -399,43 +399,15 @@ struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 
 /* ---- times of stores ---------------------------------------------------------------------- */
 
-/** The slot of an address, or the empty one where it belongs. There is always an empty one. */
-static struct rp_store_time *store_slot(const struct rp_store_times *times, uint64_t va)
-{
-    size_t at = (size_t)((va >> 3) * 0x9e3779b97f4a7c15ull >> 32);
-    for (;; at++) {
-        struct rp_store_time *slot = &times->slots[at & (times->capacity - 1)];
-        if (slot->va == va || slot->va == 0)
-            return slot;
-    }
-}
-
-static int grow(struct rp_store_times *times)
-{
-    size_t capacity = times->capacity ? times->capacity * 2 : 1024, old = times->capacity;
-    struct rp_store_time *slots = calloc(capacity, sizeof *slots), *before = times->slots;
-    if (!slots)
-        return -ENOMEM;
-    times->slots = slots;
-    times->capacity = capacity;
-    for (size_t i = 0; i < old; i++)
-        if (before[i].va)
-            *store_slot(times, before[i].va) = before[i];
-    free(before);
-    return 0;
-}
-
 struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va, bool make)
 {
-    if (va == 0 || (make && 2 * (times->count + 1) > times->capacity && grow(times) < 0) ||
-        times->capacity == 0)
+    if (va == 0 || (make && rp_vec_reserve(&times->stores, 1) < 0))
         return NULL;
-    struct rp_store_time *slot = store_slot(times, va);
-    if (slot->va != va && !make)
-        return NULL;
-    times->count += slot->va == 0;
-    slot->va = va;
-    return slot;
+    const uint32_t at =
+        make ? rp_idmap_add(&times->addresses, va) : rp_idmap_find(&times->addresses, va);
+    if (at == times->stores.count && make) /* new */
+        return rp_vec_add(&times->stores);
+    return at < times->stores.count ? &times->stores.items[at] : NULL;
 }
 
 /** Several packets may count one signal down: it is complete when the latest of them is. */
