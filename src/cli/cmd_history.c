@@ -516,6 +516,7 @@ static int put_results(const struct history_request *request, struct rp_history 
                        struct rp_buf *text, struct rp_err *err)
 {
     rp_autofree const struct rp_history_result **list = calloc(history->count + 1, sizeof *list);
+    const struct rp_history_result **shown = list;
     const bool times = is(request, "show");
     size_t count = 0;
 
@@ -533,12 +534,16 @@ static int put_results(const struct history_request *request, struct rp_history 
     }
     if (history->count && !count)
         note_nothing(request, history);
+    if (request->args->limit && count > request->args->limit) { /* the newest are the last */
+        shown += count - request->args->limit;
+        count = (size_t)request->args->limit;
+    }
     if (is(request, "export"))
-        return (request->args->format == 1) ? rp_report_history_csv(list, count, text, err)
-                                            : rp_report_history_lines(list, count, text, err);
+        return (request->args->format == 1) ? rp_report_history_csv(shown, count, text, err)
+                                            : rp_report_history_lines(shown, count, text, err);
     return request->args->json
-               ? rp_report_history_json(list, count, times, text, err)
-               : rp_report_history_term(list, count, times, rp_cli_style(), text, err);
+               ? rp_report_history_json(shown, count, times, text, err)
+               : rp_report_history_term(shown, count, times, rp_cli_style(), text, err);
 }
 
 /* @param ret_fails  whether a check has to fail */
