@@ -1,0 +1,263 @@
+/** The option table: what its rows say is consistent, and each form of a value is read as it says.
+ */
+#include "cli/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "unit/cmocka_all.h"
+
+enum { MOST_WORDS = 16 };
+
+/** A command line in memory that may be written to, as main() has it. */
+struct line {
+    char text[512];
+    char *argv[MOST_WORDS + 1];
+    int argc;
+};
+
+/** Words with | between them. */
+static bool parse(enum rp_command_id command, const char *words, struct line *line, void *ret,
+                  int *ret_code)
+{
+    memset(line, 0, sizeof *line);
+    snprintf(line->text, sizeof line->text, "%s", words);
+    for (char *at = line->text, *end; at && line->argc < MOST_WORDS; at = end) {
+        line->argv[line->argc++] = at;
+        end = strchr(at, '|');
+        if (end)
+            *end++ = '\0';
+    }
+    *ret_code = -1;
+    return rp_options_parse(command, line->argc, line->argv, ret, ret_code);
+}
+
+static const struct rp_row *named(const struct rp_row *rows, size_t count, enum rp_row_kind kind,
+                                  const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind == kind && strncmp(rows[i].name, name, bytes) == 0 && !rows[i].name[bytes])
+            return &rows[i];
+    return NULL;
+}
+
+/** A word of a rule names an option, the beginning of one, an action, or operands. */
+static void check_word(const struct rp_row *rows, size_t count, const char *word, size_t bytes)
+{
+    const size_t name = strcspn(word, "=* ");
+    bool begins = false;
+
+    if (*word == '=') {
+        assert_non_null(named(rows, count, RP_ROW_ACTION, word + 1, bytes - 1));
+        return;
+    }
+    if (bytes == strlen("operands") && strncmp(word, "operands", bytes) == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        begins |= rows[i].kind == RP_ROW_OPTION && strncmp(rows[i].name, word, name) == 0;
+    if (!begins || (word[name] != '*' && !named(rows, count, RP_ROW_OPTION, word, name)))
+        fail_msg("%s: a rule names %.*s", rows->name, (int)bytes, word);
+}
+
+static void check_list(const struct rp_row *rows, size_t count, const char *list)
+{
+    for (size_t bytes; list && *list; list += bytes + (list[bytes] == ' ')) {
+        bytes = strcspn(list, " ");
+        check_word(rows, count, list, bytes);
+    }
+}
+
+static void rules_name_what_is_there(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < RP_COMMANDS; c++) {
+        size_t count;
+        const struct rp_row *rows = rp_command_rows((enum rp_command_id)c, &count);
+
+        for (size_t i = 0; i < count; i++)
+            if (rows[i].kind == RP_ROW_RULE) {
+                check_list(rows, count, rows[i].words);
+                check_list(rows, count, rows[i].other);
+            }
+    }
+}
+
+/** Names and letters once, not too many for their bits, and a text for each. */
+static void options_differ(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < RP_COMMANDS; c++) {
+        size_t count, options = 0;
+        const struct rp_row *rows = rp_command_rows((enum rp_command_id)c, &count);
+
+        for (size_t i = 0; i < count; i++) {
+            if (rows[i].kind != RP_ROW_OPTION)
+                continue;
+            options++;
+            assert_non_null(rows[i].text);
+            assert_int_equal(rows[i].value == NULL, rows[i].type == RP_VALUE_FLAG);
+            for (size_t k = i + 1; k < count; k++)
+                if (rows[k].kind == RP_ROW_OPTION &&
+                    (strcmp(rows[k].name, rows[i].name) == 0 ||
+                     (rows[k].letter && rows[k].letter == rows[i].letter)))
+                    fail_msg("%s has --%s twice", rows->name, rows[i].name);
+        }
+        assert_true(options <= 63);
+    }
+}
+
+static void presets_are_there(void **state)
+{
+    struct rp_autotune_cli autotune;
+    struct rp_replay_cli replay;
+    struct line line;
+    int code;
+
+    (void)state;
+    assert_true(parse(RP_COMMAND_autotune, "autotune|--simulate|s.json", &line, &autotune, &code));
+    assert_string_equal(autotune.simulate, "s.json");
+    assert_int_equal(autotune.seed, 1);
+    assert_true(autotune.max_fraction == 0.2);
+    assert_int_equal(autotune.output_unit, 2);
+    assert_string_equal(autotune.strategy, "portfolio");
+    assert_null(autotune.output);
+    assert_int_equal(autotune.timing, -1);
+    assert_false(RP_IS_GIVEN(autotune, &autotune, max_failures));
+    assert_true(RP_IS_GIVEN(autotune, &autotune, simulate));
+    rp_args_free(&autotune);
+    assert_true(
+        parse(RP_COMMAND_replay, "replay|compare|a|--gate|not-slower|b", &line, &replay, &code));
+    assert_string_equal(replay.args.action, "compare");
+    assert_int_equal(replay.args.operand_count, 2);
+    assert_string_equal(replay.args.operands[1], "b");
+    assert_int_equal(replay.gate, 1);
+    assert_int_equal(replay.cache, -1);
+    rp_args_free(&replay);
+}
+
+static void values_as_they_are_written(void **state)
+{
+    struct rp_profile_cli profile;
+    struct rp_compare_cli compare;
+    struct line line;
+    int code;
+
+    (void)state;
+    assert_true(
+        parse(RP_COMMAND_profile,
+              "profile|--pmc=A, B|--pmc|C|-oout//|--run=7|--timeout|.5|--att-simd-select=0x3|"
+              "--deep-analysis|p|--json",
+              &line, &profile, &code));
+    assert_int_equal(profile.counters.count, 3);
+    assert_string_equal(profile.counters.at[1], "B");
+    assert_string_equal(profile.counters.at[2], "C");
+    assert_string_equal(profile.output, "out");
+    assert_int_equal(profile.runs, 7);
+    assert_true(profile.timeout_s == 0.5);
+    assert_string_equal(profile.att_simd_select, "0x3");
+    assert_false(profile.json); /* the program's own word */
+    assert_int_equal(profile.args.operand_count, 2);
+    rp_args_free(&profile);
+    assert_true(parse(RP_COMMAND_compare, "compare|a|--gate=x|--margin=2.5|--gate|y|b", &line,
+                      &compare, &code));
+    assert_int_equal(compare.gates.count, 2);
+    assert_true(compare.margin == 0.025);
+    rp_args_free(&compare);
+}
+
+/** All of them are usage errors, and none of them is read as something else. */
+static void what_is_refused(void **state)
+{
+    static const struct {
+        enum rp_command_id command;
+        const char *words;
+    } lines[] = {
+        {RP_COMMAND_run, "run|--threads|+4|p"},
+        {RP_COMMAND_run, "run|--threads| 4|p"},
+        {RP_COMMAND_run, "run|--threads|0x4|p"},
+        {RP_COMMAND_run, "run|--threads|257|p"},
+        {RP_COMMAND_run, "run|--threads||p"},
+        {RP_COMMAND_run, "run|--threads"},
+        {RP_COMMAND_run, "run|--timing|fas|p"},
+        {RP_COMMAND_run, "run|--device|tpu|p"},
+        {RP_COMMAND_run, "run"},
+        {RP_COMMAND_compare, "compare|--margin|0x1|a|b"},
+        {RP_COMMAND_compare, "compare|--margin|nan|a|b"},
+        {RP_COMMAND_compare, "compare|--margin|1e999|a|b"},
+        {RP_COMMAND_compare, "compare|--margin|-0|a|b"},
+        {RP_COMMAND_compare, "compare|--junit|x|--junit|y|a|b"},
+        {RP_COMMAND_compare, "compare|--json|--github|a|b"},
+        {RP_COMMAND_profile, "profile|--att-target-cu|010|--deep-analysis|p"},
+        {RP_COMMAND_profile, "profile|--att-target-cu|1|p"},
+        {RP_COMMAND_profile, "profile|--pmc|, |p"},
+        {RP_COMMAND_profile, "profile|-o||p"},
+        {RP_COMMAND_autotune, "autotune|--simulate|s|--max-fraction|0"},
+        {RP_COMMAND_autotune, "autotune|--simulate|s|--seed|9223372036854775808"},
+        {RP_COMMAND_autotune, "autotune|--simulate|s|--warmup|1"},
+        {RP_COMMAND_autotune, "autotune|--simulate|s|--gpus|1"},
+        {RP_COMMAND_autotune, "autotune|--space|s|--cmd-template| "},
+        {RP_COMMAND_history, "history|--json"},
+        {RP_COMMAND_history, "history|list|--strict"},
+        {RP_COMMAND_doctor, "doctor|x"},
+    };
+    union { /* large enough for each */
+        struct rp_args args;
+        struct rp_profile_cli profile;
+        struct rp_autotune_cli autotune;
+    } options;
+    struct line line;
+    int code;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (parse(lines[i].command, lines[i].words, &line, &options, &code))
+            fail_msg("%s is taken", lines[i].words);
+        if (code != RP_USAGE)
+            fail_msg("%s: exit status %d", lines[i].words, code);
+        rp_args_free(&options);
+    }
+}
+
+/** Nothing behind it is looked at. */
+static void version_ends_the_line(void **state)
+{
+    struct rp_profile_cli profile;
+    struct line line;
+    int code;
+
+    (void)state;
+    assert_true(parse(RP_COMMAND_profile, "profile|--version|--bogus", &line, &profile, &code));
+    assert_true(profile.version);
+    rp_args_free(&profile);
+}
+
+/** What %l and %d stand for is in each text of --help. */
+static void help_has_no_gaps(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < RP_COMMANDS; c++) {
+        rp_autobuf text = {0};
+
+        rp_options_help((enum rp_command_id)c, &text);
+        assert_null(strstr(rp_buf_text(&text), "%l"));
+        assert_null(strstr(rp_buf_text(&text), "%d"));
+        for (const char *at = rp_buf_text(&text); *at; at += strcspn(at, "\n") + 1)
+            if (strcspn(at, "\n") > 96)
+                fail_msg("%.*s", (int)strcspn(at, "\n"), at);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_name_what_is_there), cmocka_unit_test(options_differ),
+        cmocka_unit_test(presets_are_there),        cmocka_unit_test(values_as_they_are_written),
+        cmocka_unit_test(what_is_refused),          cmocka_unit_test(version_ends_the_line),
+        cmocka_unit_test(help_has_no_gaps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
