@@ -223,7 +223,7 @@ says err '--att-target-cu 16: use a number from 0 to 15'
 expect 2 traced --att-target-cu 1 ./saxpy_streams
 says err 'need --deep-analysis'
 expect 2 traced --deep-analysis --att-activity 8 --att-perfcounters SQ_WAVES ./saxpy_streams
-says err '--att-activity excludes'
+says err '--att-activity and --att-perfcounters exclude each other'
 
 # Without a tracer that can: reasons, and the profile succeeds.
 expect 0 rocm-perf profile --device software --runs 1 --deep-analysis ./saxpy_streams
