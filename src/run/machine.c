@@ -21,8 +21,6 @@
 #include "base/err.h"
 #include "base/path.h"
 
-#define TOPOLOGY "/sys/class/kfd/kfd/topology/nodes"
-
 /* --- ROCm ---------------------------------------------------------------------------------- */
 
 static char *first_existing(const char *dir, const char *const *names)
@@ -161,39 +159,94 @@ static void detect_rocprofv3(struct rp_environment *env)
 
 /* --- GPU ----------------------------------------------------------------------------------- */
 
-static uint64_t node_property(const char *text, const char *key)
-{
-    rp_autofree char *value = stamp_value(text, key);
+enum { MOST_PROPERTIES_BYTES = 1 << 16 };
 
-    return value ? strtoull(value, NULL, 10) : 0;
+/** The number behind "KEY " at the beginning of a line; 0: there is none. */
+static uint64_t property(const char *text, const char *key)
+{
+    const size_t bytes = strlen(key);
+
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, bytes) == 0 && line[bytes] == ' ')
+            return strtoull(line + bytes, NULL, 10);
+    }
+    return 0;
 }
 
-/* gfx_target_version 90402 is gfx942: major 9, minor 4, stepping 2 in hexadecimal digits. */
-static char *isa_name(uint64_t version)
+/** gfx_target_version 90402 is gfx942: stepping in hexadecimal. @return false: it is a CPU */
+static bool read_gpu(const char *text, struct rp_gpu *gpu)
 {
-    return rp_format("gfx%u%x%x", (unsigned)(version / 10000), (unsigned)(version / 100 % 100),
-                     (unsigned)(version % 100));
+    const uint64_t version = property(text, "gfx_target_version");
+    const uint64_t simds = property(text, "simd_count");
+    const uint64_t simds_per_cu = property(text, "simd_per_cu");
+    const struct rp_arch_product *product;
+    const struct rp_arch *arch;
+
+    if (!version || !simds)
+        return false;
+    snprintf(gpu->gfx, sizeof gpu->gfx, "gfx%u%x%x", (unsigned)(version / 10000),
+             (unsigned)(version / 100 % 100), (unsigned)(version % 100));
+    gpu->pci_device_id = (uint32_t)property(text, "device_id");
+    gpu->compute_units = simds_per_cu ? (uint32_t)(simds / simds_per_cu) : 0;
+    gpu->unique_id = property(text, "unique_id");
+    arch = rp_arch_find(gpu->gfx);
+    product = arch ? rp_arch_product_find(arch, gpu->pci_device_id, gpu->compute_units, 0) : NULL;
+    gpu->product = product ? product->name : "";
+    return true;
+}
+
+/** Control groups refuse it in open(), not in access(). What the driver does not tell is usable. */
+static bool is_usable(const char *text, const char *files)
+{
+    const uint64_t minor = property(text, "drm_render_minor");
+    rp_autofree char *path = rp_format("%s/renderD%" PRIu64, files, minor);
+    rp_autoclose int fd = minor ? open(path, O_RDWR | O_CLOEXEC) : -1;
+
+    return !minor || fd >= 0;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct rp_gpu *x = a, *y = b;
+
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+void rp_gpus_list(const char *nodes, const char *files, struct rp_gpu **ret, size_t *ret_count)
+{
+    DIR *dir = opendir(nodes);
+    struct rp_gpu *gpus = NULL;
+    struct dirent *entry;
+    size_t count = 0;
+
+    while (dir && (entry = readdir(dir))) {
+        rp_autofree char *path = rp_format("%s/%s/properties", nodes, entry->d_name);
+        rp_autofree char *text = rp_read_text(path, MOST_PROPERTIES_BYTES);
+        struct rp_gpu gpu = {.node = (uint32_t)strtoul(entry->d_name, NULL, 10)};
+
+        if (!text || !read_gpu(text, &gpu) || (files && !is_usable(text, files)))
+            continue;
+        gpus = rp_realloc_array(gpus, count + 1, sizeof *gpus);
+        gpus[count++] = gpu;
+    }
+    if (dir)
+        closedir(dir);
+    if (count)
+        qsort(gpus, count, sizeof *gpus, by_node);
+    *ret = gpus;
+    *ret_count = count;
 }
 
 static void count_gpus(struct rp_environment *env)
 {
-    DIR *dir = opendir(TOPOLOGY);
-    struct dirent *entry;
+    rp_autofree struct rp_gpu *gpus = NULL;
+    size_t count;
 
-    if (!dir)
-        return;
-    while ((entry = readdir(dir))) {
-        rp_autofree char *path = rp_format(TOPOLOGY "/%s/properties", entry->d_name);
-        rp_autofree char *text = path ? rp_read_text(path, 1 << 16) : NULL;
-        uint64_t version = text ? node_property(text, "gfx_target_version") : 0;
-
-        if (!version || !node_property(text, "simd_count"))
-            continue;
-        env->gpu_count++;
-        if (!env->gpu_isa)
-            env->gpu_isa = isa_name(version);
-    }
-    closedir(dir);
+    rp_gpus_list(RP_GPU_NODES, NULL, &gpus, &count);
+    env->gpu_count = (uint32_t)count;
+    if (count)
+        env->gpu_isa = rp_strdup(gpus[0].gfx);
 }
 
 static void detect_gpu(struct rp_environment *env)
@@ -219,7 +272,7 @@ static void detect_gpu(struct rp_environment *env)
     close(fd);
     count_gpus(env);
     if (!env->gpu_count)
-        env->gpu_reason = rp_strdup("the AMD GPU driver shows no GPU in " TOPOLOGY);
+        env->gpu_reason = rp_strdup("the AMD GPU driver shows no GPU in " RP_GPU_NODES);
 }
 
 /* --- our libraries ------------------------------------------------------------------------- */
@@ -307,90 +360,6 @@ void rp_environment_free(struct rp_environment *env)
     free(env->gpu_isa);
     free(env->gpu_reason);
     memset(env, 0, sizeof *env);
-}
-
-/* --- device -------------------------------------------------------------------------------- */
-
-enum { MOST_PROPERTIES_BYTES = 1 << 16 };
-
-/** The number behind "KEY " at the beginning of a line; 0: there is none. */
-static uint64_t property(const char *text, const char *key)
-{
-    const size_t bytes = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, bytes) == 0 && line[bytes] == ' ')
-            return strtoull(line + bytes, NULL, 10);
-    }
-    return 0;
-}
-
-/** gfx_target_version 90402 is gfx942: stepping in hexadecimal. @return false: it is a CPU */
-static bool read_gpu(const char *text, struct rp_gpu *gpu)
-{
-    const uint64_t version = property(text, "gfx_target_version");
-    const uint64_t simds = property(text, "simd_count");
-    const uint64_t simds_per_cu = property(text, "simd_per_cu");
-    const struct rp_arch_product *product;
-    const struct rp_arch *arch;
-
-    if (!version || !simds)
-        return false;
-    snprintf(gpu->gfx, sizeof gpu->gfx, "gfx%u%x%x", (unsigned)(version / 10000),
-             (unsigned)(version / 100 % 100), (unsigned)(version % 100));
-    gpu->pci_device_id = (uint32_t)property(text, "device_id");
-    gpu->compute_units = simds_per_cu ? (uint32_t)(simds / simds_per_cu) : 0;
-    gpu->unique_id = property(text, "unique_id");
-    arch = rp_arch_find(gpu->gfx);
-    product = arch ? rp_arch_product_find(arch, gpu->pci_device_id, gpu->compute_units, 0) : NULL;
-    gpu->product = product ? product->name : "";
-    return true;
-}
-
-/** Control groups refuse it in open(), not in access(). What the driver does not tell is usable. */
-static bool is_usable(const char *text, const char *files)
-{
-    const uint64_t minor = property(text, "drm_render_minor");
-    rp_autofree char *path = rp_format("%s/renderD%" PRIu64, files, minor);
-    rp_autoclose int fd = minor && path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-
-    return !minor || fd >= 0;
-}
-
-static int by_node(const void *a, const void *b)
-{
-    const struct rp_gpu *x = a, *y = b;
-
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-void rp_gpus_list(const char *nodes, const char *files, struct rp_gpu **ret, size_t *ret_count)
-{
-    DIR *dir = opendir(nodes);
-    struct rp_gpu *gpus = NULL;
-    struct dirent *entry;
-    size_t count = 0;
-
-    while (dir && (entry = readdir(dir))) {
-        rp_autofree char *path = rp_format("%s/%s/properties", nodes, entry->d_name);
-        rp_autofree char *text = path ? rp_read_text(path, MOST_PROPERTIES_BYTES) : NULL;
-        struct rp_gpu gpu = {.node = (uint32_t)strtoul(entry->d_name, NULL, 10)};
-        struct rp_gpu *grown;
-
-        if (!text || !read_gpu(text, &gpu) || !is_usable(text, files))
-            continue;
-        if (!(grown = rp_realloc_array(gpus, count + 1, sizeof *grown)))
-            break;
-        gpus = grown;
-        gpus[count++] = gpu;
-    }
-    if (dir)
-        closedir(dir);
-    if (count)
-        qsort(gpus, count, sizeof *gpus, by_node);
-    *ret = gpus;
-    *ret_count = count;
 }
 
 const struct rp_gpu *rp_gpus_first_visible(const struct rp_gpu *gpus, size_t count,

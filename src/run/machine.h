@@ -63,8 +63,8 @@ struct rp_gpu {
 /**
  * Only those that this process may use: in a container or a job, ROCr does not count others either.
  * @param nodes  RP_GPU_NODES
- * @param files  RP_GPU_FILES
- * @param ret    owned, ret_count of them; NULL without any, or when out of memory
+ * @param files  RP_GPU_FILES; NULL: also those that this process may not use
+ * @param ret    owned, ret_count of them; NULL without any
  */
 void rp_gpus_list(const char *nodes, const char *files, struct rp_gpu **ret, size_t *ret_count);
 
