@@ -19,7 +19,7 @@
 #include "cli/result_text.h"
 #include "report/report_text.h"
 #include "run/isolate_run.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "run/machine.h"
 #include "run/result_folder.h"
 #include "run/standard_input.h"

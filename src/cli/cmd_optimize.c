@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "cli/result_text.h"
 #include "optimize/session.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "run/machine.h"
 
 struct command {

@@ -20,7 +20,7 @@
 #include "cli/results.h"
 #include "report/report.h"
 #include "run/device_thread_trace.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "trace/counter_set.h"
 
 /* The program's output appears once: on stdout, or on stderr when stdout is for our result. The

@@ -16,8 +16,7 @@
 #include "optimize/kernel_source.h"
 #include "optimize/prompt.h"
 #include "optimize/propose.h"
-#include "run/demangle.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "run/machine.h"
 
 static enum rp_edit_scope scope_of(const struct rp_prompt_cli *args)

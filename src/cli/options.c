@@ -16,7 +16,7 @@
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "report/report.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "run/run_options.h"
 #include "tune/strategy.h"
 

@@ -17,7 +17,7 @@
 #include "cli/cli.h"
 #include "cli/profile_session.h"
 #include "run/device_thread_trace.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "trace/counter_set.h"
 
 bool rp_device_counts(const struct rp_profile_session *session)

@@ -16,8 +16,8 @@
 #include "cli/results.h"
 #include "run/result_folder.h"
 #include "run/run_options.h"
+#include "run/run_program.h"
 #include "run/standard_input.h"
-#include "run/tracers.h"
 #include "trace/rocpd.h"
 
 struct rp_run;

@@ -16,8 +16,8 @@
 #include "library/library.h"
 #include "run/machine.h"
 #include "run/result_folder.h"
+#include "run/run_program.h"
 #include "run/standard_input.h"
-#include "run/tracers.h"
 #include "trace/rocpd.h"
 
 struct rp_buf;

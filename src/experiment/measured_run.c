@@ -28,7 +28,6 @@
 #include "base/sha256.h"
 #include "experiment/child_run.h"
 #include "run/run_program.h"
-#include "run/tracers.h"
 #include "trace/rocpd.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;

@@ -15,7 +15,7 @@
 #include "optimize/kernel_facts.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 
 /* One kernel in a round: its source, its code, its dispatches, all candidates, the best of them. */
 

@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/demangle.h"
 #include "run/device_thread_trace.h"
+#include "run/kernel_names.h"
 #include "trace/records.h"
 
 /** States of a wave; numbers of decoded thread traces. */
@@ -188,7 +188,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart.
- * @return < 0: the path is no UTF-8 */
+ * @return < 0: the path is not UTF-8 */
 static int put_in_tree(json_t *tree, const char *path, const char *copy)
 {
     rp_autofree char *parts = rp_strdup(path);
@@ -303,7 +303,7 @@ static int put_file(const struct writer *w, const char *name, const struct rp_bu
     return rp_write_file(path, text->data ? text->data : "", text->len, err);
 }
 
-/* A JSON string; what is no UTF-8 becomes "?". */
+/* A JSON string; what is not UTF-8 becomes "?". */
 static void put_string(struct rp_buf *to, const char *text)
 {
     rp_autofree char *plain = rp_strdup(text), *quoted = NULL;

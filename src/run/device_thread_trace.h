@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "run/run_program.h"
-#include "run/tracers.h"
 #include "trace/records.h"
 
 struct rp_demangler;

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "run/demangle.h"
+#include "run/kernel_names.h"
 #include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "run/demangle.h"
+#include "run/kernel_names.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
 

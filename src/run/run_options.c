@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/tracers.h"
+#include "run/run_program.h"
 #include "trace/capture_stream.h"
 #include "trace/records.h"
 

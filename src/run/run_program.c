@@ -19,8 +19,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/demangle.h"
 #include "run/device_thread_trace.h"
+#include "run/kernel_names.h"
 #include "run/record_to_db.h"
 #include "trace/records.h"
 

@@ -1,6 +1,7 @@
 /**
  * @file run_program.h
- * @brief How to start a program on a device, traced or not.
+ * @brief How to start a program on a device, traced or not, and who records a run: rocprofv3, or
+ *        the built-in tracer.
  */
 #ifndef RP_RUN_RUN_PROGRAM_H
 #define RP_RUN_RUN_PROGRAM_H
@@ -42,7 +43,7 @@ enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool 
                                         char *ret_targets, size_t room);
 
 /* One run of the program: what is asked of it, and what it leaves. Under the built-in
- *        collector, or untraced for the wall clock; other tracers are in tracers.h.
+ *        collector, or untraced for the wall clock; other tracers are below.
  */
 
 /** Advice of profile where it has nothing to profile; who runs profile by itself says something
@@ -85,5 +86,58 @@ void rp_run_free(struct rp_run *run);
 
 /** "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process. */
 char *rp_run_db_path(const struct rp_run_request *request, size_t number);
+
+/* The command line of rocprofv3 for one run of the program. */
+
+/** As the user wrote them; NULL = rocprofv3's default. */
+struct rp_thread_trace_options {
+#define NUMBER(member, ...) const char *member;
+#define WORD(member, ...)   const char *member;
+#include "run/thread_trace_options.def"
+#undef NUMBER
+#undef WORD
+    bool serialize_all; /**< run all kernels one after the other, not only the traced ones */
+    /** For tracers that do not know names for people: the symbols that kernels selects of those
+     *  that the program has launched before, NULL-terminated. */
+    const char *const *symbols;
+};
+
+enum rp_tracer_request {
+    RP_TRACER_AUTO = 0,
+#define TRACER(id, name) RP_TRACER_##id,
+#include "run/tracers.def"
+#undef TRACER
+};
+
+struct rp_tracer {
+    const char *name;
+    bool shows_log; /**< its log is on standard error already */
+    /** Owned by the caller; NULL = unknown. NULL: that of this program. */
+    char *(*version)(const struct rp_environment *env);
+    /** Runs the program once; as rp_run_program. */
+    int (*trace)(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
+    /** With hardware counters: one pass (counter_plan.h), NULL-terminated. NULL: cannot. */
+    int (*count)(const struct rp_run_request *request, const char *const *counters,
+                 struct rp_run *ret, struct rp_err *err);
+    /** With a thread trace; the built-in tracer: on the software device. NULL: cannot. */
+    int (*trace_threads)(const struct rp_run_request *request,
+                         const struct rp_thread_trace_options *options, struct rp_run *ret,
+                         struct rp_err *err);
+};
+
+/** "auto", "rocprofv3", "builtin". @return 0 or RP_USAGE */
+int rp_tracer_parse(const char *word, enum rp_tracer_request *ret, struct rp_err *err);
+
+/**
+ * Resolves AUTO: rocprofv3 on a GPU where there is one, else the built-in collector.
+ * @param device  resolved
+ * @return 0, or RP_ENVIRONMENT when rocprofv3 was asked for and is not there
+ */
+int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
+                     enum rp_tracer_request wish, const struct rp_tracer **ret, struct rp_err *err);
+
+#define TRACER(id, name) extern const struct rp_tracer rp_tracer_##name;
+#include "run/tracers.def"
+#undef TRACER
 
 #endif

@@ -20,7 +20,6 @@
 #include "base/memfd.h"
 #include "base/path.h"
 #include "run/run_program.h"
-#include "run/tracers.h"
 #include "trace/rocpd.h"
 
 /* What rocprofv3 says on standard error, and what it means. */

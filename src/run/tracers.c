@@ -1,4 +1,4 @@
-#include "run/tracers.h"
+#include "run/run_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/demangle.h"
 #include "run/device_thread_trace.h"
+#include "run/kernel_names.h"
 #include "run/record_to_db.h"
-#include "run/run_program.h"
 #include "trace/records.h"
 
 static const struct {

@@ -26,7 +26,7 @@
 #include "base/process.h"
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
-#include "run/tracers.h"
+#include "run/run_program.h"
 #include "tune/worker_protocol.h"
 
 struct rp_worker_folder {

@@ -14,7 +14,6 @@
 #include "run/machine.h"
 #include "run/result_folder.h"
 #include "run/run_program.h"
-#include "run/tracers.h"
 #include "trace/records.h"
 
 #include "run/run_program.c"

@@ -14,8 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/demangle.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 #include "run/machine.h"
 
 static void check(struct rp_demangler *d, const char *symbol, const char *name)

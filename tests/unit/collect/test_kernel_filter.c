@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 
-#include "run/kernel_pattern.c"
+#include "run/kernel_names.c"
 
 static void check(int (*fn)(const char *, struct rp_err *), const char *text, bool good)
 {

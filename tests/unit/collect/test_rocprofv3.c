@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/tracers.h"
+#include "run/run_program.h"
 
 #include "run/tracer_rocprofv3.c"
 

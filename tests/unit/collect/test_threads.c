@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "run/device_thread_trace.h"
-#include "run/kernel_pattern.h"
+#include "run/kernel_names.h"
 
 #include "run/att_output.c"
 #include "run/device_thread_trace.c"
