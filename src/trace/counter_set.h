@@ -160,6 +160,9 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
 int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err);
 void rp_counters_free(struct rp_counters *set);
 
+/** What a set is beside another one; unsaid: what it has counted tells. */
+enum rp_counters_relation { RP_COUNTERS_UNSAID, RP_COUNTERS_PASS, RP_COUNTERS_PROCESS };
+
 /**
  * Adds what another run of the same program counted. A file with counters that are new is another
  * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
@@ -168,7 +171,19 @@ void rp_counters_free(struct rp_counters *set);
  * RP_PASS_TOLERANCE_PERCENT, it is not known.
  * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
  */
-int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err);
+int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *from,
+                         enum rp_counters_relation relation, struct rp_err *err);
+static inline int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from,
+                                    struct rp_err *err)
+{
+    return rp_counters_merge_as(into, from, RP_COUNTERS_UNSAID, err);
+}
+
+/** Are the times of both known, and do they overlap? */
+static inline bool rp_counters_at_one_time(const struct rp_counters *a, const struct rp_counters *b)
+{
+    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
+}
 
 /** Do both say what they are, and is it not the same kind of GPU? */
 bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
@@ -239,14 +254,6 @@ struct rp_counter_part {
     bool is_pass; /**< by the name of the folder, whatever was counted in it */
 };
 
-/** Takes the folder's parts, also when it fails. */
-int rp_counters_add_folder(struct rp_counter_parts **parts, struct rp_counter_parts *below,
-                           const char *path, bool is_pass, struct rp_err *err);
-
-/** The last folder of a pass ("pmc_1") that a path leads into, and the length of its name. A folder
- * that is named needs a slash behind. NULL: none. */
-const char *rp_counters_pass_in(const char *path, size_t *ret_length);
-
 /** A CSV file, with what lies beside it and says which GPU it was. */
 int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err);
 /** Is it called SQ_LEVEL_WAVES.csv: a run of rocprof-compute for the waves in flight? */
@@ -255,8 +262,6 @@ bool rp_counters_is_level_waves_file(const char *path);
 
 /** Remembers the file that a set was read from, by which it is known when it comes again. */
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err);
-
-bool rp_counters_is_pass_folder(const char *path);
 
 int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
                                   const char *path, struct rp_err *err);
