@@ -516,7 +516,7 @@ static void an_abandoned_result_changes_nothing(void **state)
     }
 }
 
-int main(void)
+static int run_programs(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_installed_rocm_is_taken, make_scratch, drop_scratch),
@@ -543,4 +543,91 @@ int main(void)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/* GPUs as the driver shows them, and which one ROCR_VISIBLE_DEVICES means. */
+static char folder[] = "/tmp/rp-gpus-XXXXXX";
+
+static void add_node(const char *number, const char *text)
+{
+    rp_autofree char *node = rp_path_join(folder, number);
+    rp_autofree char *path = rp_path_join(node, "properties");
+
+    assert_int_equal(rp_mkdirs(node, NULL), 0);
+    assert_int_equal(rp_write_file(path, text, strlen(text), NULL), 0);
+}
+
+static int make_nodes(void **state)
+{
+    rp_autofree char *path = NULL;
+
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    add_node("0", "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\n");
+    add_node("10", "simd_count 1216\nsimd_per_cu 4\ngfx_target_version 90402\ndevice_id 29857\n"
+                   "unique_id 81985529216486895\n");
+    add_node("3", "simd_count 440\nsimd_per_cu 4\ngfx_target_version 90010\ndevice_id 29711\n"
+                  "drm_render_minor 129\n");
+    add_node("2", "drm_render_minor 128\nsimd_count 440\nsimd_per_cu 4\ngfx_target_version "
+                  "90010\ndevice_id 29711\n");
+    path = rp_path_join(folder, "renderD128"); /* only the first one may be used */
+    return rp_write_file(path, "", 0, NULL);
+}
+
+static int remove_nodes(void **state)
+{
+    (void)state;
+    rp_remove_tree(folder);
+    return 0;
+}
+
+static void in_order_of_nodes(void **state)
+{
+    rp_autofree struct rp_gpu *gpus = NULL;
+    size_t count;
+
+    (void)state;
+    rp_gpus_list(folder, folder, &gpus, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(gpus[0].gfx, "gfx90a");
+    assert_int_equal(gpus[0].compute_units, 110);
+    assert_string_equal(gpus[1].gfx, "gfx942");
+    assert_string_equal(gpus[1].product, "AMD Instinct MI300X");
+    assert_int_equal(gpus[1].node, 10);
+    assert_ptr_equal(rp_gpus_first_visible(gpus, count, NULL), &gpus[0]);
+    assert_ptr_equal(rp_gpus_first_visible(gpus, count, ""), &gpus[0]);
+    assert_ptr_equal(rp_gpus_first_visible(gpus, count, "1"), &gpus[1]);
+    assert_ptr_equal(rp_gpus_first_visible(gpus, count, "1,0"), &gpus[1]);
+    assert_ptr_equal(rp_gpus_first_visible(gpus, count, "GPU-0123456789abcdef"), &gpus[1]);
+    assert_null(rp_gpus_first_visible(gpus, count, "2"));
+    assert_null(rp_gpus_first_visible(gpus, count, "x"));
+    assert_null(rp_gpus_first_visible(gpus, count, "GPU-1"));
+}
+
+static void without_a_driver(void **state)
+{
+    struct rp_gpu *gpus;
+    size_t count;
+
+    (void)state;
+    rp_gpus_list("/nonexistent", "/nonexistent", &gpus, &count);
+    assert_null(gpus);
+    assert_int_equal(count, 0);
+    assert_null(rp_gpus_first_visible(gpus, count, NULL));
+}
+
+static int run_gpus(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order_of_nodes),
+        cmocka_unit_test(without_a_driver),
+    };
+
+    return cmocka_run_group_tests(tests, make_nodes, remove_nodes);
+}
+
+int main(void)
+{
+    return run_programs() + run_gpus();
 }
