@@ -30,8 +30,7 @@ struct rp_opnd {
     uint8_t dwords; /**< width: 1, 2, 3, 4, 8, 16 ...; 0 when kind is NONE */
     uint8_t index;  /**< first register; CONST: source encoding it came from (255 literal) or 0 */
     uint8_t type;   /**< enum rp_type: what the bits mean (neg, abs, inline constants, SDWA) */
-    uint64_t imm;   /**< value of a CONST; VGPR, where rp_valu_fast_find has found a handler: bytes
-                         from the first register's row */
+    uint64_t imm;   /**< value of a CONST */
 };
 
 struct rp_insn {
@@ -162,7 +161,6 @@ enum {
     RP_IF_SOFFSET_EN = 1u << 14, /**< SMEM: scalar offset register in src[1] */
     RP_IF_ENDS_BLOCK = 1u << 15, /**< branch, barrier, endpgm, sleep, trap, setpc ... */
     RP_IF_FLUSH = 1u << 16,      /**< MFMA: denormals of its operands and result are zeros */
-    RP_IF_FAST = 1u << 17,       /**< fn is from valu_fast.h: what it needs of operands holds */
 };
 
 /** What a wave's step wants from the scheduler. */

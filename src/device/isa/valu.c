@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "device/isa/valu_fast.h"
 #include "device/isa/wave_state.h"
 
 const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
@@ -103,11 +102,6 @@ ARITH(1, 2)
 ARITH(2, 2)
 ARITH(3, 2)
 
-int rp_valu_signed(struct rp_wave *w, const struct rp_insn *in)
-{
-    return in->src[2].kind != RP_OPND_NONE ? signed_3_1(w, in) : signed_2_1(w, in);
-}
-
 /* Arithmetic with a lane mask going in or out: carries, selects, division helpers. */
 static int arith_masked(struct rp_wave *w, const struct rp_insn *in)
 {
@@ -187,6 +181,8 @@ bool rp_valu_only_packed_f32(const struct rp_insn *in)
     return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF32 && !(in->flags & RP_IF_DSTMOD);
 }
 
+static int valu_packed_f32(struct rp_wave *w, const struct rp_insn *in);
+
 void rp_valu_choose_short_way(struct rp_insn *in)
 {
     static rp_insn_fn *const plain[3][2] = {
@@ -205,7 +201,7 @@ void rp_valu_choose_short_way(struct rp_insn *in)
     if (!modified)
         in->fn = masked ? arith_masked : plain[n - 1][in->dst.dwords - 1];
     else if (!masked && rp_valu_only_packed_f32(in))
-        in->fn = rp_valu_packed_f32;
+        in->fn = valu_packed_f32;
     else if (!masked && rp_valu_only_signs(in))
         in->fn = with_signs[n - 1][in->dst.dwords - 1];
 }
@@ -636,7 +632,7 @@ static int execute(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-int rp_valu_packed_f32(struct rp_wave *w, const struct rp_insn *in)
+static int valu_packed_f32(struct rp_wave *w, const struct rp_insn *in)
 {
     if (w->gpr_idx || !rp_registers_exist(w, in))
         return rp_valu(w, in);

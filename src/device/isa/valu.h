@@ -13,7 +13,6 @@
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
-#include "device/isa/valu_fast.h"
 #include "device/isa/wave_state.h"
 
 enum { RP_OPND_ROWS_MAX = 4 }; /* widest VALU operand outside MFMA: 128 bits */
@@ -35,12 +34,6 @@ int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
  */
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
                                        struct rp_insn *moved);
-
-/** v_pk_*_f32 with op_sel, op_sel_hi, neg_lo or neg_hi and no other modifier. */
-rp_insn_fn rp_valu_packed_f32;
-
-/** Two or three 32-bit sources with at most neg and abs, one 32-bit result. */
-rp_insn_fn rp_valu_signed;
 
 /** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
 bool rp_keeps_other_half(const struct rp_insn *in);

@@ -4,7 +4,6 @@
  * saturate anyhow) have none here: CLAMP does nothing to them.
  */
 #include "device/isa/valu.h"
-#include "device/isa/valu_fast.h"
 
 typedef __int128 wide;
 
@@ -313,42 +312,6 @@ static void choose_lane(struct rp_insn *in)
         in->fn = rp_fault_unimplemented;
 }
 
-static bool only_packed_f16(const struct rp_insn *in)
-{
-    return in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF16 && !(in->flags & RP_IF_DSTMOD);
-}
-
-/* For the fast handlers, which have no other use for it. */
-static void note_row(struct rp_opnd *o)
-{
-    if (o->kind == RP_OPND_VGPR)
-        o->imm = o->index * sizeof(uint32_t[RP_LANES]);
-}
-
-/* The handler with the arithmetic inside, where there is one and the CPU can. */
-static void choose_fast_way(struct rp_insn *in)
-{
-    const bool modified = in->flags & (RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA);
-    if (!rp_lane_find_level("v_mov_b32", RP_LANE_V4) || in->fn == rp_valu_cmpx)
-        return;
-    rp_insn_fn *fast = NULL;
-    if (in->fn == rp_valu_mix)
-        fast = rp_valu_fast_mix(in);
-    else if (!modified)
-        fast = rp_valu_fast_find(in, false);
-    else if (rp_valu_only_packed_f32(in))
-        fast = rp_valu_fast_find(in, in->neg || in->abs);
-    else if (only_packed_f16(in) || rp_valu_only_signs(in))
-        fast = rp_valu_fast_find(in, true);
-    if (!fast)
-        return;
-    in->fn = fast;
-    in->flags |= RP_IF_FAST;
-    note_row(&in->dst);
-    for (unsigned i = 0; i < 3; i++)
-        note_row(&in->src[i]);
-}
-
 /*
  * Inline floats are f16 patterns for the f16 sources of v_fma_mix: Mesa's compiler for this family
  * takes such an operand for 16 bits wide when it looks for a constant.
@@ -373,7 +336,6 @@ void rp_valu_bind(struct rp_insn *in)
     if (in->fn == rp_valu_mix) {
         narrow_constants(in);
         in->lane = rp_lane_find(rp_isa_mnemonic(in->op));
-        choose_fast_way(in);
         return;
     }
     if (in->fn != rp_valu && in->fn != rp_valu_cmp && in->fn != rp_valu_cmpx)
@@ -387,8 +349,6 @@ void rp_valu_bind(struct rp_insn *in)
     if (in->op == RP_OP_v_pk_mov_b32)
         return; /* moves only: valu.c */
     choose_lane(in);
-    if (in->lane) {
+    if (in->lane)
         rp_valu_choose_short_way(in);
-        choose_fast_way(in);
-    }
 }

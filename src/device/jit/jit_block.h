@@ -349,7 +349,7 @@ struct rp_valu_row {
 #define RP_JIT_V(name, function, vop, vop2, imm) rp_valu_write_fn rp_write_##function;
 #include "device/jit/jit_valu.def"
 
-/** The same for instructions that have no handler in valu_fast.c (jit_valu_wide.c). */
+/** The same for moves and exchanges between lanes (jit_valu_wide.c). */
 bool rp_write_cross_knows(const struct rp_insn *in);
 bool rp_write_cross(struct rp_jit_translation *t, const struct rp_insn *in);
 

@@ -62,7 +62,7 @@ static bool system_allows(void)
 static void look(void)
 {
     const char *text = getenv("ROCM_PERF_DEVICE_JIT");
-    /* The handlers with AVX-512 say what may be translated. */
+    /* What is translated needs AVX-512. */
     jit.possible = rp_lane_find_level("v_mov_b32", RP_LANE_V4) && system_allows();
     __atomic_store_n(&jit.on, jit.possible && !(text && !strcmp(text, "off")), __ATOMIC_RELAXED);
 }

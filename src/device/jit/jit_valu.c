@@ -1,6 +1,6 @@
 /* Writers of vector instructions: jit_valu.c (one dword per lane), jit_valu_wide.c (others). */
 /*
- * Vector instructions of one dword per lane. As in valu_fast.c, all results are known before
+ * Vector instructions of one dword per lane. All results are known before
  * the first is stored, and a NaN, for which the processor has other rules, leaves the instruction
  * to the interpreter.
  */
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/isa/valu.h"
 #include "device/jit/jit_block.h"
 
 #define RP_ZERO(n) ((struct rp_mask){(uint8_t)(n), true, false})
@@ -504,13 +505,49 @@ static const struct rp_valu_row rows[] = {
 #include "device/jit/jit_valu.def"
 };
 
+static bool writes_signs(const struct rp_valu_row *row)
+{
+    static rp_valu_write_fn *const all[] = {rp_write_float1, rp_write_float2, rp_write_fused,
+                                            rp_write_range,  rp_write_packed, rp_write_packed_half2,
+                                            rp_write_double2};
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (row->write == all[i])
+            return true;
+    return row->write == rp_write_compare && row->vop == RP_X86_VCMPPS;
+}
+
+static bool has_usual_operands(const struct rp_insn *in)
+{
+    if (in->dst.kind != RP_OPND_VGPR && in->dst.kind != RP_OPND_NONE)
+        return false;
+    for (unsigned i = 0; i < 3; i++)
+        if (in->src[i].kind != RP_OPND_NONE && in->src[i].kind != RP_OPND_VGPR &&
+            in->src[i].kind != RP_OPND_SGPR && in->src[i].kind != RP_OPND_CONST)
+            return false;
+    return true;
+}
+
+/* Whether its modifiers are those that a writer knows: none; neg and abs of floats; op_sel and neg
+ * of packed ones. Instructions that the decoder refuses have no lane kernel. */
+static bool has_known_modifiers(const struct rp_insn *in, const struct rp_valu_row *row)
+{
+    if (!in->lane)
+        return false;
+    if (row->write == rp_write_mix)
+        return !(in->flags & RP_IF_CLAMP);
+    if (!(in->flags & (RP_IF_SRCMOD | RP_IF_DSTMOD | RP_IF_DPP | RP_IF_SDWA)))
+        return true;
+    const bool packed_f16 =
+        in->fmt == RP_FMT_VOP3P && in->dst.type == RP_T_PKF16 && !(in->flags & RP_IF_DSTMOD);
+    return writes_signs(row) &&
+           (rp_valu_only_packed_f32(in) || packed_f16 || rp_valu_only_signs(in));
+}
+
 static const struct rp_valu_row *find(const struct rp_insn *in)
 {
-    if (!(in->flags & RP_IF_FAST))
-        return NULL;
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].op == in->op)
-            return &rows[i];
+            return has_usual_operands(in) && has_known_modifiers(in, &rows[i]) ? &rows[i] : NULL;
     return NULL;
 }
 

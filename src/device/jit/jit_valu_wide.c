@@ -1,4 +1,4 @@
-/* Vector instructions on f16: computed in f32 and rounded, as in valu_fast.c. */
+/* Vector instructions on f16: computed in f32 and rounded. */
 #include "device/jit/jit_block.h"
 
 #define WRITER(name)                                                                               \
@@ -373,7 +373,7 @@ WRITER(packed)
     return true;
 }
 
-/* ---- moves: plain instructions without a handler in valu_fast.c ---- */
+/* ---- moves ---- */
 
 static bool is_plain(const struct rp_insn *in)
 {

@@ -159,7 +159,7 @@ static void choose_modifiers(struct rp_insn *in, unsigned modifiers)
                 in->abs |= (uint8_t)bit;
         }
     }
-    if (in->neg || in->abs || in->op_sel || (in->op_sel_hi && (!halves || modifiers)))
+    if (in->neg || in->abs || in->op_sel || packed || (in->op_sel_hi && (!halves || modifiers)))
         in->flags |= RP_IF_SRCMOD;
 }
 
