@@ -246,14 +246,6 @@ struct rp_page_store {
     struct slot *slots;
 };
 
-bool rp_page_is_zero(const uint8_t *page)
-{
-    uint64_t word;
-
-    memcpy(&word, page, sizeof word);
-    return word == 0 && memcmp(page, page + sizeof word, RP_PAGE_BYTES - sizeof word) == 0;
-}
-
 int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_err *err)
 {
     struct rp_page_store *store = calloc(1, sizeof *store);

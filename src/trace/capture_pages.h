@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 struct rp_err;
 struct rp_page_store;
@@ -93,7 +94,13 @@ void rp_frames_free(struct rp_frames *frames);
 /** @param path  must not exist */
 int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_err *err);
 
-bool rp_page_is_zero(const uint8_t *page);
+static inline bool rp_page_is_zero(const uint8_t *page)
+{
+    uint64_t word;
+
+    memcpy(&word, page, sizeof word);
+    return word == 0 && memcmp(page, page + sizeof word, RP_PAGE_BYTES - sizeof word) == 0;
+}
 
 /** @param page  RP_PAGE_BYTES of it */
 int rp_page_store_put(struct rp_page_store *store, const uint8_t *page, uint64_t *ret_number,

@@ -9,12 +9,41 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "base/work_progress.h"
 #include "trace/counter_set.h"
 #include "trace/foreign_trace.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 #include "trace/sqlite_file.h"
+
+static int add_metadata(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
+{
+    struct rp_store *s = ctx;
+    const char **pair = rp_array_next(&s->metadata, &s->metadata_count, 2 * sizeof *pair);
+    int result;
+
+    (void)guid;
+    if (!pair)
+        return rp_out_of_memory(err);
+    pair[0] = pair[1] = "";
+    result = rp_table_scan_text(pass, 0, "", &pair[0], err);
+    return result < 0 ? result : rp_table_scan_text(pass, 1, "", &pair[1], err);
+}
+
+static int load_metadata(struct rp_store *s, struct rp_err *err)
+{
+    static const char *const columns[] = {"tag", "value"};
+    static const bool required[] = {true, true};
+
+    const struct rp_table_scan_request order = {.table = RP_TABLE_metadata,
+                                                .columns = columns,
+                                                .column_count = 2,
+                                                .required = required,
+                                                .keep_texts = true};
+
+    return rp_table_scan_each(s, &order, add_metadata, s, err);
+}
 
 /* Rows may repeat a text through views, but not without end. */
 static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
@@ -26,7 +55,7 @@ static int find_all(struct rp_store *s, uint64_t size_bytes, struct rp_err *err)
     result = rp_table_scan_prepare(s, err);
     if (result == 0)
         result = rp_relations_find(s, err);
-    return result < 0 ? result : rp_load_metadata(s, err);
+    return result < 0 ? result : load_metadata(s, err);
 }
 
 /* SQLite reads files by name: what is unpacked has one until it is open. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/intern.h"
@@ -56,7 +57,14 @@ int rp_schema_create(sqlite3 *db, const char *guid, struct rp_err *err);
 int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err);
 
 /** Writes @p guid with every '-' as '_' into @p ret. */
-void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES]);
+static inline void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES])
+{
+    size_t i;
+
+    for (i = 0; guid[i] && i < RP_GUID_BYTES - 1; i++)
+        ret[i] = guid[i] == '-' ? '_' : guid[i];
+    ret[i] = '\0';
+}
 
 /* How the fields of the row structs of rocpd.h lie in the columns of rocpd's tables.
  *
@@ -237,7 +245,6 @@ int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err);
 /** Hands over the rows in the order of the database; nothing is kept. */
 int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void *ctx,
                 struct rp_err *err);
-int rp_load_metadata(struct rp_store *s, struct rp_err *err);
 /** Row with that id in a set that is sorted by (guid_index, id), or NULL. */
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,
                         int64_t id);

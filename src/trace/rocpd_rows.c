@@ -712,35 +712,7 @@ const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t gu
     return NULL;
 }
 
-/* --- metadata ----------------------------------------------------------------------------- */
-
-static int add_metadata(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
-{
-    struct rp_store *s = ctx;
-    const char **pair = rp_array_next(&s->metadata, &s->metadata_count, 2 * sizeof *pair);
-    int result;
-
-    (void)guid;
-    if (!pair)
-        return rp_out_of_memory(err);
-    pair[0] = pair[1] = "";
-    result = rp_table_scan_text(pass, 0, "", &pair[0], err);
-    return result < 0 ? result : rp_table_scan_text(pass, 1, "", &pair[1], err);
-}
-
-int rp_load_metadata(struct rp_store *s, struct rp_err *err)
-{
-    static const char *const columns[] = {"tag", "value"};
-    static const bool required[] = {true, true};
-
-    const struct rp_table_scan_request order = {.table = RP_TABLE_metadata,
-                                                .columns = columns,
-                                                .column_count = 2,
-                                                .required = required,
-                                                .keep_texts = true};
-
-    return rp_table_scan_each(s, &order, add_metadata, s, err);
-}
+/* --- names -------------------------------------------------------------------------------- */
 
 size_t rp_kernel_name_length(const char *name)
 {

@@ -60,15 +60,6 @@ const char *rp_table_name(enum rp_table table)
     return table_names[table];
 }
 
-void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES])
-{
-    size_t i;
-
-    for (i = 0; guid[i] && i < RP_GUID_BYTES - 1; i++)
-        ret[i] = guid[i] == '-' ? '_' : guid[i];
-    ret[i] = '\0';
-}
-
 static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid, const char *suffix)
 {
     const char *name = rp_table_name(table);
