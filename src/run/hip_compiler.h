@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/vec.h"
@@ -90,7 +91,13 @@ struct rp_compiler_key {
 /** @return whether its result may be kept; then release ret */
 bool rp_compiler_command_read(const struct rp_environment *env, char *const *argv,
                               struct rp_compiler_command *ret);
-void rp_compiler_command_free(struct rp_compiler_command *command);
+static inline void rp_compiler_command_free(struct rp_compiler_command *command)
+{
+    free(command->links);
+    free(command->places);
+    free(command->archs);
+    *command = (struct rp_compiler_command){0};
+}
 
 /**
  * Preprocesses, and reads what is included and linked.
@@ -100,7 +107,13 @@ void rp_compiler_command_free(struct rp_compiler_command *command);
 int rp_compiler_key(const struct rp_environment *env, const struct rp_proc *proc,
                     const struct rp_compiler_command *command, struct rp_compiler_key *ret,
                     struct rp_err *err);
-void rp_compiler_key_free(struct rp_compiler_key *key);
+static inline void rp_compiler_key_free(struct rp_compiler_key *key)
+{
+    for (size_t i = 0; i < key->files.count; i++)
+        free(key->files.items[i].path);
+    rp_vec_free(&key->files);
+    *key = (struct rp_compiler_key){0};
+}
 
 /** Whether what was read is still what is there. */
 bool rp_compiler_key_is_current(const struct rp_compiler_key *key);

@@ -436,14 +436,6 @@ static size_t compiler_key_read_word(const struct rp_environment *env,
     return words;
 }
 
-void rp_compiler_command_free(struct rp_compiler_command *command)
-{
-    free(command->links);
-    free(command->places);
-    free(command->archs);
-    *command = (struct rp_compiler_command){0};
-}
-
 static bool read_words(const struct rp_environment *env, struct rp_compiler_command *command)
 {
     struct compiler_key_reading reading = {.language = "none", .links = true};
@@ -943,14 +935,6 @@ int rp_compiler_key(const struct rp_environment *env, const struct rp_proc *proc
     XXH3_freeState(making.hash);
     free(making.folder);
     return rc < 0 ? rc : !making.failed;
-}
-
-void rp_compiler_key_free(struct rp_compiler_key *key)
-{
-    for (size_t i = 0; i < key->files.count; i++)
-        free(key->files.items[i].path);
-    rp_vec_free(&key->files);
-    *key = (struct rp_compiler_key){0};
 }
 
 bool rp_compiler_key_is_current(const struct rp_compiler_key *key)

@@ -322,12 +322,6 @@ char *rp_find_llvm_program(const struct rp_environment *env, const char *name)
     return rp_find_program(name, &path, &ignored) == 0 ? path : NULL;
 }
 
-const char *rp_environment_fix(const struct rp_environment *env)
-{
-    return env->setup_command ? env->setup_command
-                              : "./setup in the source folder of rocm-perf-lab";
-}
-
 int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
 {
     struct rp_environment env = {0};

@@ -42,7 +42,11 @@ void rp_environment_free(struct rp_environment *env);
 char *rp_find_llvm_program(const struct rp_environment *env, const char *name);
 
 /** What brings a ROCm where there is none: a command, or where to run which. */
-const char *rp_environment_fix(const struct rp_environment *env);
+static inline const char *rp_environment_fix(const struct rp_environment *env)
+{
+    return env->setup_command ? env->setup_command
+                              : "./setup in the source folder of rocm-perf-lab";
+}
 
 /* The GPUs that the driver shows, in the order in which ROCR_VISIBLE_DEVICES counts them. */
 

@@ -341,8 +341,8 @@ int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_write
     return status;
 }
 
-int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
-                         struct rp_err *err)
+static int put_model_of_time(const struct rp_record_file *file, struct rp_store_writer *writer,
+                             struct rp_err *err)
 {
     static const char *const names[] = {
         [RP_TRACE_TIMING_FAST] = "fast",
@@ -394,8 +394,8 @@ static int by_dispatch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct rp_dispatch_rows *rp_dispatch_rows_open(const struct rp_record_file *file,
-                                               struct rp_store_writer *writer)
+int rp_dispatch_rows_open(const struct rp_record_file *file, struct rp_store_writer *writer,
+                          struct rp_dispatch_rows **ret, struct rp_err *err)
 {
     size_t count;
     const struct rp_record *records = rp_record_file_records(file, &count);
@@ -411,7 +411,8 @@ struct rp_dispatch_rows *rp_dispatch_rows_open(const struct rp_record_file *file
         if (records[i].kind == RP_REC_COUNTERS || records[i].kind == RP_REC_SIMULATION)
             rows->records[rows->record_count++] = &records[i];
     qsort(rows->records, rows->record_count, sizeof *rows->records, by_dispatch);
-    return rows;
+    *ret = rows;
+    return put_model_of_time(file, writer, err);
 }
 
 void rp_dispatch_rows_close(struct rp_dispatch_rows *rows)

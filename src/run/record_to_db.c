@@ -724,10 +724,9 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
     if (status < 0)
         return status;
     writer = c->writer;
-    status = rp_modelled_time_put(c->file, writer, err);
+    status = rp_dispatch_rows_open(c->file, writer, &c->dispatch_rows, err);
     if (status == 0)
         status = rp_failed_launches_put(c->file, c->opt->demangler, writer, err);
-    c->dispatch_rows = rp_dispatch_rows_open(c->file, writer);
     if (status == 0)
         status = put_all(c, err);
     rp_dispatch_rows_close(c->dispatch_rows);

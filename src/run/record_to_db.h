@@ -80,9 +80,10 @@ int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *w
 
 struct rp_dispatch_rows;
 
-/** Both must outlive it. */
-struct rp_dispatch_rows *rp_dispatch_rows_open(const struct rp_record_file *file,
-                                               struct rp_store_writer *writer);
+/** Writes which model of time it was, if the trace says so. Both must outlive the rows, which are
+ * to be closed also after a failure. */
+int rp_dispatch_rows_open(const struct rp_record_file *file, struct rp_store_writer *writer,
+                          struct rp_dispatch_rows **ret, struct rp_err *err);
 
 /** Writes the counters of a dispatch and what its time is from, right behind its own row, which
  * has the number @p row_id. */
@@ -102,12 +103,6 @@ void rp_dispatch_rows_close(struct rp_dispatch_rows *rows);
  */
 
 /* What handles of streams and events stand for at the moment; they are used again. */
-
-/* What the software device's times are from becomes metadata and rows of a database. */
-
-/** Which model of time it was, if the trace says so. */
-int rp_modelled_time_put(const struct rp_record_file *file, struct rp_store_writer *writer,
-                         struct rp_err *err);
 
 /* Launches that HIP refused become metadata of a database. */
 

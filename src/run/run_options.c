@@ -43,11 +43,6 @@ struct rp_arch rp_software_gpu(const struct rp_run_options *options)
     return arch;
 }
 
-const char *rp_device_label(enum rp_device device)
-{
-    return device == RP_DEVICE_SOFTWARE ? "software" : "hardware";
-}
-
 /* --- whose times they are ------------------------------------------------------------------- */
 
 void rp_device_identity_free(struct rp_device_identity *identity)

@@ -68,7 +68,10 @@ int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *o
 struct rp_arch rp_software_gpu(const struct rp_run_options *options);
 
 /** "hardware" or "software", as it stands in results. */
-const char *rp_device_label(enum rp_device device);
+static inline const char *rp_device_label(enum rp_device device)
+{
+    return device == RP_DEVICE_SOFTWARE ? "software" : "hardware";
+}
 
 /* Whose times they are: the GPU, its ROCm, and the model of time. Times of two that differ in any
  * of these are not compared.

@@ -232,13 +232,6 @@ enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool 
     return verdict;
 }
 
-char *rp_run_db_path(const struct rp_run_request *request, size_t number)
-{
-    if (number == 1)
-        return rp_format("%s/%s_results.db", request->out_dir, request->db_prefix);
-    return rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, number);
-}
-
 void rp_run_free(struct rp_run *run)
 {
     for (size_t i = 0; i < run->db_count; i++)

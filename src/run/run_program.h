@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/path.h"
 #include "base/process.h"
 #include "run/run_options.h"
 #include "trace/offload_bundle.h"
@@ -85,7 +86,12 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
 void rp_run_free(struct rp_run *run);
 
 /** "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process. */
-char *rp_run_db_path(const struct rp_run_request *request, size_t number);
+static inline char *rp_run_db_path(const struct rp_run_request *request, size_t number)
+{
+    if (number == 1)
+        return rp_format("%s/%s_results.db", request->out_dir, request->db_prefix);
+    return rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, number);
+}
 
 /* The command line of rocprofv3 for one run of the program. */
 
