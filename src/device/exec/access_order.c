@@ -212,10 +212,11 @@ static rp_insn_fn *ordering_of(const struct rp_insn *in)
         return ordered_gate;
     if (!is_memory(in))
         return NULL;
-    const char *mnemonic = rp_isa_mnemonic(in->op);
-    if (strstr(mnemonic, "atomic")) /* a log entry holds one operand: no compare and swap */
-        return returns || in->fmt == RP_FMT_SMEM || strstr(mnemonic, "cmpswap") ? ordered_gate
-                                                                                : note_gate;
+    const uint8_t access = rp_op_rows[in->op].access;
+    if (access == RP_ACCESS_CMPSWAP) /* a log entry holds one operand */
+        return ordered_gate;
+    if (access == RP_ACCESS_ATOMIC)
+        return returns || in->fmt == RP_FMT_SMEM ? ordered_gate : note_gate;
     if (in->fmt != RP_FMT_SMEM && is_synchronising(in))
         return ordered_gate;
     return rp_isa_target_get() == RP_ISA_GFX90A && in->dst.kind == RP_OPND_NONE ? store_gate

@@ -591,11 +591,6 @@ static void print_flat(struct out *o, const struct rp_insn *in)
         put(o, " lds");
 }
 
-static bool has_two_offsets(const char *mnemonic)
-{
-    return strstr(mnemonic, "read2") || strstr(mnemonic, "write2") || strstr(mnemonic, "wrxchg2");
-}
-
 static void put_swizzle(struct out *o, unsigned imm)
 {
     unsigned and_mask = imm & 31, or_mask = imm >> 5 & 31, xor_mask = imm >> 10 & 31;
@@ -637,7 +632,6 @@ static void put_swizzle(struct out *o, unsigned imm)
 
 static void print_ds(struct out *o, const struct rp_insn *in)
 {
-    const char *name = rp_isa_mnemonic(in->op);
     unsigned imm = (uint16_t)in->offset;
     put_next(o, &in->dst);
     put_next(o, &in->src[0]);
@@ -645,7 +639,7 @@ static void print_ds(struct out *o, const struct rp_insn *in)
     put_next(o, &in->src[3]);
     if (in->op == RP_OP_ds_swizzle_b32 && imm != 0) {
         put_swizzle(o, imm);
-    } else if (has_two_offsets(name)) {
+    } else if (rp_op_rows[in->op].step) {
         if (imm & 0xff)
             put(o, " offset0:%u", imm & 0xff);
         if (imm >> 8)

@@ -26,15 +26,8 @@ static bool begins(const char *mnemonic, const char *const *words)
 
 static enum rp_access rp_insn_access(const struct rp_insn *in)
 {
-    const char *mnemonic = rp_isa_mnemonic(in->op);
-
-    if (strstr(mnemonic, "_atomic") || strstr(mnemonic, "_cmpswap"))
-        return RP_ACCESS_ATOMIC;
-    if (strstr(mnemonic, "_load"))
-        return RP_ACCESS_LOAD;
-    if (strstr(mnemonic, "_store"))
-        return RP_ACCESS_STORE;
-    return RP_ACCESS_NONE;
+    const uint8_t access = rp_op_rows[in->op].access;
+    return access == RP_ACCESS_CMPSWAP ? RP_ACCESS_ATOMIC : (enum rp_access)access;
 }
 
 static enum rp_unit sopp_unit(const struct rp_insn *in)
@@ -140,6 +133,11 @@ static int alu_counter(const struct rp_insn *in)
 
 /* ---- matrix instructions ---- */
 
+static bool is_matrix(const struct rp_insn *in)
+{
+    return in->cost_class >= RP_COST_MFMA_2 && in->cost_class <= RP_COST_MFMA_16;
+}
+
 /* "f32_16x16x4_4b_f16": what is multiplied stands behind the shape. */
 static const char *matrix_shape(const char *mnemonic, unsigned ret_mnk[3])
 {
@@ -202,7 +200,7 @@ static uint64_t quads_of(const struct rp_insn *in)
 {
     static const char *const products[] = {"v_mul_", "v_mad_", NULL};
     const bool is_quick =
-        rp_op_rows[in->op].fn == rp_mfma || in->issue_cycles < QUAD ||
+        is_matrix(in) || in->issue_cycles < QUAD ||
         (in->cost_class == RP_COST_VALU64 && !begins(rp_isa_mnemonic(in->op), products));
 
     return is_quick ? 1 : in->issue_cycles / QUAD;
@@ -211,15 +209,15 @@ static uint64_t quads_of(const struct rp_insn *in)
 static void count_valu(const struct rp_insn *in, uint64_t times, uint64_t idle_lanes,
                        uint64_t *values)
 {
-    const bool is_matrix = rp_op_rows[in->op].fn == rp_mfma;
+    const bool matrix = is_matrix(in);
     const uint64_t quads = quads_of(in);
-    const int counter = is_matrix ? -1 : alu_counter(in);
+    const int counter = matrix ? -1 : alu_counter(in);
 
     values[RP_COUNTER_SQ_INSTS_VALU] += times;
     values[RP_COUNTER_SQ_ACTIVE_INST_VALU] += times * quads;
     values[RP_COUNTER_SQ_ACTIVE_INST_ANY] += times * quads;
     values[RP_COUNTER_SQ_THREAD_CYCLES_VALU] += (times * RP_LANES - idle_lanes) * quads;
-    if (is_matrix)
+    if (matrix)
         count_matrix(in, times, values);
     else if (counter >= 0)
         values[counter] += times;

@@ -24,9 +24,6 @@ enum rp_unit {
     RP_UNIT_MESSAGE, /**< s_sendmsg, s_endpgm */
 };
 
-/** What a memory instruction does. */
-enum rp_access { RP_ACCESS_NONE, RP_ACCESS_LOAD, RP_ACCESS_STORE, RP_ACCESS_ATOMIC };
-
 /**
  * Adds to the counters, indexed by enum rp_device_counter.
  * @param idle_lanes over all executions, lanes that were off; only where lanes count

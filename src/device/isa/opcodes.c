@@ -15,7 +15,9 @@ const unsigned char rp_cost_cycles[RP_COST_MAX] = {
 
 const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
     [RP_OP_INVALID] = {.mnemonic = "invalid"},
-#define RP_OP(fmt_, opcode_, mnemonic_, dst_, sdst_, s0_, s1_, s2_, s3_, handler_, cost_)          \
+#define RP_OP(...) RP_MEM(__VA_ARGS__, NONE, 0, 0)
+#define RP_MEM(fmt_, opcode_, mnemonic_, dst_, sdst_, s0_, s1_, s2_, s3_, handler_, cost_,         \
+               access_, bytes_, step_)                                                             \
     [RP_OP_##mnemonic_] = {.mnemonic = #mnemonic_,                                                 \
                            .fn = handler_,                                                         \
                            .opcode = opcode_,                                                      \
@@ -23,7 +25,10 @@ const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
                            .dst = RP_T_##dst_,                                                     \
                            .sdst = RP_T_##sdst_,                                                   \
                            .src = {RP_T_##s0_, RP_T_##s1_, RP_T_##s2_, RP_T_##s3_},                \
-                           .cost = RP_COST_##cost_},
+                           .cost = RP_COST_##cost_,                                                \
+                           .access = RP_ACCESS_##access_,                                          \
+                           .bytes = bytes_,                                                        \
+                           .step = step_},
 #define RP_OP_NOEXEC(fmt_, opcode_, mnemonic_, dst_, sdst_, s0_, s1_, s2_, s3_)                    \
     [RP_OP_##mnemonic_] = {.mnemonic = #mnemonic_,                                                 \
                            .opcode = opcode_,                                                      \
@@ -37,6 +42,7 @@ const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
 #include "device/isa/ops_gfx950.def"
 #include "device/isa/ops_mem.def"
 #undef RP_OP
+#undef RP_MEM
 #undef RP_OP_NOEXEC
 };
 

@@ -60,33 +60,50 @@ extern const unsigned char rp_cost_cycles[RP_COST_MAX];
 enum rp_op {
     RP_OP_INVALID = 0,
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) RP_OP_##mnemonic,
+#define RP_MEM(fmt, opcode, mnemonic, ...)                                     RP_OP_##mnemonic,
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)         RP_OP_##mnemonic,
 #include "device/isa/ops_alu.def"
 #include "device/isa/ops_mem.def"
 #undef RP_OP
+#undef RP_MEM
 #undef RP_OP_NOEXEC
     RP_OP_MAX, /**< end of gfx942's rows */
     RP_OP_LAST_GFX942 = RP_OP_MAX - 1,
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) RP_OP_##mnemonic,
+#define RP_MEM(fmt, opcode, mnemonic, ...)                                     RP_OP_##mnemonic,
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)         RP_OP_##mnemonic,
 #include "device/isa/ops_gfx950.def"
     RP_OP_END_GFX950,
     RP_OP_LAST_GFX950 = RP_OP_END_GFX950 - 1,
 #include "device/isa/ops_gfx90a.def"
 #undef RP_OP
+#undef RP_MEM
 #undef RP_OP_NOEXEC
     RP_OP_ALL, /**< end of all rows */
 };
 
 /* Every handler named by a row must exist. */
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) rp_insn_fn handler;
+#define RP_MEM(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost, ...)               \
+    rp_insn_fn handler;
 #define RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)
 #include "device/isa/ops_alu.def"
 #include "device/isa/ops_gfx90a.def"
 #include "device/isa/ops_gfx950.def"
 #include "device/isa/ops_mem.def"
 #undef RP_OP
+#undef RP_MEM
 #undef RP_OP_NOEXEC
+
+/** What a memory instruction does. */
+enum rp_access {
+    RP_ACCESS_NONE, /**< clocks, cache control, messages */
+    RP_ACCESS_LOAD,
+    RP_ACCESS_STORE,
+    RP_ACCESS_ATOMIC,
+    RP_ACCESS_CMPSWAP,  /**< an atomic with two operands */
+    RP_ACCESS_EXCHANGE, /**< between lanes: no banks of the LDS */
+};
 
 struct rp_op_row {
     const char *mnemonic;
@@ -96,7 +113,10 @@ struct rp_op_row {
     uint8_t dst;     /**< enum rp_type, as are sdst and src */
     uint8_t sdst;
     uint8_t src[4];
-    uint8_t cost; /**< enum rp_cost */
+    uint8_t cost;   /**< enum rp_cost */
+    uint8_t access; /**< enum rp_access */
+    uint8_t bytes;  /**< of memory that a lane accesses, at each of its addresses */
+    uint16_t step;  /**< DS with two addresses: bytes of a unit of their offsets; else 0 */
 };
 
 /** Indexed by enum rp_op; row 0 is "invalid". */

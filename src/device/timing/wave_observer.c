@@ -428,76 +428,24 @@ bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key, str
 
 /* One execution of one instruction by one wave, as the timing model needs it. */
 
-/* ---- bytes --------------------------------------------------------------------------------- */
-
-/* Accesses below a dword; all others are of the width of their registers. */
-#define BYTE_OPS(X, p)                                                                             \
-    X(p##_load_ubyte, 1)                                                                           \
-    X(p##_load_sbyte, 1)                                                                           \
-    X(p##_load_ushort, 2)                                                                          \
-    X(p##_load_sshort, 2)                                                                          \
-    X(p##_load_ubyte_d16, 1)                                                                       \
-    X(p##_load_ubyte_d16_hi, 1)                                                                    \
-    X(p##_load_sbyte_d16, 1)                                                                       \
-    X(p##_load_sbyte_d16_hi, 1)                                                                    \
-    X(p##_load_short_d16, 2)                                                                       \
-    X(p##_load_short_d16_hi, 2)                                                                    \
-    X(p##_store_byte, 1)                                                                           \
-    X(p##_store_byte_d16_hi, 1)                                                                    \
-    X(p##_store_short, 2)                                                                          \
-    X(p##_store_short_d16_hi, 2)
-
-static unsigned narrow_bytes(unsigned op)
-{
-    switch (op) {
-#define X(name, bytes)                                                                             \
-    case RP_OP_##name:                                                                             \
-        return bytes;
-        BYTE_OPS(X, flat)
-        BYTE_OPS(X, global)
-        BYTE_OPS(X, scratch)
-        BYTE_OPS(X, buffer)
-        X(global_load_lds_ubyte, 1)
-        X(global_load_lds_sbyte, 1)
-        X(global_load_lds_ushort, 2)
-        X(global_load_lds_sshort, 2)
-        X(ds_read_u8, 1)
-        X(ds_read_i8, 1)
-        X(ds_read_u16, 2)
-        X(ds_read_i16, 2)
-        X(ds_read_u8_d16, 1)
-        X(ds_read_u8_d16_hi, 1)
-        X(ds_read_i8_d16, 1)
-        X(ds_read_i8_d16_hi, 1)
-        X(ds_read_u16_d16, 2)
-        X(ds_read_u16_d16_hi, 2)
-        X(ds_write_b8, 1)
-        X(ds_write_b16, 2)
-        X(ds_write_b8_d16_hi, 1)
-        X(ds_write_b16_d16_hi, 2)
-#undef X
-    default:
-        return 0;
-    }
-}
-
-/* Vector memory: what an instruction does, from the columns of its row. */
+/* Vector memory: what an instruction does. */
 static uint8_t vmem_flags(const struct rp_insn *in)
 {
-    const struct rp_op_row *row = &rp_op_rows[in->op];
-    const bool returns = row->dst != RP_T_NONE, takes = row->src[1] != RP_T_NONE;
     uint8_t flags = 0;
-    if (!returns && !takes && !(in->flags & RP_IF_LDS)) /* cache control */
-        return 0;
-    if (in->fmt == RP_FMT_MTBUF) /* its rows have the data of stores as dst, too */
-        flags = in->op >= RP_OP_tbuffer_store_format_x && in->op <= RP_OP_tbuffer_store_format_xyzw
-                    ? RP_REC_WRITES
-                : in->op >= RP_OP_tbuffer_store_format_d16_x ? RP_REC_WRITES
-                                                             : RP_REC_READS;
-    else if (returns && takes)
+    switch (rp_op_rows[in->op].access) {
+    case RP_ACCESS_LOAD:
+        flags = RP_REC_READS;
+        break;
+    case RP_ACCESS_STORE:
+        flags = RP_REC_WRITES;
+        break;
+    case RP_ACCESS_ATOMIC:
+    case RP_ACCESS_CMPSWAP:
         flags = RP_REC_WRITES | RP_REC_ATOMIC | (in->flags & RP_IF_SC0 ? RP_REC_READS : 0);
-    else
-        flags = takes ? RP_REC_WRITES : RP_REC_READS; /* a load to LDS has neither */
+        break;
+    default: /* cache control */
+        return 0;
+    }
     const bool atomic = flags & RP_REC_ATOMIC;
     if (in->flags & RP_IF_SC1 || (!atomic && in->flags & RP_IF_SC0))
         flags |= RP_REC_PAST_L1;
@@ -508,23 +456,6 @@ static uint8_t vmem_flags(const struct rp_insn *in)
     if (in->flags & RP_IF_LDS)
         flags |= RP_REC_TO_LDS;
     return flags;
-}
-
-static unsigned vmem_bytes(const struct rp_insn *in, uint8_t flags)
-{
-    const unsigned narrow = narrow_bytes(in->op);
-    const struct rp_op_row *row = &rp_op_rows[in->op];
-    if (narrow)
-        return narrow;
-    if (in->op == RP_OP_flat_atomic_cmpswap || in->op == RP_OP_global_atomic_cmpswap ||
-        in->op == RP_OP_buffer_atomic_cmpswap)
-        return DWORD;
-    if (in->op == RP_OP_flat_atomic_cmpswap_x2 || in->op == RP_OP_global_atomic_cmpswap_x2 ||
-        in->op == RP_OP_buffer_atomic_cmpswap_x2)
-        return 2 * DWORD;
-    const unsigned dwords =
-        rp_type_dwords(flags & RP_REC_WRITES && row->src[1] != RP_T_NONE ? row->src[1] : row->dst);
-    return dwords ? DWORD * dwords : DWORD;
 }
 
 /* ---- vector memory ------------------------------------------------------------------------- */
@@ -602,7 +533,7 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     const uint64_t exec = RP_EXEC(w);
     struct reach reach = {.lanes = {0}};
     a->flags = vmem_flags(in);
-    a->lane_bytes = (uint8_t)vmem_bytes(in, a->flags);
+    a->lane_bytes = rp_op_rows[in->op].bytes;
     if (in->fmt != RP_FMT_FLAT)
         reach_buffer(w, in, exec, a->lane_bytes, &reach);
     else if (in->seg == RP_SEG_SCRATCH)
@@ -626,57 +557,21 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
 
-/* Instructions with two addresses: distance of one step of their offsets, or 0. */
-static unsigned pair_unit(unsigned op)
-{
-    switch (op) {
-    case RP_OP_ds_read2_b32:
-    case RP_OP_ds_write2_b32:
-    case RP_OP_ds_wrxchg2_rtn_b32:
-        return 4;
-    case RP_OP_ds_read2_b64:
-    case RP_OP_ds_write2_b64:
-    case RP_OP_ds_wrxchg2_rtn_b64:
-        return 8;
-    case RP_OP_ds_read2st64_b32:
-    case RP_OP_ds_write2st64_b32:
-    case RP_OP_ds_wrxchg2st64_rtn_b32:
-        return 4 * 64;
-    case RP_OP_ds_read2st64_b64:
-    case RP_OP_ds_write2st64_b64:
-    case RP_OP_ds_wrxchg2st64_rtn_b64:
-        return 8 * 64;
-    default:
-        return 0;
-    }
-}
-
-static bool is_lane_exchange(unsigned op)
-{
-    return op == RP_OP_ds_swizzle_b32 || op == RP_OP_ds_permute_b32 || op == RP_OP_ds_bpermute_b32;
-}
-
 static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct rp_insn *in)
 {
     const struct rp_op_row *row = &rp_op_rows[in->op];
-    const unsigned unit = pair_unit(in->op), narrow = narrow_bytes(in->op);
+    const unsigned unit = row->step;
     const bool reads = row->dst != RP_T_NONE, takes = row->src[1] != RP_T_NONE;
-    const bool plain_write =
-        !reads && (narrow || unit || row->fn == rp_ds_write_b32 || row->fn == rp_ds_write_b64 ||
-                   row->fn == rp_ds_write_b96 || row->fn == rp_ds_write_b128);
     struct rp_lane_access t = {.lanes = RP_EXEC(w)};
     a->space = RP_REC_SHARED;
     a->lanes = (uint8_t)__builtin_popcountll(t.lanes);
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0));
-    if (takes && !plain_write && !unit)
+    if ((row->access == RP_ACCESS_ATOMIC || row->access == RP_ACCESS_CMPSWAP) && !unit)
         a->flags |= RP_REC_ATOMIC;
-    unsigned dwords = rp_type_dwords(takes ? row->src[1] : row->dst);
-    if (unit && !takes)
-        dwords /= 2;
-    t.bytes = narrow ? narrow : DWORD * (dwords ? dwords : 1);
+    t.bytes = row->bytes;
     t.flags = a->flags;
     a->lane_bytes = (uint8_t)(t.bytes * (unit ? 2 : 1));
-    if (is_lane_exchange(in->op) || row->src[0] == RP_T_NONE) { /* no banks, or side by side */
+    if (row->access == RP_ACCESS_EXCHANGE || row->src[0] == RP_T_NONE) { /* or side by side */
         a->flags &= (uint8_t)~RP_REC_ATOMIC;
         a->lds_clocks = t.lanes ? 2 : 0;
         return;
@@ -705,8 +600,7 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0) |
                          (reads && takes ? RP_REC_ATOMIC : 0));
     va[0] = buffer ? rp_smem_buffer(w, in).va : rp_smem_address(w, in);
-    struct rp_lane_access t = {
-        .va = va, .lanes = 1, .bytes = DWORD * (takes ? takes : reads), .flags = a->flags};
+    struct rp_lane_access t = {.va = va, .lanes = 1, .bytes = row->bytes, .flags = a->flags};
     a->lanes = 1;
     a->lane_bytes = (uint8_t)t.bytes;
     return rp_lane_access_lines(r, a, &t);

@@ -313,6 +313,41 @@ static void write_page(FILE *out)
     write_tables(out, "###", RP_OP_END_GFX950, RP_OP_ALL);
 }
 
+/* The columns about memory against the words of the mnemonics, which are AMD's. */
+static void test_memory_columns_follow_names(void **state)
+{
+    static const struct {
+        const char *word;
+        unsigned bytes;
+    } sizes[] = {
+        {"byte", 1},     {"short", 2},     {"dwordx2", 8}, {"dwordx3", 12}, {"dwordx4", 16},
+        {"dwordx8", 32}, {"dwordx16", 64}, {"_x2", 8},     {"dword", 4},
+    };
+    (void)state;
+    for (unsigned op = 1; op < RP_OP_ALL; op++) {
+        const struct rp_op_row *row = &rp_op_rows[op];
+        const char *name = row->mnemonic;
+        const bool vector = row->cost == RP_COST_VMEM, scalar = row->cost == RP_COST_SMEM;
+        if (!name || (!vector && !scalar))
+            continue;
+        const enum rp_access want = strstr(name, "cmpswap")   ? RP_ACCESS_CMPSWAP
+                                    : strstr(name, "_atomic") ? RP_ACCESS_ATOMIC
+                                    : strstr(name, "_load")   ? RP_ACCESS_LOAD
+                                    : strstr(name, "_store")  ? RP_ACCESS_STORE
+                                                              : RP_ACCESS_NONE;
+        if (row->access != want)
+            fail_msg("%s: access %u, not %u", name, row->access, want);
+        unsigned i = 0;
+        while (i < sizeof sizes / sizeof sizes[0] && !strstr(name, sizes[i].word))
+            i++;
+        if (want != RP_ACCESS_NONE && i < sizeof sizes / sizeof sizes[0] &&
+            row->bytes != (strstr(name, "dwordx16") ? 64 : sizes[i].bytes))
+            fail_msg("%s: %u bytes", name, row->bytes);
+        if ((want == RP_ACCESS_NONE) != !row->bytes)
+            fail_msg("%s: %u bytes for access %u", name, row->bytes, want);
+    }
+}
+
 static void test_page_is_current(void **state)
 {
     (void)state;
@@ -377,6 +412,7 @@ static int collect(void **state)
 int main(void)
 {
     const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_memory_columns_follow_names),
         cmocka_unit_test(test_every_refusal_has_a_reason),
         cmocka_unit_test(test_every_alu_row_is_tested),
         cmocka_unit_test(test_page_is_current),
