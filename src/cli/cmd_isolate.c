@@ -235,11 +235,11 @@ static int verify(const char *folder, bool json)
         rp_buf_printf(&text,
                       "{\n  \"schema_version\": \"1.0\",\n  \"sound\": true,\n  \"files\": %" PRIu64
                       ",\n  \"bytes\": %" PRIu64 ",\n  \"pages\": %" PRIu64 "\n}\n",
-                      sizes.files, sizes.bytes, rp_capture_stored_pages(capture));
+                      sizes.files, sizes.bytes, rp_capture_contents(capture)->stored_pages);
     else
         rp_page_words(&page, RP_INK_GREEN, 0, 2,
                       "%s is sound: %" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " pages",
-                      folder, sizes.files, sizes.bytes, rp_capture_stored_pages(capture));
+                      folder, sizes.files, sizes.bytes, rp_capture_contents(capture)->stored_pages);
     return print_and_free(&text);
 }
 
@@ -592,7 +592,7 @@ static int compare_runs(const struct options *o, const struct rp_longest_dispatc
 
     if (rp_capture_open(o->args.output, &capture, &err) < 0)
         return rp_cli_error(&err);
-    d = &rp_capture_get_facts(capture)->dispatch;
+    d = &rp_capture_contents(capture)->facts.dispatch;
     if (memcmp(d->grid, longest->grid, sizeof d->grid) == 0 &&
         memcmp(d->workgroup, longest->workgroup, sizeof d->workgroup) == 0)
         return RP_OK;

@@ -208,9 +208,9 @@ static int run(const struct rp_environment *env, const struct options *o)
  * so on (src/device/driver). Other ones may have any. */
 static unsigned count_gpus(const struct rp_capture *capture)
 {
-    const struct rp_capture_facts *facts = rp_capture_get_facts(capture);
-    size_t count;
-    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    const struct rp_capture_facts *facts = &rp_capture_contents(capture)->facts;
+    size_t count = rp_capture_contents(capture)->memory_count;
+    const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
     uint32_t last = facts->dispatch.node;
 
     for (size_t i = 0; i < count; i++) {
@@ -237,7 +237,7 @@ static int choose_device(struct options *o, struct rp_err *err)
     }
     if (rc < 0)
         return rc;
-    facts = rp_capture_get_facts(capture);
+    facts = &rp_capture_contents(capture)->facts;
     if (!o->args.device && facts->software)
         o->run.device = RP_DEVICE_SOFTWARE;
     if (rp_arch_spec(facts->isa, facts->product, o->target, sizeof o->target) == 0)

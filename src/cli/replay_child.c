@@ -272,8 +272,8 @@ static int take_captured_gpu(const char *folder, char *spec, size_t room, const 
 
     if (rc < 0)
         return rc;
-    if (rp_arch_spec(rp_capture_get_facts(capture)->isa, rp_capture_get_facts(capture)->product,
-                     spec, room) == 0)
+    if (rp_arch_spec(rp_capture_contents(capture)->facts.isa,
+                     rp_capture_contents(capture)->facts.product, spec, room) == 0)
         *ret_target = spec;
     rp_capture_close(capture);
     return 0;

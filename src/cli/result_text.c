@@ -628,13 +628,13 @@ void rp_capture_line(const char *folder, const struct rp_capture *capture,
                      struct rp_term_style style, struct rp_buf *to)
 {
     const struct rp_page page = rp_page_of_words(to, style);
-    const struct rp_capture_facts *f = rp_capture_get_facts(capture);
+    const struct rp_capture_facts *f = &rp_capture_contents(capture)->facts;
     const struct rp_snapshot_dispatch *d = &f->dispatch;
-    size_t count, refused;
-    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    size_t count = rp_capture_contents(capture)->memory_count, refused;
+    const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
     const struct sums sums = add_up(memory, count);
 
-    rp_capture_get_refusals(capture, &refused);
+    refused = rp_capture_contents(capture)->refusal_count;
     rp_page_words(&page, refused ? RP_INK_YELLOW : RP_INK_PLAIN, 0, 2,
                   "%s  %s  dispatch %" PRIu64 "  grid %ux%ux%u  %s in %zu regions%s", folder,
                   f->name, d->match, d->grid[0], d->grid[1], d->grid[2],
@@ -712,8 +712,8 @@ static void put_regions(const struct rp_page *page, const struct rp_capture_memo
 
 static void put_refusals(const struct rp_page *page, const struct rp_capture *capture)
 {
-    size_t count;
-    const struct rp_capture_refusal *refusals = rp_capture_get_refusals(capture, &count);
+    size_t count = rp_capture_contents(capture)->refusal_count;
+    const struct rp_capture_refusal *refusals = rp_capture_contents(capture)->refusals;
 
     if (!count)
         return;
@@ -774,9 +774,9 @@ void rp_capture_describe(const char *folder, const struct rp_capture *capture,
                          struct rp_term_style style, struct rp_buf *to)
 {
     const struct rp_page page = rp_page_of_words(to, style);
-    const struct rp_capture_facts *f = rp_capture_get_facts(capture);
-    size_t count;
-    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    const struct rp_capture_facts *f = &rp_capture_contents(capture)->facts;
+    size_t count = rp_capture_contents(capture)->memory_count;
+    const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
     const struct sums sums = add_up(memory, count);
 
     put_dispatch(&page, folder, f);
@@ -785,7 +785,7 @@ void rp_capture_describe(const char *folder, const struct rp_capture *capture,
                   "captured   %zu regions, %s; %" PRIu64 " pages are not zero, %" PRIu64
                   " are stored",
                   count, rp_unit_one(RP_UNIT_BYTES, (double)sums.bytes, style.utf8).text,
-                  sums.nonzero_pages, rp_capture_stored_pages(capture));
+                  sums.nonzero_pages, rp_capture_contents(capture)->stored_pages);
     rp_page_words(&page, RP_INK_PLAIN, 0, CAPTURE_TEXT_HANG,
                   "changed    %" PRIu64 " pages in %" PRIu64 " regions", sums.changed_pages,
                   sums.changed_regions);
@@ -823,8 +823,8 @@ static json_t *regions_json(const struct rp_capture_memory *memory, size_t count
 
 static json_t *refusals_json(const struct rp_capture *capture)
 {
-    size_t count;
-    const struct rp_capture_refusal *refusals = rp_capture_get_refusals(capture, &count);
+    size_t count = rp_capture_contents(capture)->refusal_count;
+    const struct rp_capture_refusal *refusals = rp_capture_contents(capture)->refusals;
     json_t *list = json_array();
 
     for (size_t i = 0; i < count; i++)
@@ -840,10 +840,10 @@ static json_t *refusals_json(const struct rp_capture *capture)
 bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
                               struct rp_buf *to)
 {
-    const struct rp_capture_facts *f = rp_capture_get_facts(capture);
+    const struct rp_capture_facts *f = &rp_capture_contents(capture)->facts;
     const struct rp_snapshot_dispatch *d = &f->dispatch;
-    size_t count;
-    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    size_t count = rp_capture_contents(capture)->memory_count;
+    const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
     const struct sums sums = add_up(memory, count);
     rp_cleanup(drop) json_t *json = json_pack(
         "{s:s, s:s*, s:{s:s, s:s}, s:{s:I, s:I, s:[III], s:[iii], s:I, s:I, s:I, s:i, s:o},"
@@ -859,7 +859,7 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
         f->software ? "software" : "gpu", "timing",
         *f->timing ? json_string(f->timing) : json_null(), "number", capture_text_number(d->gpu),
         "memory", "bytes", (json_int_t)sums.bytes, "nonzero_pages", (json_int_t)sums.nonzero_pages,
-        "stored_pages", (json_int_t)rp_capture_stored_pages(capture), "changed_pages",
+        "stored_pages", (json_int_t)rp_capture_contents(capture)->stored_pages, "changed_pages",
         (json_int_t)sums.changed_pages, "changed_regions", (json_int_t)sums.changed_regions,
         "regions", regions_json(memory, count), "refused", refusals_json(capture));
     rp_autofree char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;

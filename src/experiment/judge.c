@@ -118,7 +118,7 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
 
     if (rc < 0)
         return rc;
-    facts = rp_capture_get_facts(capture);
+    facts = &rp_capture_contents(capture)->facts;
     d = &facts->dispatch;
     if (!rp_symbol_is(facts->symbol, symbol))
         return rp_fail(err, RP_BAD_INPUT, "%s is of %s instead of %s", folder, facts->symbol,

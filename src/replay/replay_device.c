@@ -345,8 +345,9 @@ int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
     size_t kept = 0;
     int rc;
 
-    r->memory = rp_capture_get_memory(r->capture, &r->memory_count);
-    r->facts = rp_capture_get_facts(r->capture);
+    r->memory = rp_capture_contents(r->capture)->memory;
+    r->memory_count = rp_capture_contents(r->capture)->memory_count;
+    r->facts = &rp_capture_contents(r->capture)->facts;
     r->ranges = calloc(r->memory_count + 1, sizeof *r->ranges);
     if (!r->ranges)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");

@@ -541,7 +541,7 @@ static void warn(const struct rp_replay *r)
 {
     size_t count;
 
-    rp_capture_get_refusals(r->capture, &count);
+    count = rp_capture_contents(r->capture)->refusal_count;
     if (count)
         fprintf(stderr, "rocm-perf: note: %zu regions are not in this capture (coverage.json)\n",
                 count);
@@ -554,7 +554,7 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     struct rp_err err = RP_ERR_INIT;
 
     /* On the device of the capture. */
-    r->software = rp_capture_get_facts(r->capture)->software;
+    r->software = rp_capture_contents(r->capture)->facts.software;
     if (map(r, q, &err) < 0)
         return say(&err);
     rp_self_check_run(r, q->code, q->kernarg, (unsigned)q->o.iterations, &check);

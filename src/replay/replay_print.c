@@ -67,7 +67,7 @@ bool rp_replay_is_complete(const struct rp_replay *r)
 {
     size_t count;
 
-    rp_capture_get_refusals(r->capture, &count);
+    count = rp_capture_contents(r->capture)->refusal_count;
     return count == 0;
 }
 

@@ -71,12 +71,17 @@ int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *
 /** Accepts NULL. */
 void rp_capture_close(struct rp_capture *capture);
 
-const struct rp_capture_facts *rp_capture_get_facts(const struct rp_capture *capture);
-const struct rp_capture_memory *rp_capture_get_memory(const struct rp_capture *capture,
-                                                      size_t *ret_count);
-const struct rp_capture_refusal *rp_capture_get_refusals(const struct rp_capture *capture,
-                                                         size_t *ret_count);
-uint64_t rp_capture_stored_pages(const struct rp_capture *capture);
+/** What is known of an open capture. */
+struct rp_capture_contents {
+    struct rp_capture_facts facts;
+    struct rp_capture_memory *memory;
+    size_t memory_count;
+    struct rp_capture_refusal *refusals;
+    size_t refusal_count;
+    uint64_t stored_pages;
+};
+
+const struct rp_capture_contents *rp_capture_contents(const struct rp_capture *capture);
 
 /** One page of a region as it was in a state. */
 int rp_capture_page(struct rp_capture *capture, const struct rp_capture_memory *memory,

@@ -19,11 +19,7 @@ struct rp_capture {
     int pages_fd;
     struct rp_frames frames;
     json_t *dispatch, *regions, *coverage; /* facts and refusals point into them */
-    struct rp_capture_facts facts;
-    struct rp_capture_memory *memory;
-    size_t memory_count;
-    struct rp_capture_refusal *refusals;
-    size_t refusal_count;
+    struct rp_capture_contents has;
 };
 
 /* --- texts --------------------------------------------------------------------------------- */
@@ -206,7 +202,7 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
     const json_t *packet = json_object_get(c->dispatch, "dispatch");
     const json_t *kernarg = json_object_get(c->dispatch, "kernarg");
     const json_t *agent = json_object_get(c->dispatch, "agent");
-    struct rp_capture_facts *f = &c->facts;
+    struct rp_capture_facts *f = &c->has.facts;
     struct rp_snapshot_dispatch *d = &f->dispatch;
 
     if (strcmp(string_of(c->dispatch, "format"), RP_CAPTURE_FORMAT) != 0)
@@ -314,12 +310,12 @@ static int read_memory(struct rp_capture *c, struct rp_err *err)
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is damaged: it has %" PRIu64 " pages, %" PRIu64 " were written",
                        c->pages_path, c->frames.pages, stored);
-    c->memory = calloc(json_array_size(list) + 1, sizeof *c->memory);
-    if (!c->memory)
+    c->has.memory = calloc(json_array_size(list) + 1, sizeof *c->has.memory);
+    if (!c->has.memory)
         return rp_out_of_memory(err);
     json_array_foreach(list, i, json)
     {
-        struct rp_capture_memory *m = &c->memory[c->memory_count++];
+        struct rp_capture_memory *m = &c->has.memory[c->has.memory_count++];
         int rc;
 
         if (!read_region(json, &m->region) ||
@@ -344,12 +340,12 @@ static int read_refusals(struct rp_capture *c, struct rp_err *err)
 
     if (!json_is_array(list))
         return damaged(c, RP_CAPTURE_COVERAGE_FILE, "it has no list of what is refused", err);
-    c->refusals = calloc(json_array_size(list) + 1, sizeof *c->refusals);
-    if (!c->refusals)
+    c->has.refusals = calloc(json_array_size(list) + 1, sizeof *c->has.refusals);
+    if (!c->has.refusals)
         return rp_out_of_memory(err);
     json_array_foreach(list, i, json)
     {
-        struct rp_capture_refusal *r = &c->refusals[c->refusal_count++];
+        struct rp_capture_refusal *r = &c->has.refusals[c->has.refusal_count++];
 
         r->reason = string_of(json, "reason");
         if (!read_region(json, &r->region) || !*r->reason)
@@ -373,7 +369,9 @@ static int open_pages(struct rp_capture *c, struct rp_err *err)
         return rc;
     c->frames.fd = c->pages_fd;
     c->frames.name = c->pages_path;
-    return rp_frames_scan(&c->frames, err);
+    rc = rp_frames_scan(&c->frames, err);
+    c->has.stored_pages = c->frames.pages;
+    return rc;
 }
 
 /* The list of checksums is written last. */
@@ -424,9 +422,9 @@ void rp_capture_close(struct rp_capture *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->memory_count; i++) {
-        rp_region_map_close(&c->memory[i].before);
-        rp_region_map_close(&c->memory[i].after);
+    for (size_t i = 0; i < c->has.memory_count; i++) {
+        rp_region_map_close(&c->has.memory[i].before);
+        rp_region_map_close(&c->has.memory[i].after);
     }
     rp_frames_free(&c->frames);
     if (c->pages_fd >= 0)
@@ -434,35 +432,16 @@ void rp_capture_close(struct rp_capture *c)
     json_decref(c->dispatch);
     json_decref(c->regions);
     json_decref(c->coverage);
-    free(c->memory);
-    free(c->refusals);
+    free(c->has.memory);
+    free(c->has.refusals);
     free(c->pages_path);
     free(c->folder);
     free(c);
 }
 
-const struct rp_capture_facts *rp_capture_get_facts(const struct rp_capture *capture)
+const struct rp_capture_contents *rp_capture_contents(const struct rp_capture *capture)
 {
-    return &capture->facts;
-}
-
-const struct rp_capture_memory *rp_capture_get_memory(const struct rp_capture *capture,
-                                                      size_t *ret_count)
-{
-    *ret_count = capture->memory_count;
-    return capture->memory;
-}
-
-const struct rp_capture_refusal *rp_capture_get_refusals(const struct rp_capture *capture,
-                                                         size_t *ret_count)
-{
-    *ret_count = capture->refusal_count;
-    return capture->refusals;
-}
-
-uint64_t rp_capture_stored_pages(const struct rp_capture *capture)
-{
-    return capture->frames.pages;
+    return &capture->has;
 }
 
 static const struct rp_page_run *run_of(const struct rp_region_map *map, uint64_t page)

@@ -65,7 +65,8 @@ static void read_all(void)
             __builtin_trap(); /* refused without saying why */
         return;
     }
-    memory = rp_capture_get_memory(capture, &count);
+    memory = rp_capture_contents(capture)->memory;
+    count = rp_capture_contents(capture)->memory_count;
     for (size_t i = 0; i < count; i++)
         for (uint64_t p = 0; p < rp_pages_of(memory[i].region.bytes) && p < 8; p++)
             if (rp_capture_page(capture, &memory[i], RP_STATE_AFTER, p, page, &err) < 0 &&

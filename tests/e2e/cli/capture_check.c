@@ -16,8 +16,8 @@
 static const struct rp_capture_memory *find(const struct rp_capture *capture, uint64_t at,
                                             uint64_t bytes)
 {
-    size_t count;
-    const struct rp_capture_memory *memory = rp_capture_get_memory(capture, &count);
+    size_t count = rp_capture_contents(capture)->memory_count;
+    const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
 
     for (size_t i = 0; i < count; i++)
         if (at >= memory[i].region.base &&

@@ -369,11 +369,13 @@ static void random_memory_comes_back(void **state)
             all[i].region.flags &= RP_MEMORY_HOST | RP_MEMORY_FINE;
         write_capture(all);
         capture = must_open();
-        got = rp_capture_get_memory(capture, &count);
+        got = rp_capture_contents(capture)->memory;
+        count = rp_capture_contents(capture)->memory_count;
         assert_int_equal(count, REGIONS);
         for (size_t i = 0; i < REGIONS; i++)
             compare(capture, &got[i], &all[i]);
-        refusals = rp_capture_get_refusals(capture, &count);
+        refusals = rp_capture_contents(capture)->refusals;
+        count = rp_capture_contents(capture)->refusal_count;
         assert_int_equal(count, 1);
         assert_int_equal(refusals[0].region.memory_class, RP_MEMORY_IPC);
         assert_string_equal(refusals[0].reason, "of another process");
@@ -395,7 +397,7 @@ static void facts_come_back(void **state)
     make_memory(all);
     write_capture(all);
     capture = must_open();
-    f = rp_capture_get_facts(capture);
+    f = &rp_capture_contents(capture)->facts;
     assert_string_equal(f->symbol, "_Z3addPf.kd");
     assert_string_equal(f->isa, "gfx942");
     assert_string_equal(f->acquire_scope, "system");
@@ -433,7 +435,7 @@ static void equal_pages_are_stored_once(void **state)
     must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
     rp_snapshot_feed_close(feed);
     capture = must_open();
-    assert_int_equal(rp_capture_stored_pages(capture), KINDS - 1);
+    assert_int_equal(rp_capture_contents(capture)->stored_pages, KINDS - 1);
     rp_capture_close(capture);
     free(m.before);
 }
@@ -488,7 +490,6 @@ static void ten_sparse_gibibytes_are_small(void **state)
     struct rp_capture *capture;
     struct rusage before, after;
     uint64_t pages, again, disk;
-    size_t count;
 
     (void)state;
     getrusage(RUSAGE_SELF, &before);
@@ -511,7 +512,7 @@ static void ten_sparse_gibibytes_are_small(void **state)
     assert_true(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
 #endif
     capture = must_open();
-    m = rp_capture_get_memory(capture, &count);
+    m = rp_capture_contents(capture)->memory;
     assert_int_equal(m->nonzero_pages, pages);
     assert_int_equal(m->changed_pages, 0);
     assert_int_equal(rp_capture_verify(capture, &sizes, &err), 0);
@@ -812,9 +813,9 @@ static void what_is_unmapped_is_no_refusal(void **state)
     must_send(feed, RP_SNAPSHOT_END, NULL, 0, NULL, 0);
     rp_snapshot_feed_close(feed);
     capture = must_open();
-    rp_capture_get_memory(capture, &count);
+    count = rp_capture_contents(capture)->memory_count;
     assert_int_equal(count, 0);
-    rp_capture_get_refusals(capture, &count);
+    count = rp_capture_contents(capture)->refusal_count;
     assert_int_equal(count, 0);
     rp_capture_close(capture);
     snprintf(shell, sizeof shell,
