@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -32,92 +33,37 @@ static int stdout_for_run(const struct rp_profile_cli *options, unsigned number)
     return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
 }
 
-static void show_progress(const struct rp_profile_cli *options,
-                          const struct rp_profile_session *session, unsigned number)
+/* How long the runs that are left take, if each takes as long as those before; 0: nobody knows. */
+static double left_s(const struct rp_profile_cli *options, const struct rp_profile_session *session,
+                     unsigned number)
 {
-    rp_autofree char *what = rp_format("run %u of %" PRIu64, number, options->runs);
     double all_ms = 0;
 
-    if (!what || options->quiet)
-        return;
     for (unsigned i = 0; i + 1 < number; i++)
         all_ms += session->wall_ms[i];
-    rp_progress_say("profile", what,
-                    number > 1 ? all_ms / 1e3 / (number - 1) * (double)(options->runs + 1 - number)
-                               : 0);
-}
-
-/*
- * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
- * ROCr says at the end of every run (device/driver/libc_hooks.c) is shown once.
- */
-static void show_log(const struct rp_profile_cli *options, struct rp_profile_session *session,
-                     const char *dir)
-{
-    static const char leak[] = "Warning: Resource leak detected by ";
-    rp_autofree char *path = options->debug ? rp_path_join(dir, "tracer.log") : NULL;
-    rp_autofree char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
-
-    for (const char *line = text, *end; line && *line; line = end) {
-        end = line + strcspn(line, "\n");
-        end += *end == '\n';
-        if (strncmp(line, leak, sizeof leak - 1) == 0) {
-            if (session->leak_shown)
-                continue;
-            session->leak_shown = true;
-        }
-        fwrite(line, 1, (size_t)(end - line), stderr);
-    }
+    return number > 1 ? all_ms / 1e3 / (number - 1) * (double)(options->runs + 1 - number) : 0;
 }
 
 static int run_once(const struct rp_profile_cli *options, struct rp_profile_session *session,
                     unsigned number, struct rp_err *err)
 {
-    rp_autofree char *dir =
-        number == 1 ? strdup(session->dir.partial) : rp_path_join(session->dir.partial, "repeats");
-    rp_autofree char *prefix = number == 1 ? strdup("trace") : rp_format("run-%u", number);
+    rp_autofree char *prefix = number == 1 ? rp_strdup("trace") : rp_format("run-%u", number);
+    rp_autofree char *what = rp_format("run %u of %" PRIu64, number, options->runs);
     rp_autofree char *counters = NULL;
-    struct rp_run_options run = session->run;
-    struct rp_run_request request = {
-        .env = &session->env,
-        .options = &run,
-        .argv = options->args.operands,
-        .traced = !options->wallclock,
-        .log = options->debug,
-        .out_dir = dir,
-        .db_prefix = prefix,
-        .timeout_ns = (int64_t)(options->timeout_s * 1e9),
-    };
+    struct rp_profile_step step = {.folder = number == 1 ? NULL : "repeats",
+                                   .prefix = prefix,
+                                   .what = what,
+                                   .left_s = left_s(options, session, number),
+                                   .shows_log = true,
+                                   .stdout_fd = stdout_for_run(options, number)};
     int rc;
 
-    if (!dir || !prefix)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_mkdirs(dir, err);
-    if (rc < 0)
-        return rc;
     /* Counting changes no result, but takes the host's time: the base run's is enough. */
-    if (number == 1 && rp_device_counts(session)) {
-        run.counters = counters = rp_asked_device_counters(options, session, err);
-        if (!counters)
-            return -(int)err->code;
-    }
-    show_progress(options, session, number);
-    rc = rp_kept_input_begin(&session->input, err);
-    if (rc < 0)
-        return rc;
-    request.stdout_fd = stdout_for_run(options, number);
-    rc = session->tracer ? session->tracer->trace(&request, &session->runs[session->run_count], err)
-                         : rp_run_program(&request, &session->runs[session->run_count], err);
-    if (request.stdout_fd >= 0)
-        close(request.stdout_fd);
-    if (session->tracer && !session->tracer->shows_log)
-        show_log(options, session, dir);
-    if (rc < 0)
-        return rc;
-    session->run_count++;
-    rc = rp_kept_input_end(&session->input, err);
-    return rc < 0 ? rc
-                  : rp_profile_session_warn(session, &session->runs[session->run_count - 1], err);
+    if (number == 1 && rp_device_counts(session))
+        step.device_counters = counters = rp_asked_device_counters(options, session);
+    rc = rp_profile_run(options, session, &step, &session->runs[session->run_count], err);
+    session->run_count += rc == 0;
+    return rc;
 }
 
 /* --- results of a run ---------------------------------------------------------------------- */

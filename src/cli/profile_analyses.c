@@ -15,35 +15,10 @@
 #include "run/counter_plan.h"
 #include "trace/counter_set.h"
 
-/* --- one more run -------------------------------------------------------------------------- */
-
 /* The program's output was shown in the base run. */
-static int open_request(const struct rp_profile_cli *options,
-                        const struct rp_profile_session *session, const char *dir,
-                        const char *prefix, struct rp_run_request *ret, struct rp_err *err)
+static int open_nowhere(void)
 {
-    int rc = rp_mkdirs(dir, err);
-
-    if (rc < 0)
-        return rc;
-    *ret = (struct rp_run_request){
-        .env = &session->env,
-        .options = &session->run,
-        .argv = options->args.operands,
-        .traced = true,
-        .log = options->debug,
-        .out_dir = dir,
-        .db_prefix = prefix,
-        .stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
-        .timeout_ns = (int64_t)(options->timeout_s * 1e9),
-    };
-    return 0;
-}
-
-static void show_progress(const struct rp_profile_cli *options, const char *what, double left_s)
-{
-    if (!options->quiet)
-        rp_progress_say("profile", what, left_s);
+    return open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
 /* --- counters ------------------------------------------------------------------------------ */
@@ -94,28 +69,16 @@ static int run_pass(const struct rp_profile_cli *options, struct rp_profile_sess
                     const struct rp_counter_plan *plan, size_t at, double left_s,
                     struct rp_run *ret, struct rp_err *err)
 {
-    rp_autofree char *dir = rp_path_join(session->dir.partial, "counters");
     rp_autofree char *prefix = rp_format("pass-%zu", at + 1);
     rp_autofree char *what = rp_format("counters, pass %zu of %zu", at + 1, plan->count);
-    struct rp_run_request request;
-    int rc;
+    const struct rp_profile_step step = {.folder = "counters",
+                                         .prefix = prefix,
+                                         .what = what,
+                                         .left_s = left_s,
+                                         .counters = (const char *const *)plan->passes[at].names,
+                                         .stdout_fd = open_nowhere()};
+    int rc = rp_profile_run(options, session, &step, ret, err);
 
-    if (!dir || !prefix || !what)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = open_request(options, session, dir, prefix, &request, err);
-    if (rc < 0)
-        return rc;
-    show_progress(options, what, left_s);
-    rc = rp_kept_input_begin(&session->input, err);
-    if (rc == 0)
-        rc =
-            session->tracer->count(&request, (const char *const *)plan->passes[at].names, ret, err);
-    if (request.stdout_fd >= 0)
-        close(request.stdout_fd);
-    if (rc == 0)
-        rc = rp_kept_input_end(&session->input, err);
-    if (rc == 0)
-        rc = rp_profile_session_warn(session, ret, err);
     if (rc == 0 && !ret->too_much && rp_profile_ended_badly(options, ret))
         rc = rp_profile_session_failed(options, session, ret, what, err);
     return rc;
@@ -371,10 +334,10 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
 {
     struct rp_thread_trace_options threads = session->threads;
     rp_cleanup(rp_run_free) struct rp_run run = {0};
-    rp_autofree char *dir = rp_path_join(session->dir.partial, "thread-trace");
     rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
     rp_autofree const char **symbols = NULL;
-    struct rp_run_request request;
+    struct rp_profile_step step = {
+        .folder = "thread-trace", .prefix = "att", .what = "thread trace", .threads = &threads};
     int rc = 0;
 
     if (!session->tracer->count) /* rocprofv3 matches names itself */
@@ -382,24 +345,11 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
                                &symbols, err);
     if (rc < 0)
         return rc;
-    if (!dir || !regex)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     threads.symbols = symbols;
     if (!threads.kernels)
         threads.kernels = regex;
-    rc = open_request(options, session, dir, "att", &request, err);
-    if (rc < 0)
-        return rc;
-    show_progress(options, "thread trace", 0);
-    rc = rp_kept_input_begin(&session->input, err);
-    if (rc == 0)
-        rc = session->tracer->trace_threads(&request, &threads, &run, err);
-    if (request.stdout_fd >= 0)
-        close(request.stdout_fd);
-    if (rc == 0)
-        rc = rp_kept_input_end(&session->input, err);
-    if (rc == 0)
-        rc = rp_profile_session_warn(session, &run, err);
+    step.stdout_fd = open_nowhere();
+    rc = rp_profile_run(options, session, &step, &run, err);
     if (rc == 0 && rp_profile_ended_badly(options, &run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)

@@ -10,6 +10,7 @@
 
 #include "analyze/bottleneck.h"
 #include "arch/hardware_counters.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -116,16 +117,12 @@ static void list_asked(const struct rp_profile_cli *options,
 }
 
 char *rp_asked_device_counters(const struct rp_profile_cli *options,
-                               const struct rp_profile_session *session, struct rp_err *err)
+                               const struct rp_profile_session *session)
 {
-    rp_autobuf names = {0};
-    char *text;
+    struct rp_buf names = {0};
 
     list_asked(options, session, &names);
-    text = names.failed ? NULL : strdup(rp_buf_text(&names));
-    if (!text)
-        rp_out_of_memory(err);
-    return text;
+    return names.len ? rp_buf_steal(&names) : NULL;
 }
 
 /* --- what is missing ------------------------------------------------------------------------ */
@@ -251,26 +248,96 @@ int rp_kernel_symbols(const struct rp_profile_session *session, const char *rege
     return rc;
 }
 
-int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
-                            struct rp_err *err)
+static void warn(struct rp_profile_session *session, const struct rp_run *run)
 {
     for (size_t i = 0; i < run->warning_count; i++) {
-        char **grown = reallocarray(session->warnings, session->warning_count + 1, sizeof *grown);
         bool known = false;
 
-        if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        session->warnings = grown;
         for (size_t j = 0; j < session->warning_count && !known; j++)
-            known = strcmp(grown[j], run->warnings[i]) == 0;
+            known = strcmp(session->warnings[j], run->warnings[i]) == 0;
         if (known)
             continue;
-        grown[session->warning_count] = strdup(run->warnings[i]);
-        if (!grown[session->warning_count++])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        session->warnings = rp_realloc_array(session->warnings, session->warning_count + 1,
+                                             sizeof *session->warnings);
+        session->warnings[session->warning_count++] = rp_strdup(run->warnings[i]);
         rp_cli_note("warning: %s", run->warnings[i]);
     }
-    return 0;
+}
+
+/*
+ * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
+ * ROCr says at the end of every run (device/driver/libc_hooks.c) is shown once.
+ */
+static void show_log(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                     const char *dir)
+{
+    static const char leak[] = "Warning: Resource leak detected by ";
+    rp_autofree char *path = options->debug ? rp_path_join(dir, "tracer.log") : NULL;
+    rp_autofree char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
+
+    for (const char *line = text, *end; line && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        end += *end == '\n';
+        if (strncmp(line, leak, sizeof leak - 1) == 0) {
+            if (session->leak_shown)
+                continue;
+            session->leak_shown = true;
+        }
+        fwrite(line, 1, (size_t)(end - line), stderr);
+    }
+}
+
+static int trace(const struct rp_profile_session *session, const struct rp_profile_step *step,
+                 const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err)
+{
+    const struct rp_tracer *tracer = session->tracer;
+
+    return !tracer          ? rp_run_program(request, ret, err)
+           : step->counters ? tracer->count(request, step->counters, ret, err)
+           : step->threads  ? tracer->trace_threads(request, step->threads, ret, err)
+                            : tracer->trace(request, ret, err);
+}
+
+int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                   const struct rp_profile_step *step, struct rp_run *ret, struct rp_err *err)
+{
+    rp_autofree char *dir = step->folder ? rp_path_join(session->dir.partial, step->folder)
+                                         : rp_strdup(session->dir.partial);
+    struct rp_run_options run = session->run;
+    const struct rp_run_request request = {
+        .env = &session->env,
+        .options = &run,
+        .argv = options->args.operands,
+        .traced = !options->wallclock,
+        .log = options->debug,
+        .out_dir = dir,
+        .db_prefix = step->prefix,
+        .stdout_fd = step->stdout_fd,
+        .timeout_ns = (int64_t)(options->timeout_s * 1e9),
+    };
+    int rc = rp_mkdirs(dir, err);
+
+    if (step->device_counters)
+        run.counters = step->device_counters;
+    if (rc == 0 && !options->quiet)
+        rp_progress_say("profile", step->what, step->left_s);
+    if (rc == 0)
+        rc = rp_kept_input_begin(&session->input, err);
+    if (rc == 0) {
+        rc = trace(session, step, &request, ret, err);
+        if (step->shows_log && session->tracer && !session->tracer->shows_log)
+            show_log(options, session, dir);
+    }
+    if (step->stdout_fd >= 0)
+        close(step->stdout_fd);
+    if (rc < 0)
+        return rc;
+    rc = rp_kept_input_end(&session->input, err);
+    if (rc < 0)
+        rp_run_free(ret);
+    else
+        warn(session, ret);
+    return rc;
 }
 
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)

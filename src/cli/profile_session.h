@@ -62,9 +62,23 @@ struct rp_profile_session {
 /** It was killed, or ended with another status than the one that is expected. */
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
 
-/** Shows what the tracer said, unless it was shown before. */
-int rp_profile_session_warn(struct rp_profile_session *session, const struct rp_run *run,
-                            struct rp_err *err);
+/** One run of the program. */
+struct rp_profile_step {
+    const char *folder;          /**< below that of the result; NULL: that one */
+    const char *prefix;          /**< of its databases */
+    const char *what;            /**< for who watches: "run 2 of 3" */
+    double left_s;               /**< until the last such run has ended; 0: not known */
+    const char *device_counters; /**< of the software device, with commas; NULL: none */
+    const char *const *counters; /**< a pass of the tracer, ended by NULL; NULL: none */
+    const struct rp_thread_trace_options *threads; /**< NULL: no thread trace */
+    bool shows_log;                                /**< with --debug, if the tracer does not */
+    int stdout_fd;                                 /**< of the program, closed; -1: as this one's */
+};
+
+/** Says what it does, has the same standard input each time, and shows what the tracer said, unless
+ * it was shown before. */
+int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                   const struct rp_profile_step *step, struct rp_run *ret, struct rp_err *err);
 
 /** "PROGRAM exited with status 3 in WHERE"; what was recorded goes to DIR/failed. Always fails. */
 int rp_profile_session_failed(const struct rp_profile_cli *options,
@@ -91,9 +105,9 @@ int rp_list_device_counters(void);
 int rp_check_device_counters(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, struct rp_err *err);
 
-/** What --pmc and the rooflines need of the software device, with commas; NULL: no memory. */
+/** What --pmc and the rooflines need of the software device, with commas; NULL: nothing. */
 char *rp_asked_device_counters(const struct rp_profile_cli *options,
-                               const struct rp_profile_session *session, struct rp_err *err);
+                               const struct rp_profile_session *session);
 
 /** A line on stderr when launches lack counters that were asked for. */
 int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
