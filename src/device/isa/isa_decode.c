@@ -843,8 +843,8 @@ static void finish(struct rp_dec *d)
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = rp_target_cost(in->op);
-    if (in->flags & RP_IF_GDS && in->op != RP_OP_ds_gws_init && in->op != RP_OP_ds_gws_barrier)
-        in->fn = rp_fault_unimplemented; /* gfx942 has no global data share, only wave sync */
+    if (in->flags & RP_IF_GDS && strncmp(d->row->mnemonic, "ds_gws_", 7))
+        in->fn = rp_fault_unimplemented; /* there is no global data share, only wave sync */
     if (ends_block(in))
         in->flags |= RP_IF_ENDS_BLOCK;
     note_registers(in, &in->dst);
