@@ -178,10 +178,10 @@ static void vector_skip(void **state)
 static void unimplemented_opcode(void **state)
 {
     struct fixture *f = *state;
-    const uint32_t code[] = {0xd9350000, 0, S_ENDPGM}; /* ds_gws_sema_v gds */
+    const uint32_t code[] = {0xd9310000, 0, S_ENDPGM}; /* ds_gws_sema_release_all gds */
     assert_int_equal(run_code(f, code, 3), RP_RUN_FAULT);
     assert_int_equal(f->sim.fault.kind, RP_FAULT_UNIMPLEMENTED);
-    assert_contains(f->sim.fault.text, "ds_gws_sema_v");
+    assert_contains(f->sim.fault.text, "ds_gws_sema_release_all");
 }
 
 /* The instructions before a fault: the last ones, from code that is decoded from its beginning. */

@@ -327,7 +327,7 @@ int rp_ds_condxchg32(struct rp_wave *w, const struct rp_insn *in)
 }
 
 /* Global wave sync: a barrier for waves of different workgroups. gfx90a's grid synchronisation uses
- * it; on gfx942 HIP does without. (ISA guide, "Global Wave Sync".) Its semaphores are refused.
+ * it; on gfx942 HIP does without. (ISA guide, "Global Wave Sync".)
  */
 
 /* Resource of the instruction: M0[21:16] and the offset. The device's are all one process's. */
@@ -395,4 +395,27 @@ int rp_ds_gws_barrier(struct rp_wave *w, const struct rp_insn *in)
     w->gws_phase = __atomic_load_n(phase, __ATOMIC_SEQ_CST);
     __atomic_sub_fetch(counter, 1, __ATOMIC_SEQ_CST);
     return wait_here(w, in);
+}
+
+/* A semaphore: V counts up, and P down as soon as it can. */
+int rp_ds_gws_sema_v(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_gws *gws = rp_wave_host(w)->gws;
+    if (!gws)
+        return no_gws(w, in);
+    __atomic_add_fetch(&gws->resource[resource_of(w, in)].counter, 1, __ATOMIC_SEQ_CST);
+    return RP_STEP_NEXT;
+}
+
+int rp_ds_gws_sema_p(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_gws *gws = rp_wave_host(w)->gws;
+    if (!gws)
+        return no_gws(w, in);
+    uint32_t *counter = &gws->resource[resource_of(w, in)].counter;
+    uint32_t now = __atomic_load_n(counter, __ATOMIC_SEQ_CST);
+    while (now && !__atomic_compare_exchange_n(counter, &now, now - 1, false, __ATOMIC_SEQ_CST,
+                                               __ATOMIC_SEQ_CST)) {
+    }
+    return now ? RP_STEP_NEXT : wait_here(w, in);
 }

@@ -232,6 +232,32 @@ static void gws_barrier_opens_for_the_last_wave(void **state)
     }
 }
 
+/* P waits, at its own address, for as many V as there were P before. */
+static void gws_semaphore_counts(void **state)
+{
+    (void)state;
+    static struct rp_gws gws;
+    struct form v = {.op = RP_OP_ds_gws_sema_v, .gds = true, .offset = 7};
+    struct form p = {.op = RP_OP_ds_gws_sema_p, .gds = true, .offset = 7};
+    static const struct {
+        bool is_v;
+        int step;
+        uint32_t counter;
+    } steps[] = {{false, RP_STEP_YIELD, 0}, {true, RP_STEP_NEXT, 1},  {true, RP_STEP_NEXT, 2},
+                 {false, RP_STEP_NEXT, 1},  {false, RP_STEP_NEXT, 0}, {false, RP_STEP_YIELD, 0}};
+    memset(&gws, 0, sizeof gws);
+    w.host.gws = NULL;
+    assert_fault(&p, RP_FAULT_UNIMPLEMENTED, -1, "global wave sync");
+    w.host.gws = &gws;
+    w.s.sgpr[RP_SGPR_M0] = 2 << 16;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        const uint64_t pc = w.wave.pc;
+        assert_int_equal(world_step(&w, steps[i].is_v ? &v : &p), steps[i].step);
+        assert_int_equal(w.wave.pc - pc, steps[i].step == RP_STEP_NEXT ? 8 : 0);
+        assert_int_equal(gws.resource[9].counter, steps[i].counter);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +270,7 @@ int main(void)
         TEST(append_and_consume_count_active_lanes),
         TEST(condxchg_writes_where_the_top_bit_is_set),
         TEST(gws_barrier_opens_for_the_last_wave),
+        TEST(gws_semaphore_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,7 @@ static const struct {
     {"s_rfe_b64", "returns from a trap handler, and programs have none here"},
     {"s_rfe_restore_b64", "returns from a trap handler, and programs have none here"},
     {"s_sendmsghalt", "halts the wave until a debugger resumes it"},
-    {"ds_gws_sema_v", "global wave sync semaphore: nothing in HIP uses one"},
     {"ds_gws_sema_br", "global wave sync semaphore: nothing in HIP uses one"},
-    {"ds_gws_sema_p", "global wave sync semaphore: nothing in HIP uses one"},
     {"ds_gws_sema_release_all", "global wave sync semaphore: nothing in HIP uses one"},
 };
 
