@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -46,12 +47,10 @@ void rp_compile_command_free(struct rp_compile_command *command)
     free(command);
 }
 
-int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
-                                     struct rp_err *err)
+void rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder)
 {
     free(command->temporary);
-    command->temporary = strdup(folder);
-    return command->temporary ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    command->temporary = rp_strdup(folder);
 }
 
 struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command)
@@ -163,7 +162,7 @@ static const char *text_of(const json_t *entry, const char *key)
 /** Whether a name, relative to a folder, is a file. */
 static bool is_file(const char *directory, const char *name, const char *file)
 {
-    rp_autofree char *joined = name[0] == '/' ? strdup(name) : rp_path_join(directory, name);
+    rp_autofree char *joined = name[0] == '/' ? rp_strdup(name) : rp_path_join(directory, name);
     rp_autofree char *real = joined ? realpath(joined, NULL) : NULL;
 
     return real && strcmp(real, file) == 0;
@@ -189,8 +188,6 @@ static int words_of(const json_t *entry, struct rp_words *ret, struct rp_err *er
             return rp_fail(err, RP_BAD_INPUT, "arguments that are no texts");
         rp_words_add(&words, json_string_value(word));
     }
-    if (words.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret = words;
     words = (struct rp_words){0};
     return 0;
@@ -221,10 +218,8 @@ static int find_in(const char *path, const char *source, struct rp_database_entr
             continue;
         if (words_of(entry, ret_words, err) < 0)
             return rp_wrap(err, "%s", path);
-        ret->path = strdup(path);
-        ret->directory = strdup(directory);
-        if (!ret->path || !ret->directory)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        ret->path = rp_strdup(path);
+        ret->directory = rp_strdup(directory);
         return 1;
     }
     return 0;
@@ -241,11 +236,9 @@ static int rp_compile_database_find(const char *path, const char *source,
                                     struct rp_err *err)
 {
     static const char *const places[] = {"compile_commands.json", "build/compile_commands.json"};
-    rp_autofree char *folder = strdup(source);
+    rp_autofree char *folder = rp_strdup(source);
     int rc;
 
-    if (!folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (path) {
         rc = find_in(path, source, ret, ret_words, err);
         return rc ? rc : rp_fail(err, RP_BAD_INPUT, "%s has no entry for %s", path, source);
@@ -255,8 +248,6 @@ static int rp_compile_database_find(const char *path, const char *source,
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             rp_autofree char *file = rp_format("%s/%s", folder, places[i]);
 
-            if (!file)
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
             rc = rp_path_exists(file) ? find_in(file, source, ret, ret_words, err) : 0;
             if (rc)
                 return rc;
@@ -336,9 +327,9 @@ static int read_flags(struct rp_compile_command *command, const char *flags, str
         rp_words_add(&command->compiler, "-O3");
     rp_words_add(&command->compiler, rp_compile_unit(command));
     command->guessed = !flags;
-    command->origin = strdup(flags ? "hipcc with --flags"
-                                   : "hipcc -O3 (neither --build nor a compile_commands.json)");
-    return command->origin && !command->compiler.failed ? 0 : rp_out_of_memory(err);
+    command->origin = rp_strdup(flags ? "hipcc with --flags"
+                                      : "hipcc -O3 (neither --build nor a compile_commands.json)");
+    return 0;
 }
 
 /** @return 1 when an entry is there, 0 when not */
@@ -458,8 +449,8 @@ static int read_build(struct rp_compile_command *command, const struct rp_build_
     words = (struct rp_words){0};
     if (!has_source(command) && choose_unit(command, err) < 0)
         return -RP_USAGE;
-    command->origin = strdup("--build");
-    return command->origin ? 0 : rp_out_of_memory(err);
+    command->origin = rp_strdup("--build");
+    return 0;
 }
 
 /** Nothing that was said is left aside without a word. */
@@ -495,9 +486,7 @@ static int read_all(struct rp_compile_command *command, const struct rp_build_ch
             return rp_fail_errno(err, RP_USAGE, errno, "--unit %s", choice->unit);
     }
     command->folder =
-        strndup(command->source, (size_t)(rp_base_name(command->source) - command->source));
-    if (!command->folder)
-        return rp_out_of_memory(err);
+        rp_strndup(command->source, (size_t)(rp_base_name(command->source) - command->source));
     if (rp_environment_detect(&command->env, err) < 0 ||
         (choice->build && read_build(command, choice, err) < 0) ||
         check_choice(command, choice, err) < 0)
@@ -517,12 +506,10 @@ int rp_compile_command_read(const struct rp_build_choice *choice, const char *so
                             struct rp_compile_command **ret, struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_compile_command_free) struct rp_compile_command *command =
-        calloc(1, sizeof *command);
+        rp_alloc_zero(1, sizeof *command);
     struct rp_err own = RP_ERR_INIT;
 
     err = err ? err : &own;
-    if (!command)
-        return rp_out_of_memory(err);
     if (read_all(command, choice, source, err) < 0)
         return -(int)err->code;
     *ret = rp_steal(command);

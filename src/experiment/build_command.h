@@ -64,8 +64,7 @@ void rp_compile_command_free(struct rp_compile_command *command);
  * they are gone to remove it.
  * @param folder  absolute; exists
  */
-int rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder,
-                                     struct rp_err *err);
+void rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder);
 
 /** What compilers get of that; the end of the list alone where nothing was said. */
 struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command);

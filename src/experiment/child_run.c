@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -121,7 +122,7 @@ static char *read_text(const char *path, size_t most_bytes)
 {
     static const char between[] = "\n...\n";
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    rp_autofree char *text = malloc(most_bytes + sizeof between);
+    rp_autofree char *text = rp_alloc(most_bytes + sizeof between);
     const size_t half = most_bytes / 2;
     struct stat st;
     size_t bytes;
@@ -175,7 +176,7 @@ char *rp_text_join_lines(const char *text)
             rp_buf_add(&line, is_blank(text[i]) ? " " : text + i, 1);
         text += bytes + (text[bytes] == '\n');
     }
-    return line.len || line.failed ? rp_buf_steal(&line) : strdup("");
+    return line.len ? rp_buf_steal(&line) : rp_strdup("");
 }
 
 size_t rp_text_fitting_bytes(const char *text, size_t most_bytes)
@@ -317,7 +318,7 @@ const char **rp_own_command_argv(const struct rp_child_context *m, const char *c
 {
     enum { MOST_OWN = 8 }; /* rocm-perf --device D --timing T -- PROGRAM and the end */
     const size_t args = program ? count_of((const char *const *)m->program) : 0;
-    const char **argv = calloc(count_of(words) + args + MOST_OWN, sizeof *argv);
+    const char **argv = rp_alloc_zero(count_of(words) + args + MOST_OWN, sizeof *argv);
     size_t at = 0;
 
     if (!argv)
@@ -349,8 +350,6 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
     rp_cleanup(rp_run_env_free) struct rp_run_env env = {0};
     int rc;
 
-    if (!argv)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = measure->run ? rp_run_env_make(NULL, measure->run, &env, err) : 0;
     if (rc < 0)
         return rc;
@@ -374,7 +373,7 @@ enum { MOST_LINE = 200, MOST_LOG = 1 << 16 };
 static char *tail_of(const char *path)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    rp_autofree char *text = malloc(MOST_LOG + 1);
+    rp_autofree char *text = rp_alloc(MOST_LOG + 1);
     struct stat st;
     ssize_t got;
 

@@ -50,14 +50,13 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
 char *rp_child_text(const char *path, size_t most_bytes);
 
 /** Lines as one, for a message: " | " between them, without blank ones. Characters that control a
- * terminal are blanks. NULL: out of memory. Free it. */
+ * terminal are blanks. Free it. */
 char *rp_text_join_lines(const char *text);
 
 /** @return how many bytes of a text to show, so that no character of UTF-8 is cut */
 size_t rp_text_fitting_bytes(const char *text, size_t most_bytes);
 
-/** The last lines of a file, six at most, as one; "" when it cannot be read. NULL: out of memory.
- * Free it. */
+/** The last lines of a file, six at most, as one; "" when it cannot be read. Free it. */
 char *rp_child_last_lines(const char *path);
 
 /** How it ended, half a sentence: "it ended with exit status 3". Free it. */
@@ -100,7 +99,7 @@ int rp_run_deadline_judge_end(struct rp_run_deadline *patience, enum rp_run_kind
                               const struct rp_proc_end *end, struct rp_err *err);
 
 /** How long a program was waited for, half a sentence, the same each time: "within the 5 s of
- * --timeout". Free it; NULL: out of memory. */
+ * --timeout". Free it. */
 char *rp_run_deadline_sentence(const struct rp_run_deadline *patience, enum rp_run_kind what);
 
 /* Other commands of rocm-perf as children, on the device and with the timing of the session. */
@@ -155,7 +154,7 @@ char *rp_child_error_line(const char *path);
  * none, or no memory. */
 void rp_child_add_error_line(char **why, const char *log_path);
 
-/** "ended with exit status 3: LINE", "was ended by SIGSEGV". Owned; NULL: out of memory. */
+/** "ended with exit status 3: LINE", "was ended by SIGSEGV". Owned. */
 char *rp_child_end_reason(const struct rp_proc_end *end, const char *log_path);
 
 /* What a program prints, in files that cannot fill the disk: a configuration may print for

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -40,8 +41,6 @@ static int rp_overlay_write(const char *header, const char *text, char **ret_pat
     rp_autofree char *json = root ? json_dumps(root, 0) : NULL;
     int rc;
 
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!json)
         return rp_fail(err, RP_BAD_INPUT, "%s: its name is not UTF-8: rename it", header);
     rc = rp_write_private_file(path, json, strlen(json), err);
@@ -70,7 +69,6 @@ static void add_replaced(struct rp_words *words, const char *word, const char *s
             rp_buf_add(&text, word++, 1);
         }
     }
-    words->failed |= text.failed;
     rp_words_add(words, rp_buf_text(&text));
 }
 
@@ -169,13 +167,9 @@ static int rp_compile_argv_finish(const struct rp_compile_command *command,
                rp_compiler_words(&command->compiler) == 1 &&
                rp_find_program(named, &path, NULL) == 0;
 
-    if (words->failed)
-        return rp_out_of_memory(err);
     if (!own)
         return rp_hipcc_args(&command->env, words->list, ret_argv, err);
     rp_words_add(words, path);
-    if (words->failed)
-        return rp_out_of_memory(err);
     first = words->list[words->count - 1];
     memmove(words->list + 1, words->list, (words->count - 1) * sizeof *words->list);
     words->list[0] = first;
@@ -194,7 +188,9 @@ static int add_overlay(const struct rp_compile_command *command, const char *sou
 
     if (!command->unit || (text && strcmp(text, command->source) == 0))
         return 0;
-    rc = text ? rp_overlay_write(command->source, text, &path, err) : rp_out_of_memory(err);
+    if (!text)
+        return rp_fail(err, RP_ENVIRONMENT, "the current folder is gone");
+    rc = rp_overlay_write(command->source, text, &path, err);
     if (rc == 0)
         rp_words_addf(words, "-ivfsoverlay%s", path);
     return rc;
@@ -214,17 +210,15 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
     if (what == RP_COMPILE_PROGRAM && command->program.count) {
         for (size_t i = 0; i < command->program.count; i++)
             add_replaced(&words, command->program.list[i], source, output);
-        if (words.failed)
-            return rp_out_of_memory(err);
         *ret_argv = rp_steal(words.list);
         words.count = 0;
         return 0;
     }
     input = rp_path_absolute(command->unit ? command->unit : source);
-    file =
-        what == RP_COMPILE_AST || what == RP_COMPILE_IR ? strdup(output) : rp_path_absolute(output);
+    file = what == RP_COMPILE_AST || what == RP_COMPILE_IR ? rp_strdup(output)
+                                                           : rp_path_absolute(output);
     if (!input || !file)
-        return rp_out_of_memory(err);
+        return rp_fail(err, RP_ENVIRONMENT, "the current folder is gone");
     rc = add_overlay(command, source, &words, err);
     if (rc < 0)
         return rc;
@@ -302,7 +296,7 @@ char *rp_build_result_reason(const struct rp_build_result *built)
     size_t bytes;
 
     if (!*said)
-        return strdup(built->why);
+        return rp_strdup(built->why);
     error = find_error(said, &line);
     if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */
         line = error;
@@ -322,8 +316,6 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
     struct rp_build_result built = {0};
     int rc;
 
-    if (!log)
-        return rp_out_of_memory(err);
     unlink(output); /* what is there then is of this build */
     rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)argv,
                                          .env = env,
@@ -339,17 +331,13 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
         return rc;
     built.output = rp_child_text(log, MOST_OUTPUT);
     if (!built.output)
-        built.output = strdup("");
+        built.output = rp_strdup("");
     built.ok = !end.signaled && !end.timed_out && end.status == 0 && rp_path_exists(output);
     if (!built.ok)
         built.why = end.signaled || end.status || end.timed_out
                         ? rp_child_end_sentence(&end)
                         : rp_format("it ended with success, but did not write %s", output);
     unlink(log);
-    if (!built.output || (!built.ok && !built.why)) {
-        rp_build_result_free(&built);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
     *ret = built;
     return 0;
 }

@@ -19,7 +19,7 @@ struct rp_build_result {
 };
 void rp_build_result_free(struct rp_build_result *built);
 
-/** Why it is not ok, with the first error that the compiler names. NULL: out of memory. Free it. */
+/** Why it is not ok, with the first error that the compiler names. Free it. */
 char *rp_build_result_reason(const struct rp_build_result *built);
 
 /**

@@ -5,29 +5,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 
-/* Takes ownership of text; NULL means that memory ran out. */
+/* Takes ownership of text. */
 static void add_owned(struct rp_words *words, char *text)
 {
-    char **more = text ? realloc(words->list, (words->count + 2) * sizeof *more) : NULL;
-
-    if (!more) {
-        free(text);
-        words->failed = true;
-        return;
-    }
-    words->list = more;
-    more[words->count++] = text;
-    more[words->count] = NULL;
+    words->list = rp_realloc_array(words->list, words->count + 2, sizeof *words->list);
+    words->list[words->count++] = text;
+    words->list[words->count] = NULL;
 }
 
 void rp_words_add(struct rp_words *words, const char *text)
 {
-    add_owned(words, strdup(text));
+    add_owned(words, rp_strdup(text));
 }
 
 void rp_words_addf(struct rp_words *words, const char *fmt, ...)
@@ -144,8 +138,6 @@ int rp_words_split(const char *text, enum rp_words_rule rule, struct rp_words *r
     rp_buf_free(&reader.word);
     if (rc < 0)
         return rc;
-    if (words.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret = words;
     words = (struct rp_words){0};
     return 0;
@@ -226,7 +218,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
 {
     rp_autofree char *here = word[0] == '/' || directory ? NULL : getcwd(NULL, 0);
     const char *folder = directory ? directory : here ? here : ".";
-    rp_autofree char *joined = word[0] == '/' ? strdup(word) : rp_path_join(folder, word);
+    rp_autofree char *joined = word[0] == '/' ? rp_strdup(word) : rp_path_join(folder, word);
     rp_autofree char *real = joined ? realpath(joined, NULL) : NULL;
     rp_autofree char *parent = NULL;
     const char *name;
@@ -235,7 +227,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
         return rp_steal(real);
     /* What is not there yet is named by its folder. */
     name = rp_base_name(joined);
-    parent = strndup(joined, (size_t)(name - joined));
+    parent = rp_strndup(joined, (size_t)(name - joined));
     real = parent ? realpath(parent, NULL) : NULL;
     return real ? rp_path_join(real, name) : rp_steal(joined);
 }

@@ -17,7 +17,6 @@ struct rp_words;
 struct rp_words {
     char **list; /**< NULL-terminated; NULL before the first */
     size_t count;
-    bool failed; /**< an addition did not fit in memory */
 };
 
 void rp_words_add(struct rp_words *words, const char *text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/profile.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -56,7 +57,7 @@ static int isolate(const struct rp_child_context *m, const char *program, const 
                    const char *output, struct rp_err *err)
 {
     rp_autofree char *quoted = rp_regex_escape(name);
-    rp_autofree char *regex = quoted ? rp_format("^%s$", quoted) : NULL;
+    rp_autofree char *regex = rp_format("^%s$", quoted);
     rp_autofree char *most = rp_format("%u", m->most_geometries);
     rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
     rp_autofree char *text = NULL;
@@ -68,8 +69,6 @@ static int isolate(const struct rp_child_context *m, const char *program, const 
     struct rp_proc_end end;
     int rc;
 
-    if (!regex || !most || !log || !status)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_own_command_run(m,
                             &(struct rp_own_command){.words = words,
                                                      .program = program,
@@ -128,12 +127,10 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
         ret->workgroup[i] = d->workgroup[i];
     }
     ret->group_bytes = d->group_bytes;
-    ret->folder = strdup(folder);
+    ret->folder = rp_strdup(folder);
     ret->name =
         rp_format("grid %ux%ux%u workgroup %ux%ux%u lds %u", d->grid[0], d->grid[1], d->grid[2],
                   d->workgroup[0], d->workgroup[1], d->workgroup[2], d->group_bytes);
-    if (!ret->folder || !ret->name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return check_replays(folder, ret->name, err);
 }
 
@@ -150,12 +147,10 @@ static int read_all(const char *output, const char *symbol, struct rp_captures *
 
     if (count < 0)
         return rp_fail(err, RP_BAD_INPUT, "%s cannot be read", output);
-    ret->list = calloc((size_t)count + 1, sizeof *ret->list);
+    ret->list = rp_alloc_zero((size_t)count + 1, sizeof *ret->list);
     for (int i = 0; i < count; i++) {
         rp_autofree char *folder = rp_path_join(output, names[i]->d_name);
 
-        if (rc == 0 && (!ret->list || !folder))
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (rc == 0)
             rc = read_one(folder, symbol, &ret->list[ret->count++], err);
         free(names[i]);
@@ -244,8 +239,6 @@ static int weigh(const char *profile, const char *symbol, struct rp_captures *ca
     int rc = 0;
 
     captures->covered = -1;
-    if (!pattern)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (glob(pattern, 0, NULL, &found) != 0)
         return 0;
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
@@ -428,7 +421,7 @@ static char *last_message(const char *path)
     line = line ? line + 1 : text;
     if (strncmp(line, prefix, sizeof prefix - 1) == 0)
         line += sizeof prefix - 1;
-    return strdup(line);
+    return rp_strdup(line);
 }
 
 /** What it says of one of the two; NULL: it is about something else. */
@@ -451,19 +444,15 @@ static int read_failure(const struct rp_proc_end *end, const char *messages, con
     rp_autofree char *message = last_message(messages);
     rp_autofree char *how = rp_child_end_sentence(end);
     const bool verdict = !end->signaled && end->status == RP_VERDICT;
-    const char *said = message ? said_of(message, 'B', after) : NULL;
+    const char *said = said_of(message, 'B', after);
     char *reason;
 
-    if (!message || !how)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (end->over_memory) {
         *ret = (struct rp_compared){
             .comparison = {.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_LIMITS},
             .reason = rp_steal(how)};
     } else if (verdict && !said_of(message, 'A', before)) {
-        reason = strdup(said ? said : message);
-        if (!reason)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        reason = rp_strdup(said ? said : message);
         *ret = (struct rp_compared){
             .comparison = {.verdict = said ? RP_COMPARED_DIFFERENT : RP_COMPARED_UNDECIDED,
                            .undecided_by = RP_BY_BLIND,
@@ -491,8 +480,6 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     struct rp_proc_end end;
     int rc;
 
-    if (!out || !messages || !margin)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_own_command_run(measure,
                             &(struct rp_own_command){.words = words,
                                                      .stdout_path = out,
@@ -548,7 +535,7 @@ static char *place_of(const char *uri)
 {
     const char *size = strstr(uri, "size=");
 
-    return strncmp(uri, "memory:", 7) == 0 && size ? rp_format("memory, %s", size) : strdup(uri);
+    return strncmp(uri, "memory:", 7) == 0 && size ? rp_format("memory, %s", size) : rp_strdup(uri);
 }
 
 static int look(void *context, const void *at, struct rp_err *err)
@@ -557,10 +544,9 @@ static int look(void *context, const void *at, struct rp_err *err)
     const char *uri = uri_of(s, at);
     rp_autofree char *place = uri && *uri ? place_of(uri) : NULL;
 
+    (void)err;
     if (!uri || !*uri)
         return 0;
-    if (!place)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!s->first)
         s->first = rp_steal(place);
     else if (!s->second && strcmp(s->first, place) != 0)
@@ -594,8 +580,6 @@ int rp_check_single_code_object(const char *profile, const char *symbol, struct 
     glob_t found;
     int rc = 0;
 
-    if (!pattern)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (glob(pattern, 0, NULL, &found) != 0)
         return 0;
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "analyze/profile.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -45,8 +46,6 @@ char *rp_build_output_path(const char *folder, const struct rp_command *command)
         rp_buf_puts(&words, v->value ? "=" : "-");
         rp_buf_add(&words, v->value ? v->value : "", v->value ? strlen(v->value) + 1 : 1);
     }
-    if (words.failed)
-        return NULL;
     rp_sha256(rp_buf_text(&words), words.len, digits);
     return rp_format("%s/%s/program", folder, digits);
 }
@@ -74,11 +73,9 @@ static int lock(const char *output, struct rp_err *err)
 
 static int make_folder(const char *output, struct rp_err *err)
 {
-    rp_autofree char *folder = strdup(output);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
+    rp_autofree char *folder = rp_strdup(output);
+    char *slash = strrchr(folder, '/'); /* it is absolute */
 
-    if (!slash)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *slash = 0;
     return *folder ? rp_mkdirs_private(folder, err) : 0;
 }
@@ -102,9 +99,9 @@ static char *why_not(const struct rp_proc_end *end, const char *output, const ch
     } else {
         rp_autofree char *how = rp_child_end_reason(end, log);
 
-        text = how ? rp_format("the build command %s", how) : NULL;
+        text = rp_format("the build command %s", how);
     }
-    return text ? text : strdup("out of memory");
+    return text;
 }
 
 static int rp_measure_run_command(const struct rp_measure_context *ev,
@@ -126,9 +123,7 @@ static int run_build(const struct rp_measure_context *ev, const struct rp_evalua
 
     while (r->build.env && r->build.env[count].name)
         count++;
-    env = calloc(count + 2, sizeof *env);
-    if (!temporary || !env)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    env = rp_alloc_zero(count + 2, sizeof *env);
     rp_remove_tree(temporary);
     if (rp_mkdirs_private(temporary, err) < 0)
         return -RP_ENVIRONMENT;
@@ -148,14 +143,12 @@ static int build(const struct rp_measure_context *ev, const struct rp_evaluation
     struct rp_proc_end end = {0};
     int rc;
 
-    if (!log)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     unlink(r->build_output); /* what an interrupted one has left */
     rc = run_build(ev, r, log, &end, err);
     if (rc == -RP_USAGE) {
         e->reason = rp_format("the build command cannot be run: %s", err->text);
         e->outcome = RP_EVALUATION_NOT_BUILT;
-        return e->reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return 0;
     }
     if (rc < 0)
         return rc;
@@ -182,8 +175,7 @@ static int rp_build_program_once(const struct rp_measure_context *ev,
 {
     rp_autofree char *stamp = rp_format("%s.built", r->build_output);
     rp_autoclose int locked = -1;
-    int rc =
-        stamp ? make_folder(r->build_output, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = make_folder(r->build_output, err);
 
     if (rc == 0)
         rc = locked = lock(r->build_output, err);
@@ -224,7 +216,7 @@ static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *
         return rc;
     if (profile->launches.failed) {
         sum->failed_launches = rp_launches_text(&profile->launches);
-        rc = sum->failed_launches ? 0 : rp_out_of_memory(err);
+        rc = 0;
     }
     rp_profile_free(profile);
     return rc;
@@ -307,7 +299,7 @@ static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device d
         *ret_ns = (double)sum.ns;
         return 0;
     }
-    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
 }
 
 /**
@@ -400,7 +392,7 @@ static char *last_match(const regex_t *regex, const char *text)
         const char *line = before ? before + 1 : text;
 
         if (last_in_line(regex, line, (size_t)(end - line), &found, &bytes))
-            return strndup(found, bytes);
+            return rp_strndup(found, bytes);
         if (!before)
             return NULL;
         end = before;
@@ -445,10 +437,10 @@ static char *read_word(int fd)
 
     while ((got = read(fd, word, MOST_WORD)) < 0 && errno == EINTR)
         ;
-    return strndup(word, got > 0 ? (size_t)got : 0);
+    return rp_strndup(word, got > 0 ? (size_t)got : 0);
 }
 
-/* @param ret_why  why there is none; NULL in both: out of memory */
+/* @param ret_why  why there is none; NULL: there is one */
 static char *search(const regex_t *regex, const char *text, char **ret_why)
 {
     rp_autofree char *word = NULL;
@@ -495,10 +487,9 @@ static char *take_number(const char *word, double unit_ns, double *ret_ns)
  * The number in the last match of the expression.
  * @param path     what the program printed
  * @param ret_why  as above
- * @return 0, RP_ENVIRONMENT
  */
-static int rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
-                                  double *ret_ns, char **ret_why, struct rp_err *err)
+static void rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
+                                   double *ret_ns, char **ret_why)
 {
     rp_autofree char *text = rp_read_text(path, MOST_OUTPUT);
     rp_autofree char *word = NULL;
@@ -516,11 +507,8 @@ static int rp_objective_of_output(const char *path, const char *pattern, double 
         if (word)
             *ret_why = take_number(word, unit_ns, &ns);
     }
-    if (!*ret_why && !(ns > 0))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!*ret_why)
         *ret_ns = ns;
-    return 0;
 }
 
 /** One run: where it writes to, and what became of it. */
@@ -536,11 +524,6 @@ struct attempt {
 
 /** Of what a program prints; more is not kept. */
 enum { MOST_PRINTED = 64 << 20 };
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
 
 static int open_log(const char *path, struct rp_err *err)
 {
@@ -599,10 +582,8 @@ static void free_attempt(struct attempt *a)
 static int prepare(struct attempt *a, struct rp_err *err)
 {
     a->folder = rp_path_join(a->ev->folder, "run");
-    a->printed = a->folder ? rp_path_join(a->folder, "stdout") : NULL;
-    a->complaints = a->folder ? rp_path_join(a->folder, "stderr") : NULL;
-    if (!a->printed || !a->complaints)
-        return out_of_memory(err);
+    a->printed = rp_path_join(a->folder, "stdout");
+    a->complaints = rp_path_join(a->folder, "stderr");
     rp_remove_tree(a->folder);
     return rp_mkdirs_private(a->folder, err);
 }
@@ -678,42 +659,39 @@ static int run_program(struct attempt *a, struct rp_err *err)
 
 /* --- what became of it ---------------------------------------------------------------------- */
 
-/** Takes the reason over. */
-static int end_as(struct rp_evaluation *e, enum rp_evaluation_outcome outcome, char *reason,
-                  struct rp_err *err)
+/** Takes the reason over. @return 0 */
+static int end_as(struct rp_evaluation *e, enum rp_evaluation_outcome outcome, char *reason)
 {
-    if (!reason)
-        return out_of_memory(err);
     e->outcome = outcome;
     e->reason = reason;
     return 0;
 }
 
 /** A check or a search of a part of it could say anything. */
-static int judge_printed(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+static int judge_printed(const struct attempt *a, struct rp_evaluation *e)
 {
     const struct rp_evaluation_request *r = a->request;
 
     if (!a->tap.over[0] || (!r->check && r->objective != RP_OBJECTIVE_OUTPUT))
         return 0;
     return end_as(e, RP_EVALUATION_FAILED,
-                  rp_format("it printed more than %d MiB", MOST_PRINTED >> 20), err);
+                  rp_format("it printed more than %d MiB", MOST_PRINTED >> 20));
 }
 
-static int judge_end(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
+static int judge_end(const struct attempt *a, struct rp_evaluation *e)
 {
     const struct rp_proc_end *end = &a->run.end;
 
     if (end->timed_out) {
         e->cap_ns = a->timeout_ns;
         return end_as(e, RP_EVALUATION_TIMEOUT,
-                      rp_format("it did not end within %g s", (double)e->cap_ns / 1e9), err);
+                      rp_format("it did not end within %g s", (double)e->cap_ns / 1e9));
     }
     if (!end->signaled && !end->over_memory && end->status == 0)
         return 0;
     e->signaled = end->signaled;
     e->status = end->status;
-    return end_as(e, RP_EVALUATION_FAILED, rp_child_end_reason(end, a->complaints), err);
+    return end_as(e, RP_EVALUATION_FAILED, rp_child_end_reason(end, a->complaints));
 }
 
 /** The command is a word of its own, never part of a text that is put together. */
@@ -735,15 +713,13 @@ static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err
     struct rp_proc_end end = {0};
     int rc;
 
-    if (!log)
-        return out_of_memory(err);
     rc = rp_measure_run_command(a->ev, &command, r->timeout_ns, &limits, log, &end, err);
     if (rc < 0)
         return rp_wrap(err, "the check");
     if (!end.signaled && !end.timed_out && !end.over_memory && end.status == 0)
         return 0;
     how = rp_child_end_reason(&end, log);
-    return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL, err);
+    return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL);
 }
 
 static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
@@ -757,13 +733,13 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     if (r->objective == RP_OBJECTIVE_DISPATCH)
         rc = rp_objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
-        rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
+        rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why);
     if (rc < 0)
         return rc;
     if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */
         rp_child_add_error_line(&why, a->complaints);
     if (why)
-        return end_as(e, failed ? RP_EVALUATION_FAILED : RP_EVALUATION_NO_TIME, why, err);
+        return end_as(e, failed ? RP_EVALUATION_FAILED : RP_EVALUATION_NO_TIME, why);
     e->runtimes_ns[e->count++] = ns;
     return 0;
 }
@@ -811,7 +787,7 @@ static int judge_launches(const struct attempt *a, struct rp_evaluation *e, stru
         *err = unread;
         return rc;
     }
-    return why ? end_as(e, RP_EVALUATION_FAILED, why, err) : 0;
+    return why ? end_as(e, RP_EVALUATION_FAILED, why) : 0;
 }
 
 /** @param number  from 0 on, warm-ups first */
@@ -827,14 +803,14 @@ static int run_once(const struct rp_measure_context *ev, const struct rp_evaluat
 
     /* It cannot be executed, or what it recorded cannot be read. */
     if (rc == -RP_USAGE || rc == -RP_BAD_INPUT)
-        return end_as(e, RP_EVALUATION_FAILED, strdup(err->text), err);
+        return end_as(e, RP_EVALUATION_FAILED, rp_strdup(err->text));
     if (rc < 0)
         return rc;
     e->bench_ns += a.run.end.wall_ns;
     e->warmup_ns += warmup ? a.run.end.wall_ns : 0;
-    rc = judge_end(&a, e, err);
+    rc = judge_end(&a, e);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK)
-        rc = judge_printed(&a, e, err);
+        rc = judge_printed(&a, e);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK && a.watched)
         rc = judge_launches(&a, e, err);
     if (rc == 0 && e->outcome == RP_EVALUATION_OK && number == 0 && r->check)
@@ -850,9 +826,7 @@ int rp_measure_config(const struct rp_measure_context *ev, const struct rp_evalu
     struct rp_evaluation e = {.id = r->id, .outcome = RP_EVALUATION_OK};
     int rc = 0;
 
-    e.runtimes_ns = calloc(r->samples + 1, sizeof *e.runtimes_ns);
-    if (!e.runtimes_ns)
-        return out_of_memory(err);
+    e.runtimes_ns = rp_alloc_zero(r->samples + 1, sizeof *e.runtimes_ns);
     if (r->build.argv)
         rc = rp_build_program_once(ev, r, &e, err);
     for (unsigned i = 0; rc == 0 && e.outcome == RP_EVALUATION_OK && i < r->warmups + r->samples;

@@ -124,7 +124,7 @@ int rp_measure_config(const struct rp_measure_context *evaluator,
  * Where the program of a build command goes: FOLDER/<sha256 of its words and variables>/program.
  * @param folder   absolute, and not for builds from sources that may have changed since
  * @param command  filled with a text for {output} that is the same for all (RP_TEMPLATE_OUTPUT)
- * @return owned; NULL: out of memory
+ * @return owned
  */
 char *rp_build_output_path(const char *folder, const struct rp_command *command);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -125,7 +126,7 @@ static void read_reference(const json_t *object, struct rp_ast_node *node)
 }
 
 /** The parser bounds the depth (JSON_PARSER_MAX_DEPTH), and so the recursion. */
-static int read_node(const json_t *object, struct rp_ast_node *node, struct files *files)
+static void read_node(const json_t *object, struct rp_ast_node *node, struct files *files)
 {
     const json_t *inner = json_object_get(object, "inner"), *child;
     const char *category;
@@ -153,17 +154,10 @@ static int read_node(const json_t *object, struct rp_ast_node *node, struct file
     read_reference(object, node);
     read_places(object, node, files);
     if (!json_is_array(inner) || json_array_size(inner) == 0)
-        return 0;
-    node->children = calloc(json_array_size(inner), sizeof *node->children);
-    if (!node->children)
-        return -1;
-    json_array_foreach(inner, i, child)
-    {
-        node->count = i + 1;
-        if (read_node(child, &node->children[i], files) < 0)
-            return -1;
-    }
-    return 0;
+        return;
+    node->count = json_array_size(inner);
+    node->children = rp_alloc_zero(node->count, sizeof *node->children);
+    json_array_foreach(inner, i, child) read_node(child, &node->children[i], files);
 }
 
 static void free_children(struct rp_ast_node *node)
@@ -211,34 +205,27 @@ static int add_document(struct rp_ast *ast, const char *json, size_t bytes,
 {
     struct files files = {.asked = file};
     json_error_t why;
-    struct rp_ast_node *roots = realloc(ast->roots, (ast->count + 1) * sizeof *roots);
+    struct rp_ast_node *roots = rp_realloc(ast->roots, (ast->count + 1) * sizeof *roots);
     json_t **documents;
 
-    if (!roots)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     ast->roots = roots;
-    documents = realloc(ast->documents, (ast->count + 1) * sizeof(json_t *));
-    if (!documents)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    documents = rp_realloc(ast->documents, (ast->count + 1) * sizeof(json_t *));
     ast->documents = documents;
     documents[ast->count] = json_loadb(json, bytes, 0, &why);
     if (!documents[ast->count])
         return rp_fail(err, RP_BAD_INPUT, "the compiler's dump: %s (line %d)", why.text, why.line);
     roots[ast->count] = (struct rp_ast_node){0};
     ast->count++;
-    if (read_node(documents[ast->count - 1], &roots[ast->count - 1], &files) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    read_node(documents[ast->count - 1], &roots[ast->count - 1], &files);
     return 0;
 }
 
 int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, const char *name,
                 struct rp_ast **ret, struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_ast_free) struct rp_ast *ast = calloc(1, sizeof *ast);
+    rp_cleanup(rp_cleanup_rp_ast_free) struct rp_ast *ast = rp_alloc_zero(1, sizeof *ast);
     size_t total = 0;
 
-    if (!ast)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t at = 0, length; at < bytes; at += length) {
         int rc;
 
@@ -315,9 +302,7 @@ int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_e
     rp_autobuf name = {0};
     struct rp_symbol_parts parts = {0};
 
-    parts.symbol = strndup(symbol, symbol_bytes(symbol));
-    if (!parts.symbol)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    parts.symbol = rp_strndup(symbol, symbol_bytes(symbol));
     if (strncmp(parts.symbol, "_Z", 2) != 0) {
         rp_buf_puts(&filter, parts.symbol);
         rp_buf_puts(&name, parts.symbol);
@@ -333,10 +318,6 @@ int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_e
     }
     parts.filter = rp_buf_steal(&filter);
     parts.name = rp_buf_steal(&name);
-    if (!parts.filter || !parts.name) {
-        rp_symbol_parts_free(&parts);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
     *ret = parts;
     return 0;
 }
@@ -419,16 +400,14 @@ static int check_places(const struct rp_ast_node *function, const struct rp_ast_
 }
 
 /** Every definition with the same end is the same text. */
-static int collect_same(const struct rp_ast_node *roots, size_t count,
-                        struct rp_kernel_found *found, struct rp_err *err)
+static void collect_same(const struct rp_ast_node *roots, size_t count,
+                         struct rp_kernel_found *found)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < count; i++)
         most += roots[i].count + 1;
-    found->functions = calloc(most + 1, sizeof(struct rp_ast_node *));
-    if (!found->functions)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    found->functions = rp_alloc_zero(most + 1, sizeof(struct rp_ast_node *));
     for (size_t i = 0; i < count; i++) {
         if (is_definition(&roots[i]) && same_end(&roots[i], found->function))
             found->functions[found->count++] = &roots[i];
@@ -437,7 +416,6 @@ static int collect_same(const struct rp_ast_node *roots, size_t count,
                 same_end(&roots[i].children[j], found->function))
                 found->functions[found->count++] = &roots[i].children[j];
     }
-    return 0;
 }
 
 /** extern "C" in front of a single declaration belongs to it. */
@@ -484,8 +462,7 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     found.begin = with_linkage(text, outer->begin.offset);
     found.body_begin = body_of(search.function)->begin.offset;
     found.end = found.body_end = body_of(search.function)->end.offset + 1;
-    if (collect_same(roots, count, &found, err) < 0)
-        return -RP_ENVIRONMENT;
+    collect_same(roots, count, &found);
     *ret = found;
     return 0;
 }

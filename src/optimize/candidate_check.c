@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -54,8 +55,7 @@ static bool has_crlf(const struct rp_kernel_source *source)
     return memmem(source->text + source->begin, source->end - source->begin, "\r\n", 2) != NULL;
 }
 
-static int splice(struct candidate *candidate, const char *text, const struct rp_guard_part *part,
-                  struct rp_err *err)
+static void splice(struct candidate *candidate, const char *text, const struct rp_guard_part *part)
 {
     const struct rp_kernel_source *original = candidate->original;
     struct rp_buf *out = &candidate->text;
@@ -69,7 +69,6 @@ static int splice(struct candidate *candidate, const char *text, const struct rp
     add_part(out, text + part->body_begin, part->end - part->body_begin, crlf);
     candidate->end = out->len;
     rp_buf_add(out, original->text + original->end, original->bytes - original->end);
-    return out->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
 /** Its name ends as the original's does: that says which language it is. */
@@ -144,8 +143,11 @@ int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_t
     int rc = rp_guard_text(original, kernel_text, bytes, scope, &part, err);
 
     *ret = (struct rp_guard_result){0};
-    if (rc < 0 || (rc = splice(&candidate, kernel_text, &part, err)) < 0 ||
-        (rc = write_file(&candidate, scratch_dir, err)) < 0)
+    if (rc < 0)
+        return rc;
+    splice(&candidate, kernel_text, &part);
+    rc = write_file(&candidate, scratch_dir, err);
+    if (rc < 0)
         return rc;
     rc = check_compiled(&candidate, command, arch, &output, err);
     ret->compiler_output = rp_steal(output);
@@ -241,7 +243,7 @@ static bool read_line(const char *line, size_t bytes, struct rp_guard_macro *ret
     at += strlen(define);
     at += blank_bytes(line + at, bytes - at);
     length = word_bytes(line + at, bytes - at);
-    *ret = (struct rp_guard_macro){.name = strndup(line + at, length),
+    *ret = (struct rp_guard_macro){.name = rp_strndup(line + at, length),
                                    .text = line + at + length,
                                    .bytes = bytes - at - length};
     return true;
@@ -274,29 +276,19 @@ static const char *word_in(const struct rp_guard_macros *macros, const struct rp
     return NULL;
 }
 
-static void rp_guard_macros_free(struct rp_guard_macros *macros);
-
-/** Reads the lines that define macros, wherever they stand: also those that do not count.
- *  @return 0; -1: out of memory */
-static int rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard_macros *ret)
+/** Reads the lines that define macros, wherever they stand: also those that do not count. */
+static void rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard_macros *ret)
 {
     struct rp_guard_macros macros = {0};
     bool grown = true;
 
     for (size_t at = 0, length; at < bytes; at += length + 1) {
-        struct rp_guard_macro macro, *more;
+        struct rp_guard_macro macro;
 
         length = line_bytes(text + at, bytes - at);
         if (!read_line(text + at, length, &macro))
             continue;
-        more = realloc(macros.list, (macros.count + 1) * sizeof *more);
-        if (!more || !macro.name) {
-            free(macro.name);
-            macros.list = more ? more : macros.list;
-            rp_guard_macros_free(&macros);
-            return -1;
-        }
-        macros.list = more;
+        macros.list = rp_realloc_array(macros.list, macros.count + 1, sizeof *macros.list);
         macros.list[macros.count++] = macro;
     }
     while (grown) {
@@ -306,7 +298,6 @@ static int rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard_
                 grown = true;
     }
     *ret = macros;
-    return 0;
 }
 
 static void rp_guard_macros_free(struct rp_guard_macros *macros)
@@ -451,8 +442,7 @@ static int check_words(const struct pair *pair, struct rp_err *err)
 
     for (size_t i = 0; rc == 0 && i < sizeof words / sizeof *words; i++)
         rc = check_word(pair, words[i], NULL, err);
-    if (rc == 0 && rp_guard_macros_find(pair->source->text, pair->source->bytes, &macros) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_guard_macros_find(pair->source->text, pair->source->bytes, &macros);
     for (size_t i = 0; rc == 0 && i < macros.count; i++)
         if (macros.list[i].word)
             rc = check_word(pair, macros.list[i].name, macros.list[i].word, err);

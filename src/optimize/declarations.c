@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "optimize/kernel_source.h"
 #include "optimize/source_text.h"
 
@@ -112,23 +114,15 @@ static struct item read_item(const struct file *f, size_t first)
     return item;
 }
 
-static int read_items(struct file *f, struct rp_err *err)
+static void read_items(struct file *f)
 {
-    size_t capacity = 0;
+    size_t room = 0;
 
     for (size_t at = 0; at < f->tokens.count;) {
-        if (f->count == capacity) {
-            struct item *more = reallocarray(f->items, capacity ? 2 * capacity : 64, sizeof *more);
-
-            if (!more)
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-            f->items = more;
-            capacity = capacity ? 2 * capacity : 64;
-        }
+        rp_vec_grow(&f->items, &room, f->count, 1, sizeof *f->items);
         f->items[f->count] = read_item(f, at);
         at = f->items[f->count++].last;
     }
-    return 0;
 }
 
 static bool same_bytes(const struct file *f, size_t a_begin, size_t a_end, const struct rp_token *b)
@@ -306,8 +300,8 @@ static bool is_include(const struct file *f, const struct item *item)
                    "include", 7) == 0;
 }
 
-int rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
-                       size_t *ret_count, struct rp_err *err)
+void rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
+                        size_t *ret_count)
 {
     rp_cleanup(cleanup_file) struct file f = {.text = source->text};
     struct rp_err unreadable = RP_ERR_INIT;
@@ -315,13 +309,10 @@ int rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_ran
     size_t count = 0;
 
     if (source->bytes <= MAX_FILE_BYTES &&
-        rp_tokens_read(source->text, source->bytes, &f.tokens, &unreadable) == 0 &&
-        read_items(&f, err) < 0)
-        return -(int)err->code;
+        rp_tokens_read(source->text, source->bytes, &f.tokens, &unreadable) == 0)
+        read_items(&f);
     find_wanted(&f, source);
-    ranges = calloc(f.count + 1, sizeof *ranges);
-    if (!ranges)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ranges = rp_alloc_zero(f.count + 1, sizeof *ranges);
     for (size_t i = 0; i < f.count; i++) {
         const struct item *item = &f.items[i];
 
@@ -331,5 +322,4 @@ int rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_ran
     }
     *ret = ranges;
     *ret_count = count;
-    return 0;
 }

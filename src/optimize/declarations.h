@@ -22,7 +22,7 @@ struct rp_text_range {
  * @param ret free it
  * @return 0 (with none when the file cannot be read as tokens) or RP_ENVIRONMENT
  */
-int rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
-                       size_t *ret_count, struct rp_err *err);
+void rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
+                        size_t *ret_count);
 
 #endif

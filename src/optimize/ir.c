@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -252,26 +253,23 @@ static void read_lines(struct rp_ir *ir, struct rp_ir_span rest, size_t lines)
 
 int rp_ir_read(const char *text, size_t bytes, struct rp_ir **ret, struct rp_err *err)
 {
-    rp_cleanup(rp_cleanup_rp_ir_free) struct rp_ir *ir = calloc(1, sizeof *ir);
+    rp_cleanup(rp_cleanup_rp_ir_free) struct rp_ir *ir = rp_alloc_zero(1, sizeof *ir);
     struct rp_ir_span rest, line;
     size_t lines = 1;
 
     if (bytes > MOST_BYTES)
         return rp_fail(err, RP_BAD_INPUT, "what the compiler made is too large to be read");
-    if (!ir || !(ir->text = malloc(bytes + 1)))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ir->text = rp_alloc(bytes + 1);
     if (bytes)
         memcpy(ir->text, text, bytes);
     ir->text[bytes] = '\0';
     rest = (struct rp_ir_span){ir->text, bytes};
     while (rp_ir_line(&rest, &line))
         lines++;
-    ir->functions = calloc(lines, sizeof *ir->functions);
-    ir->metadata = calloc(lines, sizeof *ir->metadata);
-    ir->attributes = calloc(lines, sizeof *ir->attributes);
-    ir->constants = calloc(lines, sizeof *ir->constants);
-    if (!ir->functions || !ir->metadata || !ir->attributes || !ir->constants)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    ir->functions = rp_alloc_zero(lines, sizeof *ir->functions);
+    ir->metadata = rp_alloc_zero(lines, sizeof *ir->metadata);
+    ir->attributes = rp_alloc_zero(lines, sizeof *ir->attributes);
+    ir->constants = rp_alloc_zero(lines, sizeof *ir->constants);
     read_lines(ir, (struct rp_ir_span){ir->text, bytes}, lines);
     *ret = rp_steal(ir);
     return 0;
@@ -307,7 +305,7 @@ struct walk {
 /** By a name that the program cannot have in a namespace of its own. */
 static enum rp_known_function_effect effect_of(struct rp_ir_span symbol)
 {
-    rp_autofree char *text = strndup(symbol.at, symbol.bytes);
+    rp_autofree char *text = rp_strndup(symbol.at, symbol.bytes);
     rp_cleanup(rp_symbol_parts_free) struct rp_symbol_parts parts = {0};
     struct rp_err ignored = RP_ERR_INIT;
 
@@ -525,7 +523,7 @@ static char *reason(const struct walk *walk, enum cause cause, struct rp_ir_span
     struct rp_ir_span name = readable(walk->ir, callee), own;
 
     if (callee.bytes == 0)
-        return strdup(texts[cause].here);
+        return rp_strdup(texts[cause].here);
     own = readable(walk->ir, walk->culprit);
     if (cause == UNKNOWN && (own.bytes != name.bytes || memcmp(own.at, name.at, own.bytes) != 0))
         return rp_format("%.*s() is in it, which calls %.*s(), and what that does is not known",
@@ -537,15 +535,13 @@ int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_lin
                    const struct rp_ir_range *part, char **ret, struct rp_err *err)
 {
     const struct rp_ir_function *function = definition(ir, symbol);
-    rp_autofree unsigned char *states = calloc(ir->function_count + 1, 1);
+    rp_autofree unsigned char *states = rp_alloc_zero(ir->function_count + 1, 1);
     struct walk walk = {.ir = ir, .states = states};
     struct rp_ir_span rest, line, callee, program;
     int64_t file;
 
     if (!function)
         return rp_fail(err, RP_BAD_INPUT, "the compiler makes nothing of %s", symbol);
-    if (!states)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     program = rp_ir_metadata(ir, rp_ir_number(function->head, "!dbg !"));
     file = rp_ir_field(program, "scopeLine: ") == body_line ? rp_ir_field(program, "file: !") : -1;
     for (rest = function->body; rp_ir_line(&rest, &line);) {
@@ -557,7 +553,7 @@ int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_lin
         if (cause == NONE)
             continue;
         *ret = reason(&walk, cause, callee);
-        return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return 0;
     }
     *ret = NULL;
     return 0;

@@ -10,6 +10,7 @@
 
 #include "analyze/profile.h"
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -57,8 +58,6 @@ static bool hash_code(const uint8_t *bytes, size_t size, const char *kd, char re
     if (!descriptor)
         return false;
     add_descriptor(descriptor, &text);
-    if (text.failed)
-        return false;
     rp_sha256(text.data, text.len, ret);
     return true;
 }
@@ -69,8 +68,7 @@ int rp_code_object_read(const char *path, const char *symbol, struct rp_code_obj
     struct rp_code_object object = {0};
     rp_autofree char *kd = rp_format("%s.kd", symbol);
     void *bytes = NULL;
-    int rc = kd ? rp_read_file(path, MOST_BYTES, RP_BAD_INPUT, &bytes, &object.size, err)
-                : rp_out_of_memory(err);
+    int rc = rp_read_file(path, MOST_BYTES, RP_BAD_INPUT, &bytes, &object.size, err);
 
     object.bytes = bytes;
     if (rc == 0)
@@ -197,8 +195,8 @@ static bool is_descriptor_of(const char *name, const char *symbol)
     return strncmp(name, symbol, length) == 0 && strcmp(name + length, ".kd") == 0;
 }
 
-static int find_changed(const struct rp_code_identity *before, const struct rp_code_identity *after,
-                        const char *symbol, char **names, struct rp_err *err)
+static void find_changed(const struct rp_code_identity *before,
+                         const struct rp_code_identity *after, const char *symbol, char **names)
 {
     const struct rp_code_symbols *symbols = rp_code_identity_symbols(before);
     size_t count = 0;
@@ -212,13 +210,10 @@ static int find_changed(const struct rp_code_identity *before, const struct rp_c
             (kernel_hash(before, name, old) && kernel_hash(after, name, now) &&
              strcmp(old, now) == 0))
             continue;
-        names[count] = strndup(name, strlen(name) - strlen(".kd"));
-        if (!names[count++])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        names[count++] = rp_strndup(name, strlen(name) - strlen(".kd"));
     }
     if (count)
         qsort(names, count, sizeof *names, by_name);
-    return 0;
 }
 
 int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
@@ -226,21 +221,15 @@ int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp
 {
     rp_cleanup(release) struct rp_code_identity *a = NULL, *b = NULL;
     char **names;
-    int rc;
 
     a = rp_code_identity_open(before->bytes, before->size);
     b = a ? rp_code_identity_open(after->bytes, after->size) : NULL;
     if (!b)
         return rp_fail(err, RP_BAD_INPUT, "symbols or sections of a code object cannot be read");
-    names = calloc(rp_code_identity_symbols(a)->count + 1, sizeof *names);
-    if (!names)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = find_changed(a, b, symbol, names, err);
-    if (rc < 0)
-        rp_code_names_free(names);
-    else
-        *ret = names;
-    return rc;
+    names = rp_alloc_zero(rp_code_identity_symbols(a)->count + 1, sizeof *names);
+    find_changed(a, b, symbol, names);
+    *ret = names;
+    return 0;
 }
 
 void rp_source_kernels_free(struct rp_source_kernels *kernels)
@@ -251,19 +240,13 @@ void rp_source_kernels_free(struct rp_source_kernels *kernels)
     *kernels = (struct rp_source_kernels){0};
 }
 
-static int add(struct rp_source_kernels *kernels, const char *name, size_t bytes,
-               struct rp_err *err)
+static void add(struct rp_source_kernels *kernels, const char *name, size_t bytes)
 {
-    char **more = reallocarray(kernels->symbols, kernels->count + 1, sizeof *more);
+    char **more = rp_realloc_array(kernels->symbols, kernels->count + 1, sizeof *more);
 
-    if (!more)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     kernels->symbols = more;
-    more[kernels->count] = strndup(name, bytes);
-    if (!more[kernels->count])
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    more[kernels->count] = rp_strndup(name, bytes);
     kernels->count++;
-    return 0;
 }
 
 /** Those of a code object. @return 0 or RP_BAD_INPUT */
@@ -282,9 +265,8 @@ static int rp_source_kernels_of(const uint8_t *bytes, size_t size, struct rp_sou
         Elf64_Sym symbol;
         const char *name = rp_code_symbol(&symbols, i, &symbol);
 
-        if (name && rp_code_symbol_is_kernel(name) &&
-            add(&kernels, name, strlen(name) - strlen(".kd"), err) < 0)
-            return -(int)err->code;
+        if (name && rp_code_symbol_is_kernel(name))
+            add(&kernels, name, strlen(name) - strlen(".kd"));
     }
     if (kernels.count > 0)
         qsort(kernels.symbols, kernels.count, sizeof *kernels.symbols, by_name);
@@ -323,8 +305,6 @@ int rp_source_kernels(const struct rp_compile_command *command, const char *sour
     if (rp_temporary_folder(&folder, err) < 0)
         return -(int)err->code;
     object = rp_path_join(folder, "device.co");
-    if (!object)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_compile(command, source, arch, object, &built, err) < 0)
         return -(int)err->code;
     if (!built.ok) {

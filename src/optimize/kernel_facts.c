@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -58,8 +59,6 @@ static int load(const char *folder, const char *name, bool needed, json_t **ret,
     json_error_t why;
     json_t *json;
 
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret = NULL;
     if (!needed && !rp_path_exists(path))
         return 0;
@@ -89,14 +88,12 @@ static bool same_text(const json_t *object, const char *key, const char *text)
     return value && text && strcmp(value, text) == 0;
 }
 
-/** NULL when it is no text. *failed is set when out of memory. */
-static char *text(const json_t *object, const char *key, bool *failed)
+/** NULL when it is no text. */
+static char *text(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
-    char *copy = value ? strdup(value) : NULL;
 
-    *failed |= value && !copy;
-    return copy;
+    return value ? rp_strdup(value) : NULL;
 }
 
 static void read_extent(const json_t *array, uint32_t ret[3])
@@ -108,7 +105,7 @@ static void read_extent(const json_t *array, uint32_t ret[3])
     }
 }
 
-static void read_needs(const json_t *row, struct rp_kernel_facts *kernel, bool *failed)
+static void read_needs(const json_t *row, struct rp_kernel_facts *kernel)
 {
     const json_t *resources = json_object_get(row, "resources");
     const json_t *occupancy = json_object_get(row, "occupancy");
@@ -122,14 +119,13 @@ static void read_needs(const json_t *row, struct rp_kernel_facts *kernel, bool *
     kernel->waves = number(occupancy, "waves");
     kernel->waves_per_simd = number(occupancy, "waves_per_simd");
     kernel->max_waves_per_simd = number(occupancy, "max_waves_per_simd");
-    kernel->limiter = text(occupancy, "limiter", failed);
+    kernel->limiter = text(occupancy, "limiter");
     read_extent(json_object_get(row, "grid"), kernel->grid);
     read_extent(json_object_get(row, "block"), kernel->block);
     kernel->geometry_count = (size_t)json_integer_value(json_object_get(row, "geometries"));
 }
 
-static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_facts *kernel,
-                     bool *failed)
+static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_facts *kernel)
 {
     const json_t *gpus = json_object_get(profile, "gpus");
     const json_t *index = json_object_get(row, "gpu");
@@ -138,38 +134,23 @@ static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_
                             : json_object_get(profile, "gpu");
     struct rp_quantity total_ms = number(row, "total_ms");
 
-    kernel->name = text(row, "name", failed);
-    kernel->symbol = text(row, "symbol", failed);
-    kernel->arch = text(gpu, "architecture", failed);
-    kernel->product = text(gpu, "product", failed);
-    kernel->device = text(profile, "device", failed);
-    kernel->timing = text(json_object_get(profile, "timing"), "model", failed);
+    kernel->name = text(row, "name");
+    kernel->symbol = text(row, "symbol");
+    kernel->arch = text(gpu, "architecture");
+    kernel->product = text(gpu, "product");
+    kernel->device = text(profile, "device");
+    kernel->timing = text(json_object_get(profile, "timing"), "model");
     kernel->calls = number(row, "calls");
     kernel->time_ns = (struct rp_quantity){total_ms.known, total_ms.value * 1e6};
     kernel->runtime_internal = json_is_true(json_object_get(row, "runtime_internal"));
-    read_needs(row, kernel, failed);
+    read_needs(row, kernel);
 }
 
-/** A list that grows by one zeroed entry; NULL when out of memory. */
-static void *grow(void *list, size_t count, size_t entry_bytes)
-{
-    char *more = realloc(list, (count + 1) * entry_bytes);
-
-    if (more)
-        memset(more + count * entry_bytes, 0, entry_bytes);
-    return more;
-}
-
-static bool add_fraction(struct rp_named_fraction **list, size_t *count, const char *name,
+static void add_fraction(struct rp_named_fraction **list, size_t *count, const char *name,
                          double fraction)
 {
-    struct rp_named_fraction *more = grow(*list, *count, sizeof **list);
-
-    if (!more)
-        return false;
-    *list = more;
-    more[*count] = (struct rp_named_fraction){strdup(name), fraction};
-    return more[(*count)++].name != NULL;
+    *list = rp_realloc_array(*list, *count + 1, sizeof **list);
+    (*list)[(*count)++] = (struct rp_named_fraction){rp_strdup(name), fraction};
 }
 
 static char *conditions_text(const json_t *rule)
@@ -188,25 +169,19 @@ static char *conditions_text(const json_t *rule)
     return rp_buf_steal(&out);
 }
 
-static bool add_rules(const json_t *rules, struct rp_kernel_facts *kernel)
+static void add_rules(const json_t *rules, struct rp_kernel_facts *kernel)
 {
     const json_t *rule;
     size_t i;
 
     json_array_foreach(rules, i, rule)
     {
-        struct rp_fired_rule *more = grow(kernel->rules, kernel->rule_count, sizeof *more);
-
-        if (!more)
-            return false;
-        kernel->rules = more;
-        more += kernel->rule_count++;
-        more->id = strdup(json_string_value(json_object_get(rule, "id")) ?: "?");
-        more->text = conditions_text(rule);
-        if (!more->id || !more->text)
-            return false;
+        kernel->rules =
+            rp_realloc_array(kernel->rules, kernel->rule_count + 1, sizeof *kernel->rules);
+        kernel->rules[kernel->rule_count++] = (struct rp_fired_rule){
+            .id = rp_strdup(json_string_value(json_object_get(rule, "id")) ?: "?"),
+            .text = conditions_text(rule)};
     }
-    return true;
 }
 
 static int most_first(const void *a, const void *b)
@@ -218,7 +193,7 @@ static int most_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static bool add_features(const json_t *features, struct rp_kernel_facts *kernel)
+static void add_features(const json_t *features, struct rp_kernel_facts *kernel)
 {
     static const struct {
         const char *key, *name;
@@ -234,16 +209,13 @@ static bool add_features(const json_t *features, struct rp_kernel_facts *kernel)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct rp_quantity value = number(features, known[i].key);
 
-        if (value.known &&
-            !(known[i].stall
-                  ? add_fraction(&kernel->stalls, &kernel->stall_count, known[i].name, value.value)
-                  : add_fraction(&kernel->ceilings, &kernel->ceiling_count, known[i].name,
-                                 value.value)))
-            return false;
+        if (value.known && known[i].stall)
+            add_fraction(&kernel->stalls, &kernel->stall_count, known[i].name, value.value);
+        else if (value.known)
+            add_fraction(&kernel->ceilings, &kernel->ceiling_count, known[i].name, value.value);
     }
     if (kernel->stall_count)
         qsort(kernel->stalls, kernel->stall_count, sizeof *kernel->stalls, most_first);
-    return true;
 }
 
 /** The row of that name in a list; NULL: none, or several (then it is not known which). */
@@ -261,7 +233,7 @@ static const json_t *row_named(const json_t *list, const char *name)
     return found;
 }
 
-static void add_analysis(const json_t *analysis, struct rp_kernel_facts *kernel, bool *failed)
+static void add_analysis(const json_t *analysis, struct rp_kernel_facts *kernel)
 {
     const json_t *row = row_named(json_object_get(analysis, "kernels"), kernel->name);
     const json_t *label = json_object_get(row, "bottleneck");
@@ -269,28 +241,28 @@ static void add_analysis(const json_t *analysis, struct rp_kernel_facts *kernel,
 
     if (!row)
         return;
-    kernel->weight_basis = text(analysis, "basis", failed);
+    kernel->weight_basis = text(analysis, "basis");
     kernel->weight = number(row, "weight");
     kernel->headroom = number(row, "headroom_fraction");
-    kernel->headroom_assumption = text(row, "headroom_assumption", failed);
+    kernel->headroom_assumption = text(row, "headroom_assumption");
     kernel->end_to_end_bound = number(row, "end_to_end_bound");
     kernel->free_bound = number(row, "end_to_end_bound_if_free");
-    kernel->bottleneck = text(label, "label", failed);
+    kernel->bottleneck = text(label, "label");
     kernel->achieved_waves_per_simd =
         number(json_object_get(row, "occupancy"), "achieved_waves_per_simd");
     kernel->trace_partial = number(traces, "partial").value > 0;
-    *failed |= !add_rules(json_object_get(label, "rules"), kernel);
-    *failed |= !add_features(json_object_get(row, "features"), kernel);
+    add_rules(json_object_get(label, "rules"), kernel);
+    add_features(json_object_get(row, "features"), kernel);
 }
 
-static void add_roofline(const json_t *roofline, struct rp_kernel_facts *kernel, bool *failed)
+static void add_roofline(const json_t *roofline, struct rp_kernel_facts *kernel)
 {
     const json_t *row = row_named(json_object_get(roofline, "kernels"), kernel->name);
     struct rp_quantity read = number(row, "hbm_read_bytes"), write = number(row, "hbm_write_bytes");
 
     if (!row)
         return;
-    kernel->bound = text(row, "bound", failed);
+    kernel->bound = text(row, "bound");
     if (!kernel->bound_share.known)
         kernel->bound_share = number(row, "bound_share");
     kernel->flops = number(row, "flops");
@@ -300,22 +272,15 @@ static void add_roofline(const json_t *roofline, struct rp_kernel_facts *kernel,
     kernel->gbps = number(row, "achieved_bandwidth_gbps");
 }
 
-static bool add_line(struct rp_kernel_facts *kernel, const char *place, uint64_t cycles)
+static void add_line(struct rp_kernel_facts *kernel, const char *place, uint64_t cycles)
 {
-    struct rp_stalled_line *more;
-    size_t i;
-
-    for (i = 0; i < kernel->line_count; i++)
+    for (size_t i = 0; i < kernel->line_count; i++)
         if (strcmp(kernel->lines[i].place, place) == 0) {
             kernel->lines[i].stall_cycles += cycles;
-            return true;
+            return;
         }
-    more = grow(kernel->lines, kernel->line_count, sizeof *more);
-    if (!more)
-        return false;
-    kernel->lines = more;
-    more[kernel->line_count] = (struct rp_stalled_line){strdup(place), cycles, 0};
-    return more[kernel->line_count++].place != NULL;
+    kernel->lines = rp_realloc_array(kernel->lines, kernel->line_count + 1, sizeof *kernel->lines);
+    kernel->lines[kernel->line_count++] = (struct rp_stalled_line){rp_strdup(place), cycles, 0};
 }
 
 static int most_stalled_first(const void *a, const void *b)
@@ -328,7 +293,7 @@ static int most_stalled_first(const void *a, const void *b)
 }
 
 /** Instructions of the kernel's own rows only: a trace lists the functions of its code object. */
-static bool add_trace(const json_t *trace, struct rp_kernel_facts *kernel, uint64_t *sum)
+static void add_trace(const json_t *trace, struct rp_kernel_facts *kernel, uint64_t *sum)
 {
     const json_t *row, *kernels = json_object_get(trace, "kernels");
     size_t i;
@@ -345,22 +310,23 @@ static bool add_trace(const json_t *trace, struct rp_kernel_facts *kernel, uint6
                        kernel->symbol))
             continue;
         *sum += (uint64_t)cycles;
-        if (source && *source && !add_line(kernel, source, (uint64_t)cycles))
-            return false;
+        if (source && *source)
+            add_line(kernel, source, (uint64_t)cycles);
     }
-    return true;
 }
 
-static void add_lines(const json_t *traces, struct rp_kernel_facts *kernel, bool *failed)
+static void add_lines(const json_t *traces, struct rp_kernel_facts *kernel)
 {
     const json_t *trace;
     uint64_t sum = 0;
     size_t i;
 
-    json_array_foreach(json_object_get(traces, "thread_trace"), i,
-                       trace) if (!same_text(trace, "completeness", "damaged")) *failed |=
-        !add_trace(trace, kernel, &sum);
-    if (!kernel->line_count || *failed)
+    json_array_foreach(json_object_get(traces, "thread_trace"), i, trace)
+    {
+        if (!same_text(trace, "completeness", "damaged"))
+            add_trace(trace, kernel, &sum);
+    }
+    if (!kernel->line_count)
         return;
     qsort(kernel->lines, kernel->line_count, sizeof *kernel->lines, most_stalled_first);
     for (i = MOST_LINES; i < kernel->line_count; i++)
@@ -378,32 +344,27 @@ struct files {
 static int read_kernels(const struct files *files, struct rp_facts *facts, struct rp_err *err)
 {
     const json_t *rows = json_object_get(files->profile, "kernels"), *row;
-    bool failed = false;
     size_t i;
 
     if (!json_is_array(rows))
         return rp_fail(err, RP_BAD_INPUT, "profile.json has no kernels[]");
-    facts->device = text(files->profile, "device", &failed);
+    facts->device = text(files->profile, "device");
     facts->runtime_ms = number(files->profile, "runtime_ms");
     facts->launches = number(json_object_get(files->profile, "launches"), "calls");
     facts->failed_launches = number(json_object_get(files->profile, "launches"), "failed");
-    facts->kernels = calloc(json_array_size(rows) + 1, sizeof *facts->kernels);
-    if (!facts->kernels)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    facts->kernels = rp_alloc_zero(json_array_size(rows) + 1, sizeof *facts->kernels);
     json_array_foreach(rows, i, row)
     {
         struct rp_kernel_facts *kernel = &facts->kernels[facts->count++];
 
-        read_row(files->profile, row, kernel, &failed);
-        if (!kernel->name && !failed)
+        read_row(files->profile, row, kernel);
+        if (!kernel->name)
             return rp_fail(err, RP_BAD_INPUT, "profile.json: a kernel has no name");
-        if (failed)
-            break;
-        add_analysis(files->analysis, kernel, &failed);
-        add_roofline(files->roofline, kernel, &failed);
-        add_lines(files->traces, kernel, &failed);
+        add_analysis(files->analysis, kernel);
+        add_roofline(files->roofline, kernel);
+        add_lines(files->traces, kernel);
     }
-    return failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return 0;
 }
 
 int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err)
@@ -477,8 +438,8 @@ static char *percent_text(const char *what, double part, double least)
     return rp_format("%s %.1f %%, less than %.0f %%", what, 100 * part, 100 * least);
 }
 
-/** @return false when out of memory */
-static bool set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_limits *limits,
+/** Says why it is not tried, if it is not. */
+static void set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_limits *limits,
                      bool is_named, bool others_named, struct rp_rank_entry *entry)
 {
     const char *why = NULL;
@@ -490,22 +451,19 @@ static bool set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_
     else if (others_named && !is_named)
         why = "--kernel does not name it";
     else if (is_named)
-        return true;
+        return;
     else if (!entry->weight.known)
         why = "its part of the time is not known";
     else if (kernel->bottleneck && strcmp(kernel->bottleneck, "launch_host_bound") == 0)
         why = "its launches take the time, not its code";
     if (why)
-        entry->stop = strdup(why);
+        entry->stop = rp_strdup(why);
     else if (entry->weight.value < limits->least_weight)
         entry->stop =
             percent_text("its part of the time is", entry->weight.value, limits->least_weight);
     else if (entry->headroom.known && entry->headroom.value < limits->least_headroom)
         entry->stop =
             percent_text("what it could gain is", entry->headroom.value, limits->least_headroom);
-    else
-        return true;
-    return entry->stop != NULL;
 }
 
 static int by_number(struct rp_quantity a, struct rp_quantity b)
@@ -532,30 +490,24 @@ static int compare(const void *left, const void *right, void *context)
     return order ? order : a->kernel < b->kernel ? -1 : 1;
 }
 
-int rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
-                    const bool *wanted, struct rp_rank *ret, struct rp_err *err)
+void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
+                     const bool *wanted, struct rp_rank *ret)
 {
-    struct rp_rank rank = {.entries = calloc(facts->count + 1, sizeof *rank.entries),
+    struct rp_rank rank = {.entries = rp_alloc_zero(facts->count + 1, sizeof *rank.entries),
                            .count = facts->count};
     const double sum_ns = sum_of_times(facts);
 
-    if (!rank.entries)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < facts->count; i++) {
         struct rp_rank_entry *entry = &rank.entries[i];
 
         entry->kernel = i;
         weigh(&facts->kernels[i], sum_ns, entry);
-        if (!set_stop(&facts->kernels[i], limits, wanted && wanted[i], wanted != NULL, entry)) {
-            rp_rank_free(&rank);
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        }
+        set_stop(&facts->kernels[i], limits, wanted && wanted[i], wanted != NULL, entry);
         rank.tried += !entry->stop;
     }
     qsort_r(rank.entries, rank.count, sizeof *rank.entries, compare,
             (void *)(uintptr_t)(const void *)facts);
     *ret = rank;
-    return 0;
 }
 
 void rp_rank_free(struct rp_rank *rank)

@@ -133,8 +133,8 @@ struct rp_rank {
  *                weight and headroom; NULL: nothing is named
  * @return 0 or RP_ENVIRONMENT
  */
-int rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
-                    const bool *wanted, struct rp_rank *ret, struct rp_err *err);
+void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
+                     const bool *wanted, struct rp_rank *ret);
 void rp_rank_free(struct rp_rank *rank);
 
 #endif

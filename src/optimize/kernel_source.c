@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -48,8 +49,6 @@ static int rp_unit_check_includes(const struct rp_compile_command *command, cons
         return -(int)err->code;
     text = rp_path_join(folder, "text.h");
     object = rp_path_join(folder, "device.co");
-    if (!text || !object)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_write_private_file(text, unreadable, strlen(unreadable), err) < 0 ||
         rp_compile(command, text, arch, object, &built, err) < 0)
         return -(int)err->code;
@@ -95,14 +94,12 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
                           struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_kernel_source_free) struct rp_kernel_source *source =
-        calloc(1, sizeof *source);
+        rp_alloc_zero(1, sizeof *source);
     rp_cleanup(rp_symbol_parts_free) struct rp_symbol_parts parts = {0};
     rp_cleanup(rp_cleanup_rp_ast_free) struct rp_ast *ast = NULL;
     rp_autofree char *said = NULL;
     int rc;
 
-    if (!source)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_source_file_read(path, &source->path, &source->text, &source->bytes, err);
     if (rc < 0 || (rc = rp_symbol_parts(symbol, &parts, err)) < 0)
         return rc;
@@ -112,10 +109,8 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
                        rp_compile_command_hint(command), said);
     if (rc < 0)
         return rp_wrap(err, "%s", path);
-    source->symbol = strdup(parts.symbol);
-    source->name = strdup(parts.name);
-    if (!source->symbol || !source->name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    source->symbol = rp_strdup(parts.symbol);
+    source->name = rp_strdup(parts.name);
     rc = fill(source, ast, &parts, command, arch, err);
     if (rc < 0)
         return rp_wrap(err, "%s", path);
@@ -162,9 +157,7 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
                        S_ISDIR(status.st_mode)   ? "is a folder"
                        : S_ISREG(status.st_mode) ? "is larger than 16 MiB: kernels are in less"
                                                  : "is no regular file");
-    text = malloc((size_t)status.st_size + 1);
-    if (!text)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    text = rp_alloc((size_t)status.st_size + 1);
     bytes = fread(text, 1, (size_t)status.st_size, file);
     if (bytes != (size_t)status.st_size)
         return rp_fail(err, RP_BAD_INPUT, "%s changes while it is read", path);
@@ -187,7 +180,7 @@ static const int64_t TIMEOUT_NS = (int64_t)120 * 1000000000;
 /** What was written to a file that has no name, or as much as is of use. */
 static char *read_output(FILE *file)
 {
-    char *text = calloc(1, MOST_OUTPUT_BYTES + 1);
+    char *text = rp_alloc_zero(1, MOST_OUTPUT_BYTES + 1);
 
     rewind(file);
     if (text && fread(text, 1, MOST_OUTPUT_BYTES, file) == 0)
@@ -256,8 +249,7 @@ static int ask(const struct rp_compile_command *command, enum rp_compile_what wh
         return 0;
     free(*ret_output);
     *ret_output = read_output(said);
-    return *ret_output ? rp_fail(err, RP_VERDICT, "the compiler does not accept it")
-                       : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_fail(err, RP_VERDICT, "the compiler does not accept it");
 }
 
 /** What was written, readable as memory. @return NULL: it cannot be; bytes == 0: "" */
@@ -367,19 +359,19 @@ static char *obstacle(const struct rp_ast_node *node, bool in_switch, const char
     enum rp_known_function_effect effect = rp_known_function_effect(callee);
 
     if (why)
-        return strdup(why);
+        return rp_strdup(why);
     if (rp_ast_is(node, "BreakStmt") && !in_switch)
-        return strdup("a break is in it");
+        return rp_strdup("a break is in it");
     if (rp_ast_accesses_volatile(node))
-        return strdup("it accesses something volatile");
+        return rp_strdup("it accesses something volatile");
     if (is_loop(node))
-        return strdup("another loop is in it");
+        return rp_strdup("another loop is in it");
     if (rp_ast_is_index(node))
         return NULL;
     if (effect == RP_KNOWN_FUNCTION_SYNC || effect == RP_KNOWN_FUNCTION_LANES)
         return rp_format("%s() is in it, which orders memory or meets other lanes", callee);
     if (rp_ast_is(node, "CallExpr") && rp_ast_calls_pointer(node))
-        return strdup("a call through a pointer is in it");
+        return rp_strdup("a call through a pointer is in it");
     if (callee && effect == RP_KNOWN_FUNCTION_UNKNOWN && !rp_ast_is_vector_call(node))
         *unknown = callee;
     if (rp_ast_is(node, "LambdaExpr")) { /* what is in it is done where it is called */
@@ -480,11 +472,11 @@ static char *why_not(struct walk *walk, const struct rp_ast_node *node,
     const char *unknown = NULL;
 
     if (node->begin.macro)
-        return strdup("it comes out of a macro");
+        return rp_strdup("it comes out of a macro");
     if (!loop->innermost)
-        return strdup("another loop is in it");
+        return rp_strdup("another loop is in it");
     if (!loop->counted)
-        return strdup(count->why_not);
+        return rp_strdup(count->why_not);
     for (size_t i = 0; i < node->count; i++) {
         char *found = obstacle(&node->children[i], false, &unknown);
 
@@ -612,7 +604,7 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
 
     if (source->loop_count == walk->capacity) {
         size_t capacity = walk->capacity ? 2 * walk->capacity : 16;
-        struct rp_source_loop *more = realloc(source->loops, capacity * sizeof *more);
+        struct rp_source_loop *more = rp_realloc(source->loops, capacity * sizeof *more);
 
         if (!more) {
             walk->failed = true;
@@ -639,7 +631,7 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     pragma = pragma_obstacle(walk, parent, loop);
     loop->why_not = why_not(walk, node, loop, &count);
     if (!loop->why_not && pragma) {
-        loop->why_not = strdup(pragma);
+        loop->why_not = rp_strdup(pragma);
         walk->failed |= !loop->why_not;
     }
     source->loop_count++;
@@ -675,5 +667,5 @@ int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_so
     visit(&walk, function, function, 0);
     rp_ir_free(walk.ir);
     rp_tokens_free(&walk.tokens);
-    return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return 0;
 }

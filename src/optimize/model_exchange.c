@@ -189,7 +189,7 @@ static int take_body(struct receiving *r, const char *bytes, size_t count)
         return rp_fail(&r->err, RP_VERDICT, "the model server's answer is larger than %d bytes",
                        MAX_WHOLE_BYTES);
     rp_buf_add(&r->body, bytes, count);
-    return r->body.failed ? rp_fail(&r->err, RP_ENVIRONMENT, "out of memory") : 0;
+    return 0;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
@@ -594,7 +594,7 @@ static int take_text(struct rp_completion *c, const json_t *message, struct rp_e
         return rp_fail(err, RP_VERDICT, "the answer is larger than %d bytes",
                        RP_COMPLETION_MAX_TEXT_BYTES);
     rp_buf_add(&c->text, json_string_value(content), bytes);
-    return c->text.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return 0;
 }
 
 /* jansson's own text quotes the answer: say where, not what. */
@@ -709,7 +709,7 @@ static int field(struct rp_sse *sse, const char *line, size_t bytes, struct rp_e
         rp_buf_add(&sse->data, "\n", 1);
     sse->has_data = true;
     rp_buf_add(&sse->data, line + skip, bytes - skip);
-    return sse->data.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return 0;
 }
 
 static int end_of_line(struct rp_sse *sse, struct rp_err *err)
@@ -742,8 +742,6 @@ int rp_sse_feed(struct rp_sse *sse, const char *bytes, size_t count, struct rp_e
         if (sse->line.len + (end - begin) >= MAX_EVENT_BYTES)
             return too_large(err);
         rp_buf_add(&sse->line, bytes + begin, end - begin);
-        if (sse->line.failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (end == count)
             break;
         if (end_of_line(sse, err) < 0)

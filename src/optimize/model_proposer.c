@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -53,7 +54,7 @@ static int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_t
                               rp_llm_log log, void *log_context, struct rp_llm_client **ret,
                               struct rp_err *err)
 {
-    struct rp_llm_client *client = calloc(1, sizeof *client);
+    struct rp_llm_client *client = rp_alloc_zero(1, sizeof *client);
 
     if (!client || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(client);
@@ -131,7 +132,7 @@ static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsi
                  const char *system, const char *user, const char *failure)
 {
     rp_autobuf answer = {0};
-    rp_autofree char *asked_system = strdup(system), *asked_user = strdup(user);
+    rp_autofree char *asked_system = rp_strdup(system), *asked_user = rp_strdup(user);
     struct rp_llm_record record = {.attempt = attempt,
                                    .base_url = client->settings.base_url,
                                    .model = client->settings.model,
@@ -316,8 +317,6 @@ static int propose_llm(void *state, const struct rp_proposer_input *input, struc
     if (rp_llm_answer_kernel(&completion, &kernel, &bytes, err) < 0)
         return -(int)err->code;
     title = title_of(rp_buf_text(&completion.text), settings->model);
-    if (!title)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret = (struct rp_proposal){.kernel_text = rp_steal(kernel), .bytes = bytes, .title = title};
     return 1;
 }
@@ -478,9 +477,7 @@ int rp_llm_answer_kernel(const struct rp_completion *completion, char **ret_kern
     bytes = found.end - found.begin;
     if (text[found.begin + bytes - 1] == '\n')
         bytes--;
-    kernel = malloc(bytes + 1);
-    if (!kernel)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    kernel = rp_alloc(bytes + 1);
     memcpy(kernel, text + found.begin, bytes);
     kernel[bytes] = '\0';
     *ret_kernel = kernel;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -59,8 +60,8 @@ static int take_text(const struct member *m, const json_t *value, char **slot, s
     if (!json_is_string(value))
         return wrong(m, "a text", err);
     free(*slot);
-    *slot = strdup(json_string_value(value));
-    return *slot ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *slot = rp_strdup(json_string_value(value));
+    return 0;
 }
 
 static int take_number(const struct member *m, const json_t *value, struct rp_llm_settings *s,
@@ -200,7 +201,7 @@ static int rp_llm_settings_file(const char *path, struct rp_llm_settings *settin
     if (read_file(path, settings, err) < 0)
         return rp_wrap(err, "settings of the model server %s", path);
     settings->origin = rp_format("%s", path);
-    return settings->origin ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
 }
 
 static void cleanup_url(CURLU **slot)
@@ -244,8 +245,7 @@ static int rp_llm_url_check(const char *text, bool *ret_encrypted, bool *ret_loo
     rp_cleanup(cleanup_part) char *scheme = NULL;
     rp_cleanup(cleanup_part) char *host = NULL;
 
-    if (!url)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_not_null(url);
     if (curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK ||
         curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
@@ -300,11 +300,10 @@ static const char *set_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static int keep(const char *value, char **ret, struct rp_err *err)
+static void keep(const char *value, char **ret)
 {
-    if (value && !(*ret = strdup(value)))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return 0;
+    if (value)
+        *ret = rp_strdup(value);
 }
 
 struct variables {
@@ -332,11 +331,11 @@ static int from_variables(const struct variables *names, struct rp_llm_settings 
         return rp_fail(err, RP_USAGE,
                        "%s is set but %s is not; set it to the server that the key is for",
                        names->api_key, names->base_url);
-    if (keep(base_url ? base_url : names->usual_base_url, &s->base_url, err) < 0 ||
-        keep(api_key, &s->api_key, err) < 0 || keep(set_variable(names->model), &s->model, err) < 0)
-        return -(int)err->code;
+    keep(base_url ? base_url : names->usual_base_url, &s->base_url);
+    keep(api_key, &s->api_key);
+    keep(set_variable(names->model), &s->model);
     s->origin = rp_format("%s", base_url ? names->base_url : names->api_key);
-    return s->origin ? 1 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 1;
 }
 
 /* ~/.config/rocm-perf/llm.json; NULL where there is no home. */
@@ -416,8 +415,7 @@ int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct r
     model = file ? NULL : set_variable(ours.model);
     if (model) {
         free(rp_steal(s.model));
-        if (keep(model, &s.model, err) < 0)
-            return -(int)err->code;
+        keep(model, &s.model);
     }
     if (s.api_key && !*s.api_key) /* "" in a file: none */
         free(rp_steal(s.api_key));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -75,7 +76,7 @@ static void show(FILE *file, const struct place *place, struct rp_buf *text)
 
 /**
  * @return `line 3 is "sum 12" instead of "sum 13"`, with what `after` has first and the part of
- * long lines that differs; NULL: they are the same, one cannot be read, or out of memory. Free it.
+ * long lines that differs; NULL: they are the same, or one cannot be read. Free it.
  */
 static char *rp_first_difference(const char *before_path, const char *after_path)
 {
@@ -113,9 +114,8 @@ static char *end_text(const struct rp_child_context *m, enum rp_run_kind what,
 }
 
 /** What came of --check, into output. */
-static int take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
-                        const struct rp_proc_end *end, const char *log, struct rp_output *output,
-                        struct rp_err *err)
+static void take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
+                         const struct rp_proc_end *end, const char *log, struct rp_output *output)
 {
     rp_autofree char *how = end_text(m, what, end);
     const int status = end->signaled ? 0 : end->status;
@@ -123,7 +123,7 @@ static int take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
     output->checked = true;
     output->right = !end->signaled && !end->timed_out && !end->over_memory && status == 0;
     if (output->right)
-        return 0;
+        return;
     free(output->said);
     output->said = rp_child_last_lines(log);
     if (how && (status == 126 || status == 127)) /* as of sh */
@@ -131,7 +131,6 @@ static int take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
                                       status == 127 ? "was not found" : "cannot be executed", how);
     else if (how)
         output->check_why = rp_format("the command of --check says no: %s", how);
-    return output->said && output->check_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 static int run_check(const struct rp_child_context *m, const char *check, const char *program,
@@ -150,8 +149,6 @@ static int run_check(const struct rp_child_context *m, const char *check, const 
     struct rp_proc_end end;
     int rc;
 
-    if (!log || !status)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_child_run(&(struct rp_child){.argv = argv,
                                          .env = env,
                                          .stdout_path = log,
@@ -163,7 +160,10 @@ static int run_check(const struct rp_child_context *m, const char *check, const 
                       &end, err);
     if (rc == 0)
         rc = rp_run_deadline_judge_end(m->patience, what, &end, err);
-    return rc < 0 ? rp_wrap(err, "--check") : take_verdict(m, what, &end, log, output, err);
+    if (rc < 0)
+        return rp_wrap(err, "--check");
+    take_verdict(m, what, &end, log, output);
+    return 0;
 }
 
 /** Where a run's stdout goes; that of the original is kept. */
@@ -182,7 +182,7 @@ static int read_output(const char *printed, const char *log, struct rp_output *r
         return rc;
     ret->bytes = stat(printed, &st) == 0 ? (uint64_t)st.st_size : 0;
     ret->said = rp_child_last_lines(log);
-    return ret->said ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
 }
 
 int rp_program_test_run(const struct rp_child_context *measure, const char *program,
@@ -195,8 +195,6 @@ int rp_program_test_run(const struct rp_child_context *measure, const char *prog
     struct rp_proc_end end;
     int rc;
 
-    if (!printed || !log)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_own_command_run(measure,
                             &(struct rp_own_command){.words = (const char *const[]){"run", NULL},
                                                      .program = program,
@@ -228,9 +226,9 @@ char *rp_output_differs(const struct rp_child_context *measure, const struct rp_
     rp_autofree char *where = NULL;
 
     if (after->why)
-        return strdup(after->why);
+        return rp_strdup(after->why);
     if (after->checked)
-        return after->right ? NULL : strdup(after->check_why);
+        return after->right ? NULL : rp_strdup(after->check_why);
     if (after->status != before->status)
         return rp_format("its exit status is %d instead of %d", after->status, before->status);
     if (strcmp(before->sha256, after->sha256) == 0)
@@ -251,7 +249,7 @@ static char *for_optimize(const char *said, const struct rp_child_context *measu
                                   : "; its standard input is empty (/dev/null): what it needs must "
                                     "come from its arguments, from a file, or from that of "
                                     "optimize (< FILE)")
-                  : strdup(said);
+                  : rp_strdup(said);
 }
 
 /** A profile that has failed, by the program or by what is around it. */
@@ -287,8 +285,6 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
     struct rp_proc_end end;
     int rc;
 
-    if (!log || !status)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     /* A result of a session is as closed as the session. */
     rc = rp_mkdirs_private(output, err);
     if (rc == 0)
@@ -370,9 +366,7 @@ static int profile_before(const struct rp_child_context *m, const char *program,
                           struct rp_err *err)
 {
     rp_autofree char *folder = rp_path_join(m->folder, "profile-before");
-    int rc = folder ? rp_program_test_profile(m, program, RP_RUN_KIND_ORIGINAL, folder,
-                                              &pair->before, err)
-                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = rp_program_test_profile(m, program, RP_RUN_KIND_ORIGINAL, folder, &pair->before, err);
 
     if (rc == 0)
         rc = has_times(&pair->before, err);
@@ -387,8 +381,6 @@ static int profile_after(const struct rp_child_context *m, const char *program, 
     struct rp_err failed = RP_ERR_INIT;
     int rc;
 
-    if (!folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_program_test_profile(m, program, RP_RUN_KIND_CANDIDATE, folder, &pair->after, &failed);
     if (rc == 0)
         rc = has_times(&pair->after, &failed);
@@ -398,8 +390,8 @@ static int profile_after(const struct rp_child_context *m, const char *program, 
         *err = failed;
         return rc;
     }
-    *ret_why = strdup(failed.text);
-    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret_why = rp_strdup(failed.text);
+    return 0;
 }
 
 static int run_pair(const struct rp_child_context *m, const char *before, const char *after,
@@ -419,15 +411,14 @@ char *rp_program_test_failed_launches(const struct rp_facts *facts)
 }
 
 /** Less work is no speed: launches that failed without the change, too, are no fault of it. */
-static int judge_launches(const struct pair *pair, char **ret_why, struct rp_err *err)
+static void judge_launches(const struct pair *pair, char **ret_why)
 {
     const struct rp_quantity *before = &pair->before.failed_launches,
                              *after = &pair->after.failed_launches;
 
     if (*ret_why || !after->known || after->value <= (before->known ? before->value : 0))
-        return 0;
+        return;
     *ret_why = rp_program_test_failed_launches(&pair->after);
-    return *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,
@@ -445,7 +436,7 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
 
         rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err); /* A B B A A B ... */
         if (rc == 0)
-            rc = judge_launches(&pair, ret_why, err);
+            judge_launches(&pair, ret_why);
         if (rc < 0 || *ret_why)
             break;
         values[0][i] = pair.before.runtime_ms.value;

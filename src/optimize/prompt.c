@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -61,7 +62,6 @@ struct rp_prompt_parts {
         tails[RP_SECTION_COUNT]; /**< around what a section has */
     struct rp_prompt_part *list;
     size_t count;
-    bool failed;    /**< out of memory: contents are incomplete */
     char fence[64]; /**< longer than any run of back-quotes in what it goes around */
 };
 
@@ -72,12 +72,8 @@ static struct rp_buf *rp_prompt_part(struct rp_prompt_parts *parts, enum rp_prom
                                      enum rp_prompt_priority rank, size_t index)
 {
     struct rp_prompt_part *longer =
-        reallocarray(parts->list, parts->count + 1, sizeof *parts->list);
+        rp_realloc_array(parts->list, parts->count + 1, sizeof *parts->list);
 
-    if (!longer) { /* heads are as good as any place for text that nobody will see */
-        parts->failed = true;
-        return &parts->heads[section];
-    }
     parts->list = longer;
     longer[parts->count] =
         (struct rp_prompt_part){.section = section, .rank = rank, .index = index};
@@ -123,7 +119,6 @@ static void rp_prompt_add_data(const struct rp_prompt_parts *parts, struct rp_bu
     rp_buf_add(out, rp_buf_text(&clean), clean.len);
     if (clean.len > 0 && clean.data[clean.len - 1] != '\n')
         rp_buf_puts(out, "\n");
-    out->failed = out->failed || clean.failed;
 }
 
 /** The text between fences. @param language behind the first one; may be "" */
@@ -166,7 +161,6 @@ static void render(struct rp_prompt_parts *parts, struct rp_buf *out)
 
             if (part->section == (enum rp_prompt_section)section && !part->left_out)
                 rp_buf_add(out, rp_buf_text(&part->text), part->text.len);
-            out->failed = out->failed || part->text.failed;
         }
         if (out->len == begin + parts->heads[section].len)
             out->len = begin; /* a head alone says nothing */
@@ -193,8 +187,6 @@ static int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_byte
         struct rp_prompt_part *part;
 
         render(parts, &out);
-        if (out.failed || parts->failed)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (out.len + rules_bytes <= most_bytes)
             break;
         part = next_to_leave_out(parts);
@@ -208,8 +200,6 @@ static int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_byte
         left_out++;
     }
     *ret = rp_buf_steal(&out);
-    if (!*ret)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *ret_left_out = left_out;
     return 0;
 }
@@ -587,14 +577,12 @@ static void add_task(struct rp_prompt_parts *parts, const struct rp_proposer_inp
     rp_buf_puts(out, in->failed_text ? ": the compiler does not accept it.\n\n" : " faster.\n\n");
 }
 
-static int add_declarations(struct rp_prompt_parts *parts, const struct rp_kernel_source *source,
-                            struct rp_err *err)
+static void add_declarations(struct rp_prompt_parts *parts, const struct rp_kernel_source *source)
 {
     rp_autofree struct rp_text_range *ranges = NULL;
     size_t count = 0;
 
-    if (rp_declarations_of(source, &ranges, &count, err) < 0)
-        return -(int)err->code;
+    rp_declarations_of(source, &ranges, &count);
     rp_buf_printf(&parts->heads[RP_SECTION_DECLARATIONS],
                   "## What the file declares for it\n%scpp\n", parts->fence);
     rp_buf_printf(&parts->tails[RP_SECTION_DECLARATIONS], "%s\n\n", parts->fence);
@@ -604,7 +592,6 @@ static int add_declarations(struct rp_prompt_parts *parts, const struct rp_kerne
         rp_prompt_add_data(parts, out, source->text + ranges[i].begin,
                            ranges[i].end - ranges[i].begin);
     }
-    return 0;
 }
 
 static void add_kernel(struct rp_prompt_parts *parts, const struct rp_kernel_source *source)
@@ -711,13 +698,10 @@ int rp_llm_prompt_make(const struct rp_proposer_input *in, uint64_t max_tokens,
     size_t most = max_tokens > SIZE_MAX / 4 ? SIZE_MAX / 2 : (size_t)max_tokens * 3, rules;
 
     prompt.system = make_system(in->scope);
-    if (!prompt.system)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     choose_fence(&parts, in);
     add_task(&parts, in);
     rp_prompt_add_facts(&parts, in->facts, in->source);
-    if (add_declarations(&parts, in->source, err) < 0)
-        return -(int)err->code;
+    add_declarations(&parts, in->source);
     add_kernel(&parts, in->source);
     add_loops(&parts, in->source, in->scope);
     add_attempts(&parts, in, most / MAX_TEXT_PART);

@@ -7,6 +7,7 @@
 
 #include "analyze/profile.h"
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -126,7 +127,7 @@ static const struct rp_attempt *attempt_of(const struct rp_proposer_input *input
 
 /** @return 1 with a proposal, 0 when all of the plan was tried */
 static int first_untried(const struct rp_proposer_input *input, const struct rp_unroll_step *plan,
-                         size_t count, unsigned *same, struct rp_proposal *ret, struct rp_err *err)
+                         size_t count, unsigned *same, struct rp_proposal *ret)
 {
     const struct rp_kernel_source *source = input->source;
 
@@ -135,16 +136,12 @@ static int first_untried(const struct rp_proposer_input *input, const struct rp_
         rp_autofree char *text = with_pragma(source, loop, plan[i].factor);
         const struct rp_attempt *attempt;
 
-        if (!text)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         attempt = attempt_of(input, text);
         if (attempt)
             same[plan[i].loop] += strcmp(attempt->outcome, "same code") == 0;
         if (attempt || is_original(source, text) || same[plan[i].loop] >= MOST_SAME)
             continue;
         ret->title = rp_format("unroll the loop at line %u by %u", loop->line, plan[i].factor);
-        if (!ret->title)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         ret->bytes = strlen(text);
         ret->kernel_text = rp_steal(text);
         return 1;
@@ -157,14 +154,12 @@ static int propose_unroll(void *state, const struct rp_proposer_input *input,
 {
     size_t loops = input->source->loop_count;
     rp_autofree struct rp_unroll_step *plan =
-        calloc(loops * (RP_UNROLL_MAX - RP_UNROLL_MIN + 1) + 1, sizeof *plan);
-    rp_autofree unsigned *same = calloc(loops + 1, sizeof *same);
+        rp_alloc_zero(loops * (RP_UNROLL_MAX - RP_UNROLL_MIN + 1) + 1, sizeof *plan);
+    rp_autofree unsigned *same = rp_alloc_zero(loops + 1, sizeof *same);
 
     (void)state;
-    if (!plan || !same)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    return first_untried(input, plan, rp_unroll_plan(input->source, input->facts, plan), same, ret,
-                         err);
+    (void)err;
+    return first_untried(input, plan, rp_unroll_plan(input->source, input->facts, plan), same, ret);
 }
 
 const struct rp_proposer rp_proposer_unroll = {
@@ -304,7 +299,7 @@ static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_
 size_t rp_unroll_plan(const struct rp_kernel_source *source, const struct rp_kernel_facts *facts,
                       struct rp_unroll_step *ret)
 {
-    struct ranked *loops = calloc(source->loop_count + 1, sizeof *loops);
+    struct ranked *loops = rp_alloc_zero(source->loop_count + 1, sizeof *loops);
     const unsigned *factors = factors_for(facts);
     size_t count = 0, steps = 0;
 

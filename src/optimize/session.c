@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -147,8 +148,6 @@ static int rp_session_build(struct rp_session *s, struct rp_err *err)
     int rc;
 
     s->rebuilt = rp_path_join(s->o->folder, "program");
-    if (!s->rebuilt)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (restore(s))
         return 0;
     rc = build(s, err);
@@ -190,8 +189,6 @@ static int lock(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "lock");
 
-    if (!path)
-        return rp_out_of_memory(err);
     s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
@@ -209,9 +206,9 @@ static int read_source(struct rp_session *s, struct rp_err *err)
         err->code = RP_USAGE;
         return rp_wrap(err, "--source");
     }
-    s->source = strdup(s->o->source);
-    s->program = strdup(s->o->program[0]);
-    return s->source && s->program ? 0 : rp_out_of_memory(err);
+    s->source = rp_strdup(s->o->source);
+    s->program = rp_strdup(s->o->program[0]);
+    return 0;
 }
 
 /** What a model server was asked and said. A failure to keep it fails the next record. */
@@ -282,7 +279,9 @@ static int make_temporary(struct rp_session *s, struct rp_err *err)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find %s", s->o->folder);
     rp_remove_tree(s->temporary);
     rc = rp_mkdirs_private(s->temporary, err);
-    return rc < 0 ? rc : rp_compile_command_set_temporary(s->command, s->temporary, err);
+    if (rc == 0)
+        rp_compile_command_set_temporary(s->command, s->temporary);
+    return rc;
 }
 
 /** Each run of the program reads the same, also after --resume. */
@@ -292,7 +291,7 @@ static int keep_input(struct rp_session *s, struct rp_err *err)
     const struct rp_saved_input input = {
         .path = path, .resumed = s->o->resume, .note = s->o->progress, .context = s->o->context};
     bool has = false;
-    int rc = path ? rp_saved_input_read(&input, &has, err) : rp_out_of_memory(err);
+    int rc = rp_saved_input_read(&input, &has, err);
 
     if (rc < 0)
         return rc;
@@ -315,8 +314,6 @@ static int begin(struct rp_session *s, struct rp_err *err)
     s->scratch = rp_path_join(s->o->folder, "scratch");
     s->rounds = json_array();
     s->accepted = json_array();
-    if (rc == 0 && (!s->scratch || !s->rounds || !s->accepted))
-        rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_mkdirs_private(s->scratch, err);
     if (rc == 0)
@@ -390,8 +387,7 @@ static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, s
     int written;
 
     result.json = rp_session_json(s, ended_by(s, rc), rc < 0 ? err->text : NULL);
-    written = result.json ? rp_session_write(s, result.json, rc == 0, &result, &unwritten)
-                          : rp_out_of_memory(&unwritten);
+    written = rp_session_write(s, result.json, rc == 0, &result, &unwritten);
     if (rc == 0 && written == 0)
         written = rp_journal_add(s->journal, "finished", NULL,
                                  json_pack("{s:I, s:s, s:b}", "accepted",

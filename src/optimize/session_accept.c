@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/roofline.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -25,7 +26,7 @@ static void end_with(struct rp_session_candidate *tried, enum rp_outcome outcome
                      const char *reason)
 {
     free(tried->reason);
-    tried->reason = strdup(reason);
+    tried->reason = rp_strdup(reason);
     tried->outcome = outcome;
     json_object_set_new(tried->json, "outcome", json_string(rp_outcome_word(outcome)));
     json_object_set_new(tried->json, "reason", rp_session_text(reason));
@@ -40,14 +41,12 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *
                         unsigned number, double *error, struct rp_err *err)
 {
     rp_autofree char *key = rp_format("%s/%u", tried->key, number);
-    const json_t *known = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
+    const json_t *known = rp_journal_find(run->s->journal, "confirmation", key);
     const json_t *shown = json_object_get(known, "confirmation");
     struct rp_decision d;
     json_t *comparisons, *json;
     int rc;
 
-    if (!key)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!shown) {
         rc = rp_session_compare(run, tried->hsaco, &d, &comparisons, err);
         if (rc < 0)
@@ -109,9 +108,8 @@ static int build_program(struct rp_kernel_run *run, const struct rp_session_cand
     if (rc < 0)
         return rc;
     *ret_why = built.ok ? NULL : rp_format("the program does not build: %s", built.why);
-    rc = built.ok || *ret_why ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_build_result_free(&built);
-    return rc;
+    return 0;
 }
 
 /** Is its output right, in two runs? NULL in ret_why: yes. */
@@ -192,7 +190,7 @@ static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *t
                             "reason", rp_session_text(why))
                 : times_json(&times, rp_max_allowed_slowdown(run->s->o->least_improvement), hash);
     rp_program_times_free(&times);
-    return rc < 0 ? rc : *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rc;
 }
 
 /** Of the last confirmation: that of the session which chose it among others is too good. */
@@ -210,7 +208,7 @@ static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_sessio
 {
     rp_autofree char *key = rp_format(
         "%s/%zu", tried->key, json_array_size(json_object_get(tried->json, "confirmations")));
-    const json_t *last = key ? rp_journal_find(run->s->journal, "confirmation", key) : NULL;
+    const json_t *last = rp_journal_find(run->s->journal, "confirmation", key);
 
     return key ? rp_session_untried_inputs(json_object_get(last, "comparisons"), run->facts->name)
                : NULL;
@@ -218,16 +216,11 @@ static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_sessio
 
 /** Its source is the one to go on with. */
 static int take(struct rp_kernel_run *run, struct rp_session_candidate *tried, char **program,
-                const json_t *application, struct rp_err *err)
+                const json_t *application)
 {
     struct rp_session *s = run->s;
-    char *source = strdup(tried->source), *rebuilt = strdup(*program);
+    char *source = rp_strdup(tried->source), *rebuilt = rp_strdup(*program);
 
-    if (!source || !rebuilt) {
-        free(source);
-        free(rebuilt);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
     free(s->source);
     free(s->program);
     free(s->rebuilt);
@@ -253,8 +246,6 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     enum rp_outcome outcome;
     int rc = 0;
 
-    if (!program)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!data ||
         !rp_session_is_file(program, json_object_get(data, "application"), "program_sha256")) {
         rp_session_message(run->s, "  %s: building and running the program with it", tried->title);
@@ -275,7 +266,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     json_object_set_new(tried->json, "program", shown);
     outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
     end_with(tried, outcome, json_string_value(json_object_get(shown, "reason")) ?: "?");
-    return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown, err) : 0;
+    return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown) : 0;
 }
 
 int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,
@@ -334,7 +325,7 @@ static int by_name(const void *a, const void *b)
 /** In the order of their names: what the journal has kept has them in another one than replay. */
 static const char **sorted_input_kinds(json_t *inputs)
 {
-    const char **kinds = calloc(json_object_size(inputs) + 1, sizeof *kinds), *kind;
+    const char **kinds = rp_alloc_zero(json_object_size(inputs) + 1, sizeof *kinds), *kind;
     size_t count = 0;
     json_t *variation;
 
@@ -448,8 +439,6 @@ int rp_session_measure_all_changes(struct rp_session *s, struct rp_err *err)
     const json_t *data;
     int rc = 0;
 
-    if (!before || !key)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     data = rp_journal_find(s->journal, "whole", key);
     if (!data || !rp_session_is_file(s->rebuilt, data, "program_sha256"))
         rc = measure(s, before, key, err);

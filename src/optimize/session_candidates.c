@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -27,14 +28,13 @@ void rp_session_candidate_free(struct rp_session_candidate *tried)
     *tried = (struct rp_session_candidate){0};
 }
 
-/** @return 0, or negative when out of memory */
-static int end_with(struct rp_session_candidate *tried, enum rp_outcome outcome, const char *reason,
-                    struct rp_err *err)
+/** @return 0: it has an end */
+static int end_with(struct rp_session_candidate *tried, enum rp_outcome outcome, const char *reason)
 {
     free(tried->reason);
     tried->outcome = outcome;
-    tried->reason = strdup(reason);
-    return tried->reason ? 0 : rp_out_of_memory(err);
+    tried->reason = rp_strdup(reason);
+    return 0;
 }
 
 /* --- one candidate ------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static int compare_candidate(struct rp_kernel_run *run, struct rp_session_candid
     int rc;
 
     if (run->s->o->dry_run)
-        return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)", err);
+        return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)");
     rc = rp_session_compare(run, tried->hsaco, &decision, &comparisons, err);
     if (rc < 0)
         return rc;
@@ -85,7 +85,7 @@ static int compare_candidate(struct rp_kernel_run *run, struct rp_session_candid
         json_object_set_new(tried->json, "ratio",
                             json_pack("{s:f, s:f, s:f}", "estimate", decision.ratio, "low",
                                       decision.low, "high", decision.high));
-    return end_with(tried, decision.outcome, decision.reason, err);
+    return end_with(tried, decision.outcome, decision.reason);
 }
 
 static int read_object(struct rp_kernel_run *run, struct rp_session_candidate *tried,
@@ -98,14 +98,13 @@ static int read_object(struct rp_kernel_run *run, struct rp_session_candidate *t
     if (rp_code_object_read(tried->hsaco, run->facts->symbol, &object, &why) < 0 ||
         rp_code_object_fits(&run->object, &object, &why) < 0) {
         rp_code_object_free(&object);
-        return end_with(tried, RP_OUTCOME_UNFIT, why.text, err);
+        return end_with(tried, RP_OUTCOME_UNFIT, why.text);
     }
     json_object_set_new(record, "code_object_sha256", json_string(object.file_sha256));
     json_object_set_new(tried->json, "code_sha256", json_string(object.code_sha256));
     add_resources(run, &object, tried->json);
     if (strcmp(object.code_sha256, run->object.code_sha256) == 0)
-        rc =
-            end_with(tried, RP_OUTCOME_SAME, "the compiler makes the same instructions of it", err);
+        rc = end_with(tried, RP_OUTCOME_SAME, "the compiler makes the same instructions of it");
     else
         rc = compare_candidate(run, tried, record, err);
     rp_code_object_free(&object);
@@ -125,12 +124,10 @@ static int build(struct rp_kernel_run *run, struct rp_session_candidate *tried, 
         return rc;
     if (!built.ok) {
         reason = rp_build_result_reason(&built);
-        rc = reason ? end_with(tried, RP_OUTCOME_NOT_COMPILED, reason, err)
-                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = end_with(tried, RP_OUTCOME_NOT_COMPILED, reason);
         tried->compiler_output = rp_steal(built.output);
     } else if (!same) {
-        rc = end_with(tried, RP_OUTCOME_UNSTEADY, "two builds of it are not the same to the byte",
-                      err);
+        rc = end_with(tried, RP_OUTCOME_UNSTEADY, "two builds of it are not the same to the byte");
     } else {
         rc = read_object(run, tried, record, err);
     }
@@ -155,7 +152,7 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
     int rc;
 
     if (was_proposed(run, tried))
-        return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before", err);
+        return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before");
     rc = rp_guard_check(run->source, tried->text, strlen(tried->text), run->s->o->scope,
                         run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
     if (rc < 0 && why.code == RP_INTERRUPTED) {
@@ -164,7 +161,7 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
     }
     if (rc < 0) { /* also when it cannot be told: what is not known to be harmless is refused */
         rc = end_with(tried, guarded.compiler_output ? RP_OUTCOME_NOT_COMPILED : RP_OUTCOME_REFUSED,
-                      why.text, err);
+                      why.text);
         tried->compiler_output = rp_steal(guarded.compiler_output);
     } else {
         char hash[RP_SHA256_TEXT];
@@ -195,8 +192,8 @@ static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *trie
         !rp_session_is_file(tried->source, shown, "source_sha256") ||
         !rp_session_is_file(tried->hsaco, data, "code_object_sha256"))
         return false;
-    tried->reason = strdup(reason);
-    tried->compiler_output = output ? strdup(output) : NULL;
+    tried->reason = rp_strdup(reason);
+    tried->compiler_output = output ? rp_strdup(output) : NULL;
     tried->measured = (size_t)json_integer_value(json_object_get(data, "measured"));
     tried->error = json_number_value(json_object_get(data, "error"));
     tried->ratio_known = ratio != NULL;
@@ -227,7 +224,7 @@ static int keep(struct rp_kernel_run *run, struct rp_session_candidate *tried, j
 /** What has been tried, as proposers see it. */
 static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
 {
-    struct rp_attempt *list = calloc(run->count + 1, sizeof *list);
+    struct rp_attempt *list = rp_alloc_zero(run->count + 1, sizeof *list);
 
     for (size_t i = 0; list && i < run->count; i++) {
         const struct rp_session_candidate *t = &run->tried[i];
@@ -251,8 +248,6 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
     struct rp_err why = RP_ERR_INIT;
     int rc;
 
-    if (!attempts)
-        return rp_out_of_memory(err);
     rc = o->proposer->propose(run->s->proposer_state,
                               &(struct rp_proposer_input){
                                   .source = run->source,
@@ -267,9 +262,9 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
     if (rc == 0 && !*why.text)
         return 0;
     if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) { /* what was tried is not lost for it */
-        run->s->proposer_ended = strdup(why.text);
+        run->s->proposer_ended = rp_strdup(why.text);
         run->s->proposer_failed = rc < 0;
-        return run->s->proposer_ended ? 0 : rp_out_of_memory(err);
+        return 0;
     }
     if (rc < 0 && why.code == RP_BAD_INPUT) { /* a kernel that is too long to ask about */
         rp_session_message(run->s, "  no more proposals: %s", why.text);
@@ -282,16 +277,16 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
         return rc;
     }
     if (rc < 0) { /* an answer that is none: an attempt like others */
-        tried->title = strdup("no proposal");
-        tried->text = strdup("");
+        tried->title = rp_strdup("no proposal");
+        tried->text = rp_strdup("");
         tried->outcome = RP_OUTCOME_REFUSED;
-        tried->reason = strdup(why.text);
+        tried->reason = rp_strdup(why.text);
     } else {
         tried->title = rp_steal(proposal.title);
-        tried->text = strndup(proposal.kernel_text, proposal.bytes);
+        tried->text = rp_strndup(proposal.kernel_text, proposal.bytes);
         rp_proposal_free(&proposal);
     }
-    return tried->title && tried->text ? 1 : rp_out_of_memory(err);
+    return 1;
 }
 
 /** A proposal is in the journal before anything is done with it: a model server gives it once. */
@@ -305,10 +300,10 @@ static int propose(struct rp_kernel_run *run, const struct rp_session_candidate 
     int rc;
 
     if (title && text) {
-        tried->title = strdup(title);
-        tried->text = strdup(text);
-        tried->reason = reason ? strdup(reason) : NULL;
-        return tried->title && tried->text ? 1 : rp_out_of_memory(err);
+        tried->title = rp_strdup(title);
+        tried->text = rp_strdup(text);
+        tried->reason = reason ? rp_strdup(reason) : NULL;
+        return 1;
     }
     rc = ask(run, failed, tried, err);
     if (rc <= 0)
@@ -322,8 +317,7 @@ static int propose(struct rp_kernel_run *run, const struct rp_session_candidate 
     return rc < 0 ? rc : 1;
 }
 
-static int name_files(struct rp_kernel_run *run, struct rp_session_candidate *tried,
-                      struct rp_err *err)
+static void name_files(struct rp_kernel_run *run, struct rp_session_candidate *tried)
 {
     const char *dot = strrchr(run->source->path, '.');
     const size_t number = run->count + 1;
@@ -332,7 +326,6 @@ static int name_files(struct rp_kernel_run *run, struct rp_session_candidate *tr
     tried->source = rp_format("%s/candidate-%zu%s", run->folder, number,
                               dot && !strchr(dot, '/') ? dot : ".hip");
     tried->hsaco = rp_format("%s/candidate-%zu.hsaco", run->folder, number);
-    return tried->key && tried->source && tried->hsaco ? 0 : rp_out_of_memory(err);
 }
 
 /** Of compilers, or of what ran it: not a verdict on what was measured. */
@@ -348,10 +341,10 @@ static int try_one(struct rp_kernel_run *run, const struct rp_session_candidate 
                    struct rp_session_candidate *tried, struct rp_err *err)
 {
     json_t *record;
-    int rc = name_files(run, tried, err);
+    int rc;
 
-    if (rc == 0)
-        rc = propose(run, failed, tried, err);
+    name_files(run, tried);
+    rc = propose(run, failed, tried, err);
     if (rc <= 0)
         return rc;
     if (tried->reason) /* refused before there was a text */
@@ -362,9 +355,7 @@ static int try_one(struct rp_kernel_run *run, const struct rp_session_candidate 
     if (!tried->reason && restore(run, tried))
         return 1;
     record = json_object();
-    rc = !tried->json || !record ? rp_out_of_memory(err)
-         : tried->reason         ? 0
-                                 : evaluate(run, tried, record, err);
+    rc = tried->reason ? 0 : evaluate(run, tried, record, err);
     if (rc < 0) {
         json_decref(record);
         return rc;
@@ -406,9 +397,7 @@ int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err)
     const unsigned most = run->s->o->most_attempts;
     unsigned repairs = 0;
 
-    run->tried = calloc(most + 1, sizeof *run->tried);
-    if (!run->tried)
-        return rp_out_of_memory(err);
+    run->tried = rp_alloc_zero(most + 1, sizeof *run->tried);
     while (run->count < most && may_begin(run)) {
         struct rp_session_candidate *tried = &run->tried[run->count];
         int rc = try_one(run, to_repair(run, &repairs), tried, err);
@@ -492,13 +481,12 @@ static int compare_captures(struct rp_kernel_run *run, const struct rp_captures 
                             const char *name, const char *hsaco, struct rp_decision *decision,
                             json_t *json, struct rp_err *err)
 {
-    rp_cleanup(free_compared) struct rp_compared *list = calloc(captures->count + 1, sizeof *list);
+    rp_cleanup(free_compared) struct rp_compared *list =
+        rp_alloc_zero(captures->count + 1, sizeof *list);
     rp_autofree struct rp_weighted_comparison *weighed =
-        calloc(captures->count + 1, sizeof *weighed);
+        rp_alloc_zero(captures->count + 1, sizeof *weighed);
     int rc = 0;
 
-    if (!list || !weighed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     list[captures->count].comparison.margin = -1;
     for (size_t i = 0; i < captures->count && rc == 0; i++) {
         const struct rp_captured *c = &captures->list[i];
@@ -535,8 +523,8 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
         return 0;
     }
     rp_sha256(symbol, strlen(symbol), hash); /* a mangled name may be too long for a file */
-    folder = parent ? rp_path_join(parent, hash) : NULL;
-    rc = folder ? rp_mkdirs_private(parent, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    folder = rp_path_join(parent, hash);
+    rc = rp_mkdirs_private(parent, err);
     if (rc < 0)
         return rc;
     rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,
@@ -578,14 +566,10 @@ int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_d
 {
     const struct rp_captures *captures = &run->captures;
     const size_t count = captures->count;
-    rp_cleanup(free_compared) struct rp_compared *list = calloc(count + 1, sizeof *list);
-    rp_autofree struct rp_weighted_comparison *weighed = calloc(count, sizeof *weighed);
+    rp_cleanup(free_compared) struct rp_compared *list = rp_alloc_zero(count + 1, sizeof *list);
+    rp_autofree struct rp_weighted_comparison *weighed = rp_alloc_zero(count, sizeof *weighed);
     json_t *json = json_array();
 
-    if (!list || !weighed || !json) {
-        json_decref(json);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
     list[count].comparison.margin = -1; /* the end of the list */
     for (size_t i = 0; i < count; i++) {
         const struct rp_captured *c = &captures->list[i];

@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -53,7 +54,7 @@ static bool split(const char *text, size_t bytes, struct lines *ret)
         count += text[i] == '\n';
     ret->open = bytes && text[bytes - 1] != '\n';
     ret->count = count + ret->open;
-    ret->at = malloc((ret->count + 1) * sizeof *ret->at);
+    ret->at = rp_alloc((ret->count + 1) * sizeof *ret->at);
     if (!ret->at)
         return false;
     ret->at[0] = text;
@@ -144,12 +145,10 @@ static char *beside(const char *source, const char *name_end, const char *extens
     return rp_format("%.*s%s%s", stem, source, name_end, extension ? extension : has ? dot : "");
 }
 
-static int name_files(const struct rp_session *s, char **ret_source, char **ret_patch,
-                      struct rp_err *err)
+static void name_files(const struct rp_session *s, char **ret_source, char **ret_patch)
 {
     *ret_source = beside(s->o->source, "_opt", NULL);
     *ret_patch = beside(s->o->source, "_opt", ".patch");
-    return *ret_source && *ret_patch ? 0 : rp_out_of_memory(err);
 }
 
 /** Has a result of this session that hash? @param key  "source_sha256" or "patch_sha256" */
@@ -217,17 +216,16 @@ static int rp_session_check_place(const struct rp_session *s, struct rp_err *err
 {
     const char *slash = strrchr(s->o->source, '/');
     rp_autofree char *source = NULL, *patch = NULL, *folder = NULL;
-    int rc;
 
     if (s->o->dry_run)
         return 0;
-    folder = slash ? strndup(s->o->source, (size_t)(slash - s->o->source) + 1) : strdup(".");
-    rc = folder ? name_files(s, &source, &patch, err) : rp_out_of_memory(err);
-    if (rc == 0 && access(folder, W_OK) != 0)
+    folder = slash ? rp_strndup(s->o->source, (size_t)(slash - s->o->source) + 1) : rp_strdup(".");
+    name_files(s, &source, &patch);
+    if (access(folder, W_OK) != 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno,
                              "%s could not be written: give a copy of %s in a folder that can",
                              source, s->o->source);
-    return rc < 0 ? rc : check_files(s, source, patch, err);
+    return check_files(s, source, patch, err);
 }
 
 /* --- --apply ------------------------------------------------------------------------------- */
@@ -245,11 +243,9 @@ static int write_backup(const struct rp_session *s, char **ret, struct rp_err *e
     for (unsigned i = 0; i < 1000; i++) {
         rp_autofree char *path =
             i ? rp_format("%s.orig.%u", s->o->source, i) : rp_format("%s.orig", s->o->source);
-        rp_autofree char *temporary = path ? rp_format("%s.new", path) : NULL;
+        rp_autofree char *temporary = rp_format("%s.new", path);
         int rc;
 
-        if (!temporary)
-            return rp_out_of_memory(err);
         if (holds(path, s->original, s->original_bytes)) {
             *ret = rp_steal(path);
             return 0;
@@ -294,8 +290,8 @@ static int apply(struct rp_session *s, const char *text, size_t bytes,
 
 /* --- the files ----------------------------------------------------------------------------- */
 
-static int make_patch(const struct rp_session *s, const char *text, const char *hash,
-                      struct rp_buf *ret, struct rp_err *err)
+static void make_patch(const struct rp_session *s, const char *text, const char *hash,
+                       struct rp_buf *ret)
 {
     const char *slash = strrchr(s->o->source, '/');
     rp_autobuf lines = {0};
@@ -306,7 +302,6 @@ static int make_patch(const struct rp_session *s, const char *text, const char *
     rp_sha256(rp_buf_text(&lines), lines.len, own);
     rp_buf_printf(ret, "%s%s%s%s\n", session_write_mark, hash, mark_own, own);
     rp_buf_add(ret, rp_buf_text(&lines), lines.len);
-    return ret->failed || lines.failed ? rp_out_of_memory(err) : 0;
 }
 
 /** The journal knows what will be there, so that it is recognised behind a kill. */
@@ -328,10 +323,10 @@ static int write_files(struct rp_session *s, const char *text, const struct rp_b
                        bool whole, struct rp_session_result *ret, struct rp_err *err)
 {
     rp_autofree char *source_path = NULL, *patch_path = NULL;
-    int rc = name_files(s, &source_path, &patch_path, err);
+    int rc;
 
-    if (rc == 0)
-        rc = check_files(s, source_path, patch_path, err);
+    name_files(s, &source_path, &patch_path);
+    rc = check_files(s, source_path, patch_path, err);
     if (rc == 0)
         rc = rp_write_file_like(source_path, s->o->source, text, strlen(text), err);
     if (rc == 0)
@@ -356,15 +351,12 @@ int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
     char hash[RP_SHA256_TEXT];
 
     ret->text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
-    if (!ret->text || !path)
-        return rp_out_of_memory(err);
     if (accepted) {
         text = rp_read_text(s->source, RP_MAX_SOURCE_BYTES);
         if (!text)
             return rp_fail(err, RP_ENVIRONMENT, "cannot read %s", s->source);
         rp_sha256(text, strlen(text), hash);
-        if (make_patch(s, text, hash, &patch, err) < 0)
-            return rp_out_of_memory(err);
+        make_patch(s, text, hash, &patch);
         announce(s, hash, &patch, &failed[0]);
     }
     rp_buf_printf(&lines, "%s\n", ret->text);
@@ -430,7 +422,7 @@ static json_t *device_of(const struct rp_device_identity *on)
                          : NULL;
 }
 
-/** @return NULL when out of memory */
+/** @return NULL: a text of it is not UTF-8 */
 static json_t *record_of(const struct rp_session *s)
 {
     const struct rp_session_options *o = s->o;
@@ -580,8 +572,6 @@ static int restore_original(struct rp_session *s, struct rp_err *err)
     rp_autofree char *path = copy_path(s), *text = NULL;
     char hash[RP_SHA256_TEXT];
 
-    if (!path)
-        return rp_out_of_memory(err);
     rp_sha256(s->original, s->original_bytes, hash);
     if (!expected)
         return rp_write_private_file(path, s->original, s->original_bytes, err);
@@ -610,8 +600,6 @@ static int open_journal(struct rp_session *s, struct rp_err *err)
     bool begun;
     int rc;
 
-    if (!path)
-        return rp_out_of_memory(err);
     if (s->o->resume && access(path, F_OK) != 0)
         return rp_fail(err, RP_USAGE,
                        "--resume: there is no session in %s: leave it out to begin one",
@@ -654,7 +642,7 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
         return rc;
     now = record_of(s);
     if (!now)
-        return rp_out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "a name or an option is not UTF-8: rename it");
     before = rp_journal_find(s->journal, "session", NULL);
     if (!before)
         return rp_journal_add(s->journal, "session", NULL, now, err);

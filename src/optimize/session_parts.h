@@ -107,7 +107,7 @@ int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tr
 /**
  * Which other inputs no candidate was compared with, and why: of each kernel, kind and reason the
  * geometries. @param comparisons  as the journal has them  @param kernel  whose they are, unless
- * they say another @return a new array; NULL: out of memory
+ * they say another @return a new array
  */
 json_t *rp_session_untried_inputs(const json_t *comparisons, const char *kernel);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -90,12 +91,10 @@ static int build_base(struct rp_kernel_run *run, struct rp_err *err)
 {
     struct rp_journal *journal = run->s->journal;
     rp_autofree char *key = rp_format("%u/%s", run->round, run->facts->symbol);
-    const json_t *data = key ? rp_journal_find(journal, "base", key) : NULL;
+    const json_t *data = rp_journal_find(journal, "base", key);
     int rc = 0;
 
     run->hsaco = rp_path_join(run->folder, "before.hsaco");
-    if (!run->hsaco || !key)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (!data || !rp_session_is_file(run->hsaco, data, "code_object_sha256")) {
         rc = build_twice(run, err);
         data = NULL;
@@ -115,8 +114,7 @@ static int check_origin(struct rp_kernel_run *run, struct rp_err *err)
     rp_autofree char *path = rp_path_join(run->captures.list[0].folder, "kernel.hsaco");
     struct rp_code_object captured;
     bool same;
-    int rc = path ? rp_code_object_read(path, run->facts->symbol, &captured, err)
-                  : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = rp_code_object_read(path, run->facts->symbol, &captured, err);
 
     if (rc < 0)
         return rc;
@@ -178,8 +176,7 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
     struct rp_session *s = run->s;
     rp_autofree char *captures = rp_path_join(run->folder, "captures");
     struct rp_err why = RP_ERR_INIT;
-    int rc = captures ? rp_mkdirs_private(run->folder, err)
-                      : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = rp_mkdirs_private(run->folder, err);
 
     if (rc < 0)
         return rc;
@@ -222,13 +219,12 @@ static int best_first(const void *a, const void *b)
 
 static int accept_best(struct rp_kernel_run *run, struct rp_err *err)
 {
-    rp_autofree struct rp_session_candidate **winners = calloc(run->count + 1, sizeof *winners);
+    rp_autofree struct rp_session_candidate **winners =
+        rp_alloc_zero(run->count + 1, sizeof *winners);
     const int64_t end_ns = run->s->patience.end_ns;
     size_t count = 0;
     int rc = 0;
 
-    if (!winners)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < run->count; i++)
         if (run->tried[i].outcome == RP_OUTCOME_FASTER)
             winners[count++] = &run->tried[i];
@@ -240,13 +236,13 @@ static int accept_best(struct rp_kernel_run *run, struct rp_err *err)
     return rc;
 }
 
-/** Nothing was proposed: of each loop why it may not be unrolled. NULL: out of memory. */
+/** Nothing was proposed: of each loop why it may not be unrolled. */
 static char *why_nothing(const struct rp_kernel_run *run)
 {
     rp_autobuf text = {0};
 
     if (run->s->o->proposer != rp_proposer_named("unroll"))
-        return strdup("the proposer has nothing for it");
+        return rp_strdup("the proposer has nothing for it");
     rp_buf_puts(&text, run->source->loop_count ? "none of its loops can be unrolled"
                                                : "no loop stands in its text");
     for (size_t i = 0; i < run->source->loop_count; i++) {
@@ -258,20 +254,17 @@ static char *why_nothing(const struct rp_kernel_run *run)
     return rp_buf_steal(&text);
 }
 
-static int report_why_nothing(struct rp_kernel_run *run, struct rp_err *err)
+static void report_why_nothing(struct rp_kernel_run *run)
 {
     struct rp_session *s = run->s;
     rp_autofree char *why = NULL;
 
     if (run->count || s->budget_over || s->proposer_ended ||
         json_is_string(json_object_get(run->json, "stop")))
-        return 0;
+        return;
     why = why_nothing(run);
-    if (!why)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_session_message(s, "  not tried: %s", why);
     json_object_set_new(run->json, "stop", rp_session_text(why));
-    return 0;
 }
 
 static bool rp_session_ends_by(const struct rp_err *failed);
@@ -286,8 +279,8 @@ static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
         *err = failed;
         return rc;
     }
-    if (rc == 0 && report_why_nothing(run, err) < 0)
-        return -RP_ENVIRONMENT;
+    if (rc == 0)
+        report_why_nothing(run);
     rc = accept_best(run, err);
     if (rc < 0 || failed.code == RP_OK)
         return rc;
@@ -315,8 +308,6 @@ static int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
 
     rp_session_message(s, "%s", facts->name);
     run.folder = rp_format("%s/round-%u/kernel-%zu", s->o->folder, round, place);
-    if (!run.folder)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = prepare(&run, profile, err);
     if (rc == 0)
         rp_session_message(s, "  not tried: %s", json_string_value(json_object_get(json, "stop")));
@@ -334,8 +325,6 @@ static int profile(struct rp_session *s, unsigned round, const char *folder, str
     rp_autofree char *key = rp_format("%u", round);
     int rc;
 
-    if (!key)
-        return rp_out_of_memory(err);
     if (rp_journal_find(s->journal, "profile", key) && rp_path_is_dir(folder))
         return rp_facts_read(folder, ret, err);
     rp_remove_tree(folder);
@@ -370,12 +359,12 @@ static int named_kernels(const struct rp_session *s, const struct rp_facts *fact
     rc = rp_kernel_pattern_compile("--kernel", s->o->kernel, &pattern, err);
     if (rc < 0)
         return rc;
-    list = calloc(facts->count + 1, sizeof *list);
+    list = rp_alloc_zero(facts->count + 1, sizeof *list);
     for (size_t i = 0; list && i < facts->count; i++)
         list[i] =
             rp_kernel_pattern_finds(&pattern, facts->kernels[i].name, facts->kernels[i].symbol);
     *ret = list;
-    return list ? 0 : rp_out_of_memory(err);
+    return 0;
 }
 
 /**
@@ -510,14 +499,14 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
     struct rp_facts facts = {0};
     struct rp_rank rank = {0};
     json_t *kernels = json_array();
-    int rc = folder && kernels ? profile(s, round, folder, &facts, err) : rp_out_of_memory(err);
+    int rc = profile(s, round, folder, &facts, err);
 
     if (rc == 0)
         rc = named_kernels(s, &facts, &named, err);
     if (rc == 0 && round == 1)
         rc = check_named(s, &facts, named, err);
     if (rc == 0)
-        rc = rp_rank_kernels(&facts, &limits, named, &rank, err);
+        rp_rank_kernels(&facts, &limits, named, &rank);
     if (rc == 0) {
         s->modelled = facts.device && strcmp(facts.device, "software") == 0;
         s->profiled = &facts;

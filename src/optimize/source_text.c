@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 
 /* Where the reader stands. Behind the end there is '\0', which is no part of a token. */
 struct reader {
@@ -78,20 +80,12 @@ static int skip_comment(struct reader *reader, struct rp_err *err)
     return 1;
 }
 
-static int add(struct reader *reader, enum rp_token_kind kind, size_t begin, uint32_t line,
-               struct rp_err *err)
+/** @return 0 */
+static int add(struct reader *reader, enum rp_token_kind kind, size_t begin, uint32_t line)
 {
     struct rp_tokens *tokens = &reader->tokens;
 
-    if (tokens->count == reader->capacity) {
-        size_t capacity = reader->capacity ? 2 * reader->capacity : 256;
-        struct rp_token *more = realloc(tokens->list, capacity * sizeof *more);
-
-        if (!more)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        tokens->list = more;
-        reader->capacity = capacity;
-    }
+    rp_vec_grow(&tokens->list, &reader->capacity, tokens->count, 1, sizeof *tokens->list);
     tokens->list[tokens->count++] = (struct rp_token){kind, begin, reader->at, line};
     reader->line_begins = false;
     return 0;
@@ -117,7 +111,7 @@ static int read_directive(struct reader *reader, struct rp_err *err)
     reader->line = line;
     for (size_t i = begin; i < end; i++)
         reader->line += reader->text[i] == '\n';
-    return add(reader, RP_TOKEN_DIRECTIVE, begin, line, err);
+    return add(reader, RP_TOKEN_DIRECTIVE, begin, line);
 }
 
 /** From the " on. Its prefix has been read. */
@@ -133,7 +127,7 @@ static int read_raw_string(struct reader *reader, size_t begin, uint32_t line, s
         if (reader->text[i] == ')' && reader->text[i + length + 1] == '"' &&
             memcmp(reader->text + i + 1, reader->text + open, length) == 0) {
             step_to(reader, i + length + 2);
-            return add(reader, RP_TOKEN_STRING, begin, line, err);
+            return add(reader, RP_TOKEN_STRING, begin, line);
         }
     return rp_fail(err, RP_VERDICT, "line %u: a raw string is not closed", line);
 }
@@ -155,7 +149,7 @@ static int read_quoted(struct reader *reader, size_t begin, struct rp_err *err)
             step(reader);
     }
     step(reader);
-    return add(reader, quote == '"' ? RP_TOKEN_STRING : RP_TOKEN_CHARACTER, begin, line, err);
+    return add(reader, quote == '"' ? RP_TOKEN_STRING : RP_TOKEN_CHARACTER, begin, line);
 }
 
 static bool is_one_of(const char *text, size_t bytes, const char *const *list)
@@ -181,10 +175,10 @@ static int read_word(struct reader *reader, struct rp_err *err)
         return read_raw_string(reader, begin, reader->line, err);
     if ((next == '"' || next == '\'') && is_one_of(word, reader->at - begin, plain))
         return read_quoted(reader, begin, err);
-    return add(reader, RP_TOKEN_IDENTIFIER, begin, reader->line, err);
+    return add(reader, RP_TOKEN_IDENTIFIER, begin, reader->line);
 }
 
-static int read_number(struct reader *reader, struct rp_err *err)
+static int read_number(struct reader *reader)
 {
     size_t begin = reader->at;
 
@@ -197,7 +191,7 @@ static int read_number(struct reader *reader, struct rp_err *err)
         else if (peek(reader, 0) == '\'' && isalnum((unsigned char)peek(reader, 1)))
             reader->at++;
     } while (is_word_byte(peek(reader, 0)) || peek(reader, 0) == '.');
-    return add(reader, RP_TOKEN_NUMBER, begin, reader->line, err);
+    return add(reader, RP_TOKEN_NUMBER, begin, reader->line);
 }
 
 /* Longest first: + + and ++ are not the same. */
@@ -226,7 +220,7 @@ static int read_one(struct reader *reader, struct rp_err *err)
     if (c == '#' && reader->line_begins)
         return read_directive(reader, err);
     if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(reader, 1))))
-        return read_number(reader, err);
+        return read_number(reader);
     if (is_word_byte(c))
         return read_word(reader, err);
     if (c == '"' || c == '\'')
@@ -234,7 +228,7 @@ static int read_one(struct reader *reader, struct rp_err *err)
     reader->at += punctuator_bytes(reader);
     return add(reader,
                ispunct((unsigned char)c) && c != '\\' ? RP_TOKEN_PUNCTUATOR : RP_TOKEN_OTHER, begin,
-               reader->line, err);
+               reader->line);
 }
 
 int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err)

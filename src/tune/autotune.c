@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -37,11 +38,6 @@ struct autotune {
     struct rp_search_result result;
     struct rp_search_about about;
 };
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
 
 static void note(const struct autotune *a, const char *line)
 {
@@ -135,7 +131,7 @@ static int keep_input(struct autotune *a, struct rp_err *err)
     const struct rp_saved_input input = {
         .path = path, .resumed = a->o->resume, .note = a->o->note, .context = a->o->context};
     bool has = false;
-    int rc = path ? rp_saved_input_read(&input, &has, err) : out_of_memory(err);
+    int rc = rp_saved_input_read(&input, &has, err);
 
     if (rc < 0)
         return rc;
@@ -156,8 +152,6 @@ static int open_live(struct autotune *a, struct rp_err *err)
         return rc;
     if (a->live.build) {
         builds = rp_path_join(a->o->folder, "builds");
-        if (!builds)
-            return out_of_memory(err);
         if ((rc = rp_mkdirs_private(builds, err)) < 0)
             return rc;
         a->build_folder = realpath(builds, NULL);
@@ -182,7 +176,7 @@ static int check_journal(const struct autotune *a, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(a->o->folder, "journal.jsonl");
 
-    return path ? rp_search_journal_check(path, a->o->resume, err) : out_of_memory(err);
+    return rp_search_journal_check(path, a->o->resume, err);
 }
 
 static int lock_folder(struct autotune *a, struct rp_err *err)
@@ -195,8 +189,6 @@ static int lock_folder(struct autotune *a, struct rp_err *err)
     if ((rc = rp_mkdirs_private(a->o->folder, err)) < 0)
         return rc;
     path = rp_path_join(a->o->folder, "lock");
-    if (!path)
-        return out_of_memory(err);
     a->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (a->lock_fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
@@ -221,8 +213,6 @@ static int open_journal(struct autotune *a, struct rp_err *err)
     if (!a->o->folder)
         return 0;
     path = rp_path_join(a->o->folder, "journal.jsonl");
-    if (!path)
-        return out_of_memory(err);
     rc = rp_search_journal_open(path, a->o->resume, &identity, a->o->note, a->o->context,
                                 &a->journal, err);
     return rc < 0 ? rc
@@ -263,10 +253,9 @@ static int write_t4(const struct autotune *a, struct rp_err *err)
 {
     const struct rp_search_result *result = &a->result;
     const struct rp_fair_t4_source source = {a->about.name, a->inner.device.name};
-    rp_autofree struct rp_fair_t4_result *list = calloc(result->tuned_count + 1, sizeof *list);
+    rp_autofree struct rp_fair_t4_result *list =
+        rp_alloc_zero(result->tuned_count + 1, sizeof *list);
 
-    if (!list)
-        return out_of_memory(err);
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_config_result *tuned = &result->tuned[i];
 
@@ -289,17 +278,16 @@ static int write_plot(const struct autotune *a, struct rp_err *err)
 
     about.device = a->inner.device.kind;
     rp_search_svg(&a->search, &a->result, &about, &svg);
-    return svg.failed ? out_of_memory(err)
-                      : rp_write_output(a->o->plot, rp_buf_text(&svg), svg.len, err);
+    return rp_write_output(a->o->plot, rp_buf_text(&svg), svg.len, err);
 }
 
 static int write_json(const struct autotune *a, const json_t *json, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(a->o->folder, "autotune.json");
     rp_autofree char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
+    rp_autofree char *line = rp_format("%s\n", text);
 
-    return path && line ? rp_write_private_file(path, line, strlen(line), err) : out_of_memory(err);
+    return rp_write_private_file(path, line, strlen(line), err);
 }
 
 /** The result is not lost for a copy of it. */
@@ -372,11 +360,11 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
         return rc;
     ret->json = rp_search_json(&a->search, runner, &a->result, &a->about);
     if (!ret->json)
-        return out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "a name of the space is not UTF-8");
     ret->found = !json_is_null(json_object_get(ret->json, "best_config"));
     ret->interrupted = a->result.end == RP_END_INTERRUPT;
-    if (a->result.end == RP_END_FAILURES && !ret->found && !(ret->gave_up = why_given_up(a)))
-        return out_of_memory(err);
+    if (a->result.end == RP_END_FAILURES && !ret->found)
+        ret->gave_up = why_given_up(a);
     return leave(a, ret->json, err);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -55,11 +56,6 @@ struct parser {
     struct rp_err *err;
 };
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the command");
-}
-
 void rp_template_free(struct rp_template *template)
 {
     if (!template)
@@ -75,27 +71,19 @@ void rp_template_free(struct rp_template *template)
 
 /* --- words and pieces ---------------------------------------------------------------------- */
 
-/** Room for one more behind count, doubled at powers of two. @return false: out of memory */
-static bool grow(void *list, size_t count, size_t item_bytes)
+/** Room for one more behind count, doubled at powers of two. */
+static void grow(void *list, size_t count, size_t item_bytes)
 {
-    void *grown;
-
     if (count & (count - 1)) /* neither 0 nor a power of two: there is room */
-        return true;
-    grown = realloc(*(void **)list, (count ? 2 * count : 1) * item_bytes);
-    if (grown)
-        *(void **)list = grown;
-    return grown != NULL;
+        return;
+    *(void **)list = rp_realloc_array(*(void **)list, count ? 2 * count : 1, item_bytes);
 }
 
 static int add_piece(struct parser *p, struct piece piece)
 {
     struct word *word = &p->to->words[p->to->count - 1];
 
-    if (!grow(&word->pieces, word->count, sizeof *word->pieces)) {
-        free(piece.text);
-        return out_of_memory(p->err);
-    }
+    grow(&word->pieces, word->count, sizeof *word->pieces);
     word->pieces[word->count++] = piece;
     return 0;
 }
@@ -105,12 +93,9 @@ static int flush(struct parser *p)
 {
     struct piece piece = {.bytes = p->literal.len};
 
-    if (p->literal.failed)
-        return out_of_memory(p->err);
     if (p->literal.len == 0)
         return 0;
-    if (!(piece.text = rp_buf_steal(&p->literal)))
-        return out_of_memory(p->err);
+    piece.text = rp_buf_steal(&p->literal);
     return add_piece(p, piece);
 }
 
@@ -119,8 +104,7 @@ static int begin_word(struct parser *p)
 {
     if (p->in_word)
         return 0;
-    if (!grow(&p->to->words, p->to->count, sizeof *p->to->words))
-        return out_of_memory(p->err);
+    grow(&p->to->words, p->to->count, sizeof *p->to->words);
     p->to->words[p->to->count++] = (struct word){0};
     p->in_word = true;
     return 0;
@@ -505,12 +489,10 @@ static int check_length(struct rp_err *err, size_t bytes, const char *what, cons
 static int check_lengths(const struct parser *p)
 {
     const bool shell = p->to->flags & RP_TEMPLATE_SHELL;
-    rp_autofree size_t *longest = calloc(p->space->parameter_count + 1, sizeof *longest);
+    rp_autofree size_t *longest = rp_alloc_zero(p->space->parameter_count + 1, sizeof *longest);
     size_t all = 0;
     int rc;
 
-    if (!longest)
-        return out_of_memory(p->err);
     for (size_t i = 0; i < p->space->parameter_count; i++) {
         const struct rp_parameter *parameter = &p->space->parameters[i];
 
@@ -571,8 +553,7 @@ int rp_template_parse(const char *text, const struct rp_space *space, unsigned f
     struct parser p = {.text = text, .space = space, .err = err};
     int rc;
 
-    if (!(p.to = calloc(1, sizeof *p.to)))
-        return out_of_memory(err);
+    p.to = rp_alloc_zero(1, sizeof *p.to);
     p.to->flags = flags;
     rc = flags & RP_TEMPLATE_SHELL ? add_script(&p) : split(&p);
     if (rc == 0)
@@ -617,48 +598,44 @@ static bool fill_word(const struct word *word, const struct rp_space *space, siz
 
 static char *text_of(struct rp_buf *buf)
 {
-    return buf->len || buf->failed ? rp_buf_steal(buf) : strdup("");
+    return buf->len ? rp_buf_steal(buf) : rp_strdup("");
 }
 
-static bool fill_words(const struct rp_template *template, const struct rp_space *space,
+static void fill_words(const struct rp_template *template, const struct rp_space *space,
                        size_t config, const char *output, char **argv)
 {
     for (size_t w = 0; w < template->count; w++) {
         rp_autobuf text = {0};
 
-        if (fill_word(&template->words[w], space, config, output, &text) &&
-            !(*argv++ = text_of(&text)))
-            return false;
+        if (fill_word(&template->words[w], space, config, output, &text))
+            *argv++ = text_of(&text);
     }
-    return true;
 }
 
-static bool fill_script(const struct rp_template *template, const struct rp_space *space,
+static void fill_script(const struct rp_template *template, const struct rp_space *space,
                         size_t config, const char *output, char **argv)
 {
     rp_autobuf script = {0};
 
     set_variables(template, space, config, output, &script);
     fill_word(&template->words[0], space, config, output, &script);
-    return (argv[0] = strdup("/bin/sh")) && (argv[1] = strdup("-c")) &&
-           (argv[2] = text_of(&script));
+    argv[0] = rp_strdup("/bin/sh");
+    argv[1] = rp_strdup("-c");
+    argv[2] = text_of(&script);
 }
 
-static bool fill_env(const struct rp_space *space, size_t config, struct rp_env_change *env)
+static void fill_env(const struct rp_space *space, size_t config, struct rp_env_change *env)
 {
     for (size_t i = 0; i < space->parameter_count; i++) {
         const struct rp_value *value = rp_space_value(space, config, i);
         rp_autobuf text = {0};
 
-        if (!(env[i].name = strdup(space->parameters[i].name)))
-            return false;
+        env[i].name = rp_strdup(space->parameters[i].name);
         if (!value)
             continue;
         rp_value_text(value, &text);
-        if (!(env[i].value = text_of(&text)))
-            return false;
+        env[i].value = text_of(&text);
     }
-    return true;
 }
 
 bool rp_template_uses(const struct rp_template *template, size_t parameter)
@@ -683,19 +660,16 @@ int rp_template_fill_output(const struct rp_template *template, const struct rp_
 {
     const bool shell = template->flags & RP_TEMPLATE_SHELL;
     struct rp_command command = {
-        .argv = calloc((shell ? 3 : template->count) + 1, sizeof *command.argv),
-        .env = calloc(space->parameter_count + 1, sizeof *command.env)};
-    bool whole = command.argv && command.env;
+        .argv = rp_alloc_zero((shell ? 3 : template->count) + 1, sizeof *command.argv),
+        .env = rp_alloc_zero(space->parameter_count + 1, sizeof *command.env)};
 
-    if (whole)
-        whole = shell ? fill_script(template, space, config, output, command.argv)
-                      : fill_words(template, space, config, output, command.argv);
-    if (whole && template->flags & RP_TEMPLATE_ENVIRONMENT)
-        whole = fill_env(space, config, command.env);
-    if (!whole) {
-        rp_command_free(&command);
-        return out_of_memory(err);
-    }
+    (void)err;
+    if (shell)
+        fill_script(template, space, config, output, command.argv);
+    else
+        fill_words(template, space, config, output, command.argv);
+    if (template->flags & RP_TEMPLATE_ENVIRONMENT)
+        fill_env(space, config, command.env);
     *ret = command;
     return 0;
 }

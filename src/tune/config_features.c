@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -20,11 +21,6 @@ enum {
 /* Codes of one parameter are a table of its values and, behind them, of "no value"; codes of two
  * are a table of (count of a + 1) * (count of b + 1). */
 enum { MOST_PAIRS = UINT16_MAX };
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the model's features");
-}
 
 /* --- what parameters are -------------------------------------------------------------------- */
 
@@ -108,8 +104,7 @@ static size_t rank(struct ranked *ranked, size_t count, uint16_t *codes)
 static int add(struct rp_space_features *features, struct rp_config_feature feature,
                struct rp_err *err)
 {
-    if (!feature.codes)
-        return out_of_memory(err);
+    (void)err;
     if (feature.levels < 3 &&
         (feature.kind == RP_FEATURE_VALUE || feature.kind >= RP_FEATURE_PRODUCT)) {
         free(feature.codes);
@@ -153,8 +148,8 @@ static int add_ranked(struct rp_space_features *features, enum rp_feature_kind k
     const struct rp_parameter *pb = &features->space->parameters[b];
     const bool pair = kind == RP_FEATURE_PRODUCT || kind == RP_FEATURE_QUOTIENT;
     const size_t row = pair ? pb->count + 1 : 1;
-    rp_autofree struct ranked *ranked = calloc(pa->count * row, sizeof *ranked);
-    uint16_t *codes = calloc((pa->count + 1) * row, sizeof *codes);
+    rp_autofree struct ranked *ranked = rp_alloc_zero(pa->count * row, sizeof *ranked);
+    uint16_t *codes = rp_alloc_zero((pa->count + 1) * row, sizeof *codes);
     size_t count = 0, levels = 0;
 
     if (ranked && codes) {
@@ -185,7 +180,7 @@ static int add_yes_or_no(struct rp_space_features *features, enum rp_feature_kin
                          size_t parameter, size_t which, struct rp_err *err)
 {
     const size_t count = features->space->parameters[parameter].count;
-    uint16_t *codes = calloc(count + 1, sizeof *codes);
+    uint16_t *codes = rp_alloc_zero(count + 1, sizeof *codes);
 
     for (size_t i = 0; codes && i < count; i++)
         codes[i] = kind == RP_FEATURE_PRESENT || i == which;
@@ -202,7 +197,7 @@ static int add_yes_or_no(struct rp_space_features *features, enum rp_feature_kin
 static int add_order(struct rp_space_features *features, size_t parameter, struct rp_err *err)
 {
     const size_t count = features->space->parameters[parameter].count;
-    uint16_t *codes = calloc(count + 1, sizeof *codes);
+    uint16_t *codes = rp_alloc_zero(count + 1, sizeof *codes);
 
     for (size_t i = 0; codes && i < count; i++)
         codes[i] = (uint16_t)(i + 1);
@@ -262,7 +257,7 @@ static int add_all_twos(struct rp_space_features *features, struct rp_err *err)
         sizes += features->feature[i].kind == RP_FEATURE_TWOS;
     if (sizes < 2 || features->count == RP_MAX_FEATURES)
         return 0;
-    codes = calloc(1, sizeof *codes); /* not used: the code is the sum itself */
+    codes = rp_alloc_zero(1, sizeof *codes); /* not used: the code is the sum itself */
     return add(features,
                (struct rp_config_feature){
                    .kind = RP_FEATURE_ALL_TWOS, .levels = (uint16_t)(64 * sizes), .codes = codes},
@@ -274,9 +269,7 @@ int rp_features_new(const struct rp_space *space, struct rp_space_features *ret,
     rp_cleanup(rp_features_free) struct rp_space_features features = {.space = space};
     int rc = 0;
 
-    features.feature = calloc(RP_MAX_FEATURES, sizeof *features.feature);
-    if (!features.feature)
-        return out_of_memory(err);
+    features.feature = rp_alloc_zero(RP_MAX_FEATURES, sizeof *features.feature);
     for (size_t i = 0; rc == 0 && i < space->parameter_count; i++)
         if (features.count + 3 <= RP_MAX_FEATURES)
             rc = add_parameter(&features, i, err);
@@ -343,7 +336,7 @@ static void keep(struct rp_neighbours *to, int64_t config)
         return;
     if (to->count == to->capacity) {
         const size_t capacity = to->capacity ? 2 * to->capacity : 64;
-        uint32_t *grown = realloc(to->configs, capacity * sizeof *grown);
+        uint32_t *grown = rp_realloc(to->configs, capacity * sizeof *grown);
 
         if (!grown) {
             to->failed = true;
@@ -424,8 +417,8 @@ enum { DRAWS = 8, TRIES = 64 };
 /** The share of values below it: numbers by size, whatever their order in the file. */
 static float *places_of(const struct rp_parameter *parameter)
 {
-    rp_autofree double *sorted = calloc(parameter->count, sizeof *sorted);
-    float *places = calloc(parameter->count + 1, sizeof *places);
+    rp_autofree double *sorted = rp_alloc_zero(parameter->count, sizeof *sorted);
+    float *places = rp_alloc_zero(parameter->count + 1, sizeof *places);
 
     if (!sorted || !places) {
         free(places);
@@ -458,19 +451,15 @@ texts: /* one apart from each other */
     return places;
 }
 
-int rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret, struct rp_err *err)
+void rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret)
 {
     rp_cleanup(rp_fill_in_free) struct rp_fill_in filling = {.space = space};
 
-    filling.places = calloc(space->parameter_count + 1, sizeof *filling.places);
+    filling.places = rp_alloc_zero(space->parameter_count + 1, sizeof *filling.places);
     for (size_t i = 0; filling.places && i < space->parameter_count; i++)
-        if (!(filling.places[i] = places_of(&space->parameters[i])))
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
-    if (!filling.places)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
+        filling.places[i] = places_of(&space->parameters[i]);
     *ret = filling;
     filling = (struct rp_fill_in){0};
-    return 0;
 }
 
 void rp_fill_in_free(struct rp_fill_in *filling)

@@ -77,7 +77,7 @@ struct rp_fill_in {
 };
 
 /** @return 0; RP_ENVIRONMENT */
-int rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret, struct rp_err *err);
+void rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret);
 void rp_fill_in_free(struct rp_fill_in *filling);
 
 /**

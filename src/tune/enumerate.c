@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -34,12 +35,10 @@ int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, con
                        struct rp_err *err)
 {
     struct rp_expression **grown =
-        realloc(rules->constraints, (rules->constraint_count + 1) * sizeof *grown);
+        rp_realloc(rules->constraints, (rules->constraint_count + 1) * sizeof *grown);
     struct rp_expression *constraint;
     const uint16_t *list;
 
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for constraints");
     rules->constraints = grown;
     if (rp_expression_parse(text, space, &constraint, err) < 0)
         return -(int)err->code;
@@ -145,14 +144,12 @@ static int fail_in_circle(const struct search *s, const bool *placed, struct rp_
 
 static int plan(struct search *s, struct rp_err *err)
 {
-    rp_autofree bool *done = calloc(s->rules->constraint_count + 1, sizeof *done);
+    rp_autofree bool *done = rp_alloc_zero(s->rules->constraint_count + 1, sizeof *done);
     bool placed[RP_MAX_PARAMETERS] = {0};
     size_t due = 0;
 
-    s->due = calloc(s->rules->constraint_count + 1, sizeof *s->due);
-    s->of_constraint = calloc(s->rules->constraint_count + 1, sizeof *s->of_constraint);
-    if (!done || !s->due || !s->of_constraint)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for constraints");
+    s->due = rp_alloc_zero(s->rules->constraint_count + 1, sizeof *s->due);
+    s->of_constraint = rp_alloc_zero(s->rules->constraint_count + 1, sizeof *s->of_constraint);
     for (size_t level = 0; level < s->space->parameter_count; level++) {
         const int next = choose_next(s, placed);
 
@@ -317,11 +314,9 @@ static int blame(const struct search *of, const bool *without, size_t left, stru
 static int fail_empty(const struct search *s, struct rp_err *err)
 {
     const size_t count = s->rules->constraint_count;
-    rp_autofree bool *without = calloc(count + 1, sizeof *without);
+    rp_autofree bool *without = rp_alloc_zero(count + 1, sizeof *without);
     size_t left = count;
 
-    if (!without)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for constraints");
     for (size_t c = count; c-- > 0;) {
         int rc;
 

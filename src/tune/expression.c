@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -350,11 +351,6 @@ struct parser {
 
 static int parse_sum(struct parser *p, struct rp_value_list *to);
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for values");
-}
-
 static int fail_here(struct parser *p, const char *what)
 {
     return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", p->at + 1, what);
@@ -374,10 +370,10 @@ static int append(struct parser *p, struct rp_value_list *to, struct rp_value va
 {
     if (to->count == RP_MAX_PARAMETER_VALUES)
         return rp_fail(p->err, RP_BAD_INPUT, "more than %d values", RP_MAX_PARAMETER_VALUES);
-    if (!to->list && !(to->list = calloc(RP_MAX_PARAMETER_VALUES, sizeof *to->list)))
-        return out_of_memory(p->err);
-    if (value.kind == RP_VALUE_TEXT && !(value.text = strdup(value.text)))
-        return out_of_memory(p->err);
+    if (!to->list)
+        to->list = rp_alloc_zero(RP_MAX_PARAMETER_VALUES, sizeof *to->list);
+    if (value.kind == RP_VALUE_TEXT)
+        value.text = rp_strdup(value.text);
     to->list[to->count++] = value;
     return 0;
 }
@@ -449,7 +445,7 @@ static char *take_expression(struct parser *p)
             break;
         }
     }
-    text = strndup(p->text + p->at, at - p->at);
+    text = rp_strndup(p->text + p->at, at - p->at);
     p->at = at;
     return text;
 }
@@ -485,8 +481,6 @@ static int parse_expression(struct parser *p, const struct rp_space *names,
 {
     rp_autofree char *text = take_expression(p);
 
-    if (!text)
-        return out_of_memory(p->err);
     if (rp_expression_parse(text, names, ret, p->err) < 0)
         return rp_wrap(p->err, "\"%.80s\"", text);
     return 0;
@@ -499,8 +493,6 @@ static int parse_integer(struct parser *p, int64_t *ret)
     autoexpression expression = NULL;
     struct rp_value value;
 
-    if (!none)
-        return out_of_memory(p->err);
     if (parse_expression(p, none, &expression) < 0 ||
         evaluate(p, expression, none, NULL, &value) < 0)
         return -(int)p->err->code;
@@ -551,8 +543,7 @@ static int parse_loop(struct parser *p, struct rp_space *names)
     skip_blanks(p);
     while (is_word_char(p->text[p->at + bytes]))
         bytes++;
-    if (!(name = strndup(p->text + p->at, bytes)))
-        return out_of_memory(p->err);
+    name = rp_strndup(p->text + p->at, bytes);
     p->at += bytes;
     if (!take_word(p, "in"))
         return fail_here(p, "in is missing");
@@ -570,8 +561,6 @@ static int parse_comprehension(struct parser *p, size_t begin, struct rp_value_l
     size_t end;
     int rc;
 
-    if (!names)
-        return out_of_memory(p->err);
     if ((rc = parse_loop(p, names)) < 0)
         return rc;
     if (take_word(p, "if") && (rc = parse_expression(p, names, &condition)) < 0)
@@ -600,14 +589,12 @@ static int parse_comprehension(struct parser *p, size_t begin, struct rp_value_l
 static int parse_elements(struct parser *p, char closing, struct rp_value_list *to)
 {
     autospace none = rp_space_new();
-    int rc = none ? 0 : out_of_memory(p->err);
+    int rc = 0;
 
     while (rc == 0 && !take_sign(p, closing)) {
         const size_t begin = p->at;
         rp_autofree char *text = take_expression(p);
 
-        if (!text)
-            return out_of_memory(p->err);
         if (take_word(p, "for")) {
             rc = parse_comprehension(p, begin, to);
             return rc < 0 ? rc : expect(p, closing);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "tune/expression.h"
@@ -45,11 +46,6 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
     rp_buf_vprintf(&what, fmt, ap);
     va_end(ap);
     return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", at + 1, rp_buf_text(&what));
-}
-
-static int out_of_memory(struct parser *p)
-{
-    return rp_fail(p->err, RP_ENVIRONMENT, "out of memory for an expression");
 }
 
 /* --- tokens -------------------------------------------------------------------------------- */
@@ -116,8 +112,8 @@ static int read_text(struct parser *p)
     token->kind = TOKEN_TEXT;
     token->end = at + 1;
     token->value = (struct rp_value){.kind = RP_VALUE_TEXT,
-                                     .text = text.len ? rp_buf_steal(&text) : strdup("")};
-    return token->value.text ? 0 : out_of_memory(p);
+                                     .text = text.len ? rp_buf_steal(&text) : rp_strdup("")};
+    return 0;
 }
 
 /** {NAME}: for parameters whose names are no words of the language. */
@@ -242,10 +238,8 @@ static int emit(struct parser *p, struct rp_step step)
         return fail_at(p, p->token.begin, "this expression is too long");
     if (code->count == p->step_room) {
         const size_t room = p->step_room ? 2 * p->step_room : 16;
-        struct rp_step *grown = realloc(code->steps, room * sizeof *grown);
+        struct rp_step *grown = rp_realloc(code->steps, room * sizeof *grown);
 
-        if (!grown)
-            return out_of_memory(p);
         code->steps = grown;
         p->step_room = room;
     }
@@ -276,13 +270,8 @@ static int emit_constant(struct parser *p, struct rp_value value)
 
     if (code->constant_count == p->constant_room) {
         const size_t room = p->constant_room ? 2 * p->constant_room : 8;
-        struct rp_value *grown = realloc(code->constants, room * sizeof *grown);
+        struct rp_value *grown = rp_realloc(code->constants, room * sizeof *grown);
 
-        if (!grown) {
-            if (value.kind == RP_VALUE_TEXT)
-                free((char *)value.text);
-            return out_of_memory(p);
-        }
         code->constants = grown;
         p->constant_room = room;
     }
@@ -566,8 +555,7 @@ static int list_parameters(struct parser *p)
     for (size_t i = 0; i < code->count; i++)
         if (code->steps[i].kind == RP_STEP_PARAMETER)
             used[code->steps[i].argument] = true;
-    if (!(code->parameters = malloc(RP_MAX_PARAMETERS * sizeof *code->parameters)))
-        return out_of_memory(p);
+    code->parameters = rp_alloc(RP_MAX_PARAMETERS * sizeof *code->parameters);
     for (size_t i = 0; i < RP_MAX_PARAMETERS; i++)
         if (used[i])
             code->parameters[code->parameter_count++] = (uint16_t)i;
@@ -595,11 +583,8 @@ int rp_expression_parse(const char *text, const struct rp_space *space, struct r
     struct parser p = {.text = text, .space = space, .err = err};
     int rc;
 
-    p.code = calloc(1, sizeof *p.code);
-    if (!p.code || !(p.code->text = strdup(text))) {
-        free(p.code);
-        return out_of_memory(&p);
-    }
+    p.code = rp_alloc_zero(1, sizeof *p.code);
+    p.code->text = rp_strdup(text);
     rc = parse_all(&p);
     if (rc < 0) {
         if (p.token.kind == TOKEN_TEXT && p.token.value.kind == RP_VALUE_TEXT)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -120,12 +121,10 @@ static void close_local(void *state)
 static int open_local(const struct rp_tune_pool_options *options, void **ret_state,
                       unsigned *ret_workers, struct rp_err *err)
 {
-    struct local *local = calloc(1, sizeof *local);
+    struct local *local = rp_alloc_zero(1, sizeof *local);
     unsigned count = options->gpus ? 0 : options->workers ? options->workers : 1;
     int rc;
 
-    if (!local)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     while (options->gpus && options->gpus[count])
         count++;
     local->worker = options->worker;
@@ -272,10 +271,8 @@ static int read_job(struct slurm *slurm, struct rp_err *err)
         const char *space = memchr(line, ' ', bytes);
         const size_t job_bytes = space ? (size_t)(space - line) : bytes;
 
-        slurm->job = strndup(line, job_bytes);
-        slurm->cpus = space ? strndup(space + 1, bytes - job_bytes - 1) : strdup("");
-        if (!slurm->job || !slurm->cpus)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        slurm->job = rp_strndup(line, job_bytes);
+        slurm->cpus = space ? rp_strndup(space + 1, bytes - job_bytes - 1) : rp_strdup("");
     }
     if (rc < 0)
         kill(slurm->allocation.pid, SIGTERM);
@@ -322,14 +319,12 @@ static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
         "cat >/dev/null",
         NULL};
     const char *const *words = slurm->options->allocation_words;
-    rp_autofree const char **argv = calloc(count_words(words) + 12, sizeof *argv);
+    rp_autofree const char **argv = rp_alloc_zero(count_words(words) + 12, sizeof *argv);
     struct rp_env_change variables[MOST_VARIABLES + 1];
     rp_autofree char *tasks = rp_format("--ntasks=%u", workers);
     size_t at = 0;
     int rc;
 
-    if (!argv || !tasks)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     argv[at++] = "srun";
     argv[at++] = "--quiet"; /* errors are said all the same */
     argv[at++] = "--overlap";
@@ -351,12 +346,10 @@ static int open_slurm(const struct rp_tune_pool_options *options, void **ret_sta
 {
     const char *inside = getenv("SLURM_JOB_ID"), *tasks = getenv("SLURM_NTASKS");
     const char *cpus = getenv("SLURM_CPUS_PER_TASK");
-    struct slurm *slurm = calloc(1, sizeof *slurm);
+    struct slurm *slurm = rp_alloc_zero(1, sizeof *slurm);
     unsigned workers = options->workers;
     int rc = 0;
 
-    if (!slurm)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     slurm->options = options;
     if (options->gpus)
         rc = rp_fail(err, RP_USAGE,
@@ -367,10 +360,8 @@ static int open_slurm(const struct rp_tune_pool_options *options, void **ret_sta
         workers = (unsigned)strtoul(tasks, NULL, 10);
     workers = workers ? workers : 1;
     if (rc == 0 && inside) {
-        slurm->job = strdup(inside);
-        slurm->cpus = strdup(cpus ? cpus : "");
-        if (!slurm->job || !slurm->cpus)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        slurm->job = rp_strdup(inside);
+        slurm->cpus = rp_strdup(cpus ? cpus : "");
     } else if (rc == 0)
         rc = allocate(slurm, workers, err);
     if (rc < 0) {
@@ -402,7 +393,7 @@ static int start_slurm(void *state, unsigned number, struct rp_launched *ret, st
     const struct slurm *slurm = state;
     const char *const *step = slurm->options->step_words, *const *worker = slurm->options->worker;
     rp_autofree const char **argv =
-        calloc(count_words(step) + count_words(worker) + 9, sizeof *argv);
+        rp_alloc_zero(count_words(step) + count_words(worker) + 9, sizeof *argv);
     rp_autofree char *job = rp_format("--jobid=%s", slurm->job);
     /* srun of Slurm 22.05 and later does not take it from the allocation by itself */
     rp_autofree char *cpus_word =
@@ -410,8 +401,6 @@ static int start_slurm(void *state, unsigned number, struct rp_launched *ret, st
     size_t at = 0;
 
     (void)number;
-    if (!argv || !job || !cpus_word)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     argv[at++] = "srun";
     argv[at++] = "--quiet";
     argv[at++] = job;

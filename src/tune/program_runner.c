@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -55,7 +56,7 @@ static int add(struct rp_buf *list, const char *word, const struct rp_gpu *gpu, 
 static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char *visible,
                             char **ret, struct rp_err *err)
 {
-    rp_autofree char *words = visible && *visible ? strdup(visible) : NULL;
+    rp_autofree char *words = visible && *visible ? rp_strdup(visible) : NULL;
     const struct rp_gpu *first = NULL;
     char first_word[32] = "", *rest = NULL;
     rp_autobuf list = {0};
@@ -81,16 +82,14 @@ static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char 
         return rp_fail(err, RP_ENVIRONMENT, "--gpus all: there is no GPU that may be used%s%s",
                        words ? ": ROCR_VISIBLE_DEVICES=" : "", words ? visible : "");
     *ret = rp_buf_steal(&list);
-    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return 0;
 }
 
 static int all_software(size_t count, const char *visible, char **ret, struct rp_err *err)
 {
     const struct rp_gpu like = {.product = ""};
-    rp_autofree struct rp_gpu *gpus = calloc(count, sizeof *gpus);
+    rp_autofree struct rp_gpu *gpus = rp_alloc_zero(count, sizeof *gpus);
 
-    if (!gpus)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < count; i++)
         gpus[i] = like;
     return rp_gpu_choice_of(gpus, count, visible, ret, err);
@@ -228,8 +227,6 @@ static int fill_build(const struct live *l, size_t config, struct rp_evaluation_
         return rc;
     request->build_output = rp_build_output_path(l->o.build_folder, &named);
     rp_command_free(&named);
-    if (!request->build_output)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     request->build_timeout_ns = build_timeout_ns;
     return rp_template_fill_output(l->build, l->o.space, config, request->build_output,
                                    &request->build, err);
@@ -249,12 +246,9 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
                                        .warmup_timeout_ns = (int64_t)(job->warmup_cap_ms * ms_ns),
                                        .warmups = job->warmups,
                                        .samples = job->samples,
-                                       .pattern = l->o.pattern ? strdup(l->o.pattern) : NULL,
-                                       .input = l->o.input ? strdup(l->o.input) : NULL,
-                                       .check = l->o.check ? strdup(l->o.check) : NULL};
-    if ((l->o.input && !request->input) || (l->o.pattern && !request->pattern) ||
-        (l->o.check && !request->check))
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                                       .pattern = l->o.pattern ? rp_strdup(l->o.pattern) : NULL,
+                                       .input = l->o.input ? rp_strdup(l->o.input) : NULL,
+                                       .check = l->o.check ? rp_strdup(l->o.check) : NULL};
     if (rc == 0 && l->build)
         rc = fill_build(l, job->config, request, err);
     if (rc == 0)
@@ -279,8 +273,7 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static int take(const struct live *l, struct rp_evaluation *from, struct rp_run_answer *ret,
-                struct rp_err *err)
+static void take(const struct live *l, struct rp_evaluation *from, struct rp_run_answer *ret)
 {
     struct rp_run_answer answer = {.number = from->id,
                                    .outcome = from->outcome,
@@ -291,16 +284,11 @@ static int take(const struct live *l, struct rp_evaluation *from, struct rp_run_
                                    .reason = rp_steal(from->reason)};
 
     if (from->outcome == RP_EVALUATION_OK) {
-        answer.samples_ms = calloc(from->count + 1, sizeof *answer.samples_ms);
-        if (!answer.samples_ms) {
-            rp_run_answer_free(&answer);
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        }
+        answer.samples_ms = rp_alloc_zero(from->count + 1, sizeof *answer.samples_ms);
         for (size_t i = 0; i < from->count; i++)
             answer.samples_ms[answer.count++] = from->runtimes_ns[i] / ms_ns;
     }
     *ret = answer;
-    return 0;
 }
 
 static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
@@ -311,19 +299,20 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
 
     if (rc == 0)
         return rp_fail(err, RP_ENVIRONMENT, "no job is out");
-    return rc < 0 ? rc : take(l, &evaluation, ret, err);
+    if (rc < 0)
+        return rc;
+    take(l, &evaluation, ret);
+    return 0;
 }
 
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err)
 {
-    struct live *l = calloc(1, sizeof *l);
+    struct live *l = rp_alloc_zero(1, sizeof *l);
     struct rp_run_options run = options->pool.run;
     const struct rp_worker_hello *hello;
     int rc;
 
-    if (!l)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     l->o = *options;
     *ret = (struct rp_runner){.submit = submit, .next = next, .state = l};
     if ((rc = parse(l, err)) < 0 || (rc = rp_tune_pool_open(&options->pool, &l->pool, err)) < 0) {

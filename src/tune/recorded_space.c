@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -108,7 +109,7 @@ static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf 
 static int rp_recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
 {
     if (!value || json_object_set_new(object, key, value) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
+        return rp_fail(err, RP_BAD_INPUT, "\"%s\": a value that JSON cannot hold", key);
     return 0;
 }
 
@@ -150,11 +151,9 @@ static int rp_recorded_add_repeats(json_t *config, const json_t *times, double u
                                    struct rp_err *err)
 {
     const size_t count = json_array_size(times);
-    rp_autofree double *list = calloc(count + 1, sizeof *list);
+    rp_autofree double *list = rp_alloc_zero(count + 1, sizeof *list);
     double mean = 0, squares = 0, first;
 
-    if (!list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
     for (size_t i = 0; i < count; i++) {
         if (!json_is_number(json_array_get(times, i)))
             return 0; /* what is no list of times says nothing about them */
@@ -213,8 +212,7 @@ static int convert(const json_t *entry, const json_t *names, json_t *configs, st
     double ms = 0;
     int ok, rc;
 
-    if (!config || json_array_append_new(configs, config) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
+    json_array_append_new(configs, config);
     if ((ok = recorded_kernel_tuner_time_of(entry, &ms, err)) < 0 ||
         (rc = rp_recorded_add_parameters(config, names, entry, err)) < 0)
         return ok < 0 ? ok : rc;
@@ -249,11 +247,11 @@ static int rp_recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct 
             err, RP_BAD_INPUT,
             "Kernel Tuner's cache: no list \"tune_params_keys\", or \"cache\" is no object");
     }
-    if (!native || rp_recorded_set(native, "configs", configs, err) < 0 ||
+    if (rp_recorded_set(native, "configs", configs, err) < 0 ||
         rp_recorded_set(native, "parameters", json_incref(names), err) < 0 ||
         set_text(native, "name", root, "kernel_name", err) < 0 ||
         set_text(native, "device", root, "device_name", err) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
+        return -(int)err->code;
     json_object_foreach((json_t *)cache, key,
                         entry) if (convert(entry, names, configs, err) <
                                    0) return rp_wrap(err, "configuration \"%.60s\"", key);
@@ -349,8 +347,7 @@ static int recorded_t4_convert(const json_t *result, const json_t *names, double
     double ms = 0;
     bool ok;
 
-    if (!config || json_array_append_new(configs, config) < 0)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
+    json_array_append_new(configs, config);
     if (!invalidity)
         return rp_fail(err, RP_BAD_INPUT, "it has no \"invalidity\"");
     ok = strcmp(invalidity, "correct") == 0;
@@ -383,9 +380,8 @@ static int list_names(const json_t *results, json_t *names, struct rp_err *err)
         {
             if (json_object_get(seen, name))
                 continue;
-            if (rp_recorded_set(seen, name, json_true(), err) < 0 ||
-                json_array_append_new(names, json_string(name)) < 0)
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
+            json_object_set_new(seen, name, json_true());
+            json_array_append_new(names, json_string(name));
         }
     }
     return json_array_size(names)
@@ -434,11 +430,6 @@ static int rp_recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_er
     return 0;
 }
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the recorded space");
-}
-
 /* --- configurations ------------------------------------------------------------------------- */
 
 /** @return false: there, but not a finite number */
@@ -478,9 +469,7 @@ static int read_configs(const json_t *configs, struct rp_recorded *to, struct rp
 {
     const size_t count = json_array_size(configs);
 
-    to->runs = calloc(count, sizeof *to->runs);
-    if (!to->runs)
-        return out_of_memory(err);
+    to->runs = rp_alloc_zero(count, sizeof *to->runs);
     for (size_t i = 0; i < count; i++) {
         const json_t *config = json_array_get(configs, i);
         int rc = rp_json_add_config(to->space, config, err);
@@ -514,7 +503,7 @@ static char *text_of(const json_t *root, const char *key)
 {
     const char *text = json_string_value(json_object_get(root, key));
 
-    return strdup(text ? text : "");
+    return rp_strdup(text ? text : "");
 }
 
 static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err *err)
@@ -526,8 +515,6 @@ static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err
     to->space = rp_space_new();
     to->name = text_of(root, "name");
     to->device = text_of(root, "device");
-    if (rc == 0 && (!to->space || !to->name || !to->device))
-        rc = out_of_memory(err);
     for (size_t i = 0; rc == 0 && i < json_array_size(names); i++)
         rc = rp_json_add_parameter(to->space, json_string_value(json_array_get(names, i)), configs,
                                    err);
@@ -566,8 +553,6 @@ static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_
         text = rp_buf_text(&mended);
         bytes = mended.len;
     }
-    if (closed.failed || mended.failed)
-        return out_of_memory(err);
     return rp_json_space_parse(text, bytes, ret, err);
 }
 
@@ -692,13 +677,11 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
     run = &s->recorded->runs[first->config];
     answer = (struct rp_run_answer){.number = first->number,
                                     .outcome = run->ok ? RP_EVALUATION_OK : RP_EVALUATION_FAILED,
-                                    .samples_ms = run->ok ? malloc(sizeof(double)) : NULL,
-                                    .reason = run->ok ? NULL : strdup("recorded as a failure"),
+                                    .samples_ms = run->ok ? rp_alloc(sizeof(double)) : NULL,
+                                    .reason = run->ok ? NULL : rp_strdup("recorded as a failure"),
                                     .build_ms = run->compile_ms,
                                     .run_ms = run_ms(s->recorded, first->config),
                                     .at_ms = first->ends_ms};
-    if (run->ok ? !answer.samples_ms : !answer.reason)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (run->ok)
         answer.samples_ms[answer.count++] = rp_simulated_ms(s->recorded, first->config);
     first->number = 0;
@@ -709,14 +692,10 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
 int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
                       struct rp_err *err)
 {
-    struct simulated *s = calloc(1, sizeof *s);
-    struct out *out = calloc(workers, sizeof *out);
+    struct simulated *s = rp_alloc_zero(1, sizeof *s);
+    struct out *out = rp_alloc_zero(workers, sizeof *out);
 
-    if (!s || !out) {
-        free(s);
-        free(out);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
+    (void)err;
     *s = (struct simulated){.recorded = recorded, .out = out, .workers = workers};
     *ret = (struct rp_runner){
         .workers = workers,
@@ -828,12 +807,8 @@ int rp_import(const char *path, const struct rp_space *space, struct rp_imported
 
     if (rc < 0)
         return rc;
-    known = calloc(recorded.space->count + 1, sizeof *known);
-    fastest = calloc(RP_IMPORT_MAX, sizeof *fastest);
-    if (!known || !fastest) {
-        free(fastest);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
+    known = rp_alloc_zero(recorded.space->count + 1, sizeof *known);
+    fastest = rp_alloc_zero(RP_IMPORT_MAX, sizeof *fastest);
     count = collect(&recorded, space, known);
     if (count == 0) {
         free(fastest);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -34,14 +35,12 @@ static int by_runtime(const void *left, const void *right)
     return (a->config > b->config) - (a->config < b->config);
 }
 
-/** The fastest ones as the search has seen them, fastest first. @return 0; RP_ENVIRONMENT */
-static int rp_search_choose(struct rp_search *s, struct rp_err *err)
+/** The fastest ones as the search has seen them, fastest first. */
+static void rp_search_choose(struct rp_search *s)
 {
     struct rp_search_result *result = s->result;
 
-    result->finalists = calloc(result->tuned_count + 1, sizeof *result->finalists);
-    if (!result->finalists)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result->finalists = rp_alloc_zero(result->tuned_count + 1, sizeof *result->finalists);
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_config_result *tuned = &result->tuned[i];
 
@@ -57,7 +56,6 @@ static int rp_search_choose(struct rp_search *s, struct rp_err *err)
     s->ranked = result->finalist_count;
     if (result->finalist_count > s->o->finalists)
         result->finalist_count = s->o->finalists;
-    return 0;
 }
 
 /** Whom not to run again, and not to name when the search is interrupted. */
@@ -87,8 +85,7 @@ static void search_confirm_report(const struct rp_search *s, size_t most_runs)
         s->o->progress(s->o->context, &progress);
 }
 
-static int rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer,
-                                  struct rp_err *err);
+static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer);
 static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
                           struct rp_tune_task **ret_task, struct rp_err *err);
 
@@ -110,27 +107,23 @@ static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
             note_failure(s, finalist->config);
         }
         search_confirm_report(s, most_runs);
-        rc = rp_search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer, err);
+        rp_search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer);
     }
     rp_run_answer_free(&answer);
     return rc;
 }
 
 /** Answers of another search count only if it had the same ones in turn. */
-static int name_contest(struct rp_search *s, size_t begin, struct rp_err *err)
+static void name_contest(struct rp_search *s, size_t begin)
 {
     rp_autobuf names = {0};
 
     for (size_t i = begin; i < s->result->finalist_count; i++) {
         rp_autofree char *config = rp_space_key(s->o->space, s->result->finalists[i].config);
 
-        names.failed |= !config;
-        rp_buf_printf(&names, "%s\n", config ? config : "");
+        rp_buf_printf(&names, "%s\n", config);
     }
-    if (names.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rp_sha256(rp_buf_text(&names), names.len, s->contest);
-    return 0;
 }
 
 static struct rp_tune_task *rp_search_free_task(struct rp_search *s);
@@ -142,8 +135,9 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 {
     const size_t count = s->result->finalist_count - begin, all = count * s->o->most_samples;
     const size_t most_runs = s->result->confirm.runs + all;
-    int rc = name_contest(s, begin, err);
+    int rc = 0;
 
+    name_contest(s, begin);
     for (size_t i = 0; rc == 0 && i < all; i++) {
         /* each round begins with another one */
         const size_t at = begin + (i % count + i / count) % count;
@@ -239,11 +233,10 @@ static void name_ties(struct rp_search *s)
 /** Runs the best ones again, orders them, and names ties. @return as rp_search */
 static int rp_search_confirm(struct rp_search *s, struct rp_err *err)
 {
-    int rc = rp_search_choose(s, err);
+    int rc;
 
+    rp_search_choose(s);
     s->confirm_began_ms = s->now_ms;
-    if (rc < 0)
-        return rc;
     if (rp_search_noisy(s) && (rc = run_again(s, err)) < 0)
         return rc;
     s->result->confirm.ms = s->now_ms - s->confirm_began_ms;
@@ -354,20 +347,16 @@ static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
 }
 
 /** Adds the answer's samples to those of *to. @return 0; RP_ENVIRONMENT */
-static int rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer,
-                                  struct rp_err *err)
+static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
 {
     double *grown;
 
     if (answer->count == 0)
-        return 0;
-    grown = realloc(*to, (*count + answer->count) * sizeof **to);
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return;
+    grown = rp_realloc(*to, (*count + answer->count) * sizeof **to);
     memcpy(grown + *count, answer->samples_ms, answer->count * sizeof *grown);
     *to = grown;
     *count += answer->count;
-    return 0;
 }
 
 /* --- one configuration ------------------------------------------------------------------------ */
@@ -565,8 +554,7 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
         tuned->run_ms += answer->run_ms;
     free(tuned->reason);
     tuned->reason = rp_steal(answer->reason);
-    if (rp_search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer, err) < 0)
-        return -RP_ENVIRONMENT;
+    rp_search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer);
     if (tuned->outcome == RP_EVALUATION_OK && tuned->sample_count == 0)
         tuned->outcome = RP_EVALUATION_NO_TIME;
     if ((more = more_samples(s, tuned)) > 0)
@@ -615,8 +603,6 @@ static int begin_one(struct rp_search *s, struct rp_err *err)
         return 0;
     }
     config = choose(s, &phase);
-    if (config == RP_ASK_NO_MEMORY)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
     if (config == RP_ASK_NONE_LEFT)
         stop(s, RP_END_STRATEGY);
     if (config < 0)
@@ -655,11 +641,9 @@ static int judge_model(struct rp_search *s, struct rp_err *err)
     const struct rp_search_result *result = s->result;
     rp_cleanup(rp_features_free) struct rp_space_features features = {0};
     rp_autofree struct rp_observation *observations =
-        calloc(result->tuned_count + 1, sizeof *observations);
+        rp_alloc_zero(result->tuned_count + 1, sizeof *observations);
     int rc;
 
-    if (!observations)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_config_result *tuned = &result->tuned[i];
 
@@ -706,7 +690,8 @@ static int run(struct rp_search *s, struct rp_err *err)
         s->stopped = false;
         stop(s, RP_END_INTERRUPT);
         free_finalists(s->result);
-        rc = rp_search_choose(s, err);
+        rp_search_choose(s);
+        rc = 0;
     }
     return rc == 0 ? judge_model(s, err) : rc;
 }
@@ -722,11 +707,10 @@ int rp_search(const struct rp_search_options *options, const struct rp_runner *r
         .most = rp_search_most(options->space->count, options->max_fraction)};
     if (options->budget_evals && options->budget_evals < ret->most)
         ret->most = options->budget_evals;
-    ret->tuned = calloc(ret->most + 1, sizeof *ret->tuned);
-    search.tasks = calloc(runner->workers, sizeof *search.tasks);
-    rc = ret->tuned && search.tasks ? run(&search, err)
-                                    : rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (unsigned i = 0; search.tasks && i < runner->workers; i++) {
+    ret->tuned = rp_alloc_zero(ret->most + 1, sizeof *ret->tuned);
+    search.tasks = rp_alloc_zero(runner->workers, sizeof *search.tasks);
+    rc = run(&search, err);
+    for (unsigned i = 0; i < runner->workers; i++) {
         free(search.tasks[i].tuned.samples_ms);
         free(search.tasks[i].tuned.reason);
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -18,11 +19,6 @@
 #include "tune/strategy.h"
 
 static const char format[] = "rocm-perf-autotune 2";
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
 
 /* --- what an answer means --------------------------------------------------------------------- */
 
@@ -230,8 +226,8 @@ static int compare_meaning(const json_t *then, const struct rp_search_identity *
     if (now)
         put_differences(then, now, true, &differ);
     json_decref(now);
-    if (!now || differ.failed)
-        return out_of_memory(err);
+    if (!now)
+        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
     return differ.len ? rp_fail(err, RP_USAGE,
                                 "%s was begun otherwise: %s; its answers would be to another "
                                 "question: begin anew with another -o",
@@ -258,7 +254,7 @@ static int begin(const char *path, const struct rp_search_identity *identity,
 
     if (!data || json_object_set_new(data, "search", questions_of(identity)) < 0) {
         json_decref(data);
-        return out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
     }
     if ((rc = rp_journal_create(path, ret, err)) < 0) {
         json_decref(data);
@@ -290,13 +286,13 @@ static int keep_questions(struct rp_journal *journal, const json_t *opening,
     rp_autobuf differ = {0};
 
     if (!now)
-        return out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
     if (!then)
         then = json_object_get(opening, "search");
     put_differences(then, now, false, &differ);
     if (differ.failed || !differ.len) {
         json_decref(now);
-        return differ.failed ? out_of_memory(err) : 0;
+        return 0;
     }
     tell(to, rp_format("other than before: %s; what the journal has is not run again",
                        rp_buf_text(&differ)));
@@ -406,9 +402,7 @@ static int read_samples(const json_t *samples, struct rp_run_answer *to, struct 
 {
     const size_t count = json_array_size(samples);
 
-    to->samples_ms = calloc(count + 1, sizeof *to->samples_ms);
-    if (!to->samples_ms)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    to->samples_ms = rp_alloc_zero(count + 1, sizeof *to->samples_ms);
     for (size_t i = 0; i < count; i++) {
         const double ms = json_number_value(json_array_get(samples, i));
 
@@ -426,8 +420,8 @@ static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_
     struct rp_run_answer answer = {.build_ms = number_or(data, "build_ms", -1),
                                    .run_ms = number_or(data, "run_ms", -1),
                                    .warmup_ms = number_or(data, "warmup_ms", 0),
-                                   .reason = reason ? strdup(reason) : NULL};
-    int rc = !reason || answer.reason ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                                   .reason = reason ? rp_strdup(reason) : NULL};
+    int rc = 0;
 
     if (rc == 0 && !rp_run_outcome_find(outcome, &answer.outcome))
         rc = rp_fail(err, RP_BAD_INPUT, "no outcome");
@@ -499,8 +493,6 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
 
     if (!to)
         return rp_fail(err, RP_ENVIRONMENT, "more jobs than workers");
-    if (!asked)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     *to = (struct pending){.job = *job, .answer = find_answer(r, asked, job)};
     if (!to->answer)
         return r->inner->submit(r->inner->state, job, err);
@@ -592,8 +584,6 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     struct pending *of = find_pending(r, answer->number);
     rp_autofree char *config = of ? rp_space_key(r->space, of->job.config) : NULL;
 
-    if (!config)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     answer->at_ms = fmax(answer->at_ms, r->now_ms); /* its clock knows nothing of what was before */
     return rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
 }
@@ -637,8 +627,8 @@ static bool find_answers(struct remembered *r)
 {
     const size_t count = rp_journal_count(r->journal);
 
-    r->answers = calloc(count + 1, sizeof *r->answers);
-    r->used = calloc(count + 1, sizeof *r->used);
+    r->answers = rp_alloc_zero(count + 1, sizeof *r->answers);
+    r->used = rp_alloc_zero(count + 1, sizeof *r->used);
     r->known = json_object();
     if (!r->answers || !r->used || !r->known)
         return false;
@@ -658,7 +648,7 @@ static bool find_answers(struct remembered *r)
 int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
                            const struct rp_runner *inner, struct rp_runner *ret, struct rp_err *err)
 {
-    struct remembered *r = calloc(1, sizeof *r);
+    struct remembered *r = rp_alloc_zero(1, sizeof *r);
 
     *ret = *inner;
     ret->submit = submit;
@@ -667,7 +657,7 @@ int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *sp
     ret->state = r;
     if (r) {
         *r = (struct remembered){.journal = journal, .space = space, .inner = inner};
-        r->pending = calloc(inner->workers, sizeof *r->pending);
+        r->pending = rp_alloc_zero(inner->workers, sizeof *r->pending);
     }
     if (r && r->pending && find_answers(r))
         return 0;

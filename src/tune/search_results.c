@@ -55,7 +55,7 @@ static json_t *clock_ms(double ms)
     return json_real((double)(int64_t)(ms * 1e6 + 0.5) / 1e6);
 }
 
-/** {"NAME": value, …} without parameters that have no value. Owned; NULL: out of memory. */
+/** {"NAME": value, …} without parameters that have no value. Owned. */
 static json_t *rp_search_parameters(const struct rp_space *space, size_t config)
 {
     json_t *object = json_object();
@@ -600,7 +600,7 @@ static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4
 
 /**
  * @param ret  JSON, owned by the caller
- * @return 0; RP_ENVIRONMENT: out of memory
+ * @return 0; RP_BAD_INPUT: a number is not finite
  */
 static int rp_fair_t4_text(const struct rp_space *space, const struct rp_fair_t4_result *results,
                            size_t count, const struct rp_fair_t4_source *source, char **ret,
@@ -619,7 +619,7 @@ static int rp_fair_t4_text(const struct rp_space *space, const struct rp_fair_t4
     rp_json_set(&root, "results", list);
     *ret = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);
-    return *ret ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory for T4 results");
+    return *ret ? 0 : rp_fail(err, RP_BAD_INPUT, "a result that JSON cannot hold");
 }
 
 int rp_fair_t4_write(const char *path, const struct rp_space *space,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -19,15 +20,10 @@ struct rp_space_index {
     size_t rows;     /**< that there is memory for in choices */
 };
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search space");
-}
-
 struct rp_space *rp_space_new(void)
 {
-    struct rp_space *space = calloc(1, sizeof *space);
-    struct rp_space_index *index = calloc(1, sizeof *index);
+    struct rp_space *space = rp_alloc_zero(1, sizeof *space);
+    struct rp_space_index *index = rp_alloc_zero(1, sizeof *index);
 
     if (!space || !index) {
         free(space);
@@ -182,8 +178,8 @@ static int copy_values(struct rp_parameter *to, const struct rp_value *values, s
             return rp_fail(err, RP_BAD_INPUT, "parameter %.60s: value %.60s is there twice",
                            to->name, rp_buf_text(&text));
         }
-        if (value.kind == RP_VALUE_TEXT && !(value.text = strdup(value.text)))
-            return out_of_memory(err);
+        if (value.kind == RP_VALUE_TEXT)
+            value.text = rp_strdup(value.text);
         to->values[to->count++] = value;
     }
     return 0;
@@ -192,18 +188,16 @@ static int copy_values(struct rp_parameter *to, const struct rp_value *values, s
 int rp_space_add_parameter(struct rp_space *space, const char *name, const struct rp_value *values,
                            size_t count, struct rp_err *err)
 {
-    struct rp_parameter parameter = {0}, *grown;
+    struct rp_parameter parameter = {0};
     int rc = check_parameter(space, name, count, err);
 
     if (rc < 0)
         return rc;
-    parameter.name = strdup(name);
-    parameter.values = calloc(count, sizeof *parameter.values);
-    grown = realloc(space->parameters, (space->parameter_count + 1) * sizeof *grown);
-    if (grown)
-        space->parameters = grown;
-    rc = parameter.name && parameter.values && grown ? copy_values(&parameter, values, count, err)
-                                                     : out_of_memory(err);
+    parameter.name = rp_strdup(name);
+    parameter.values = rp_alloc_zero(count, sizeof *parameter.values);
+    space->parameters =
+        rp_realloc_array(space->parameters, space->parameter_count + 1, sizeof *space->parameters);
+    rc = copy_values(&parameter, values, count, err);
     if (rc < 0) {
         free((char *)parameter.name);
         free_values(parameter.values, parameter.count);
@@ -252,32 +246,25 @@ int64_t rp_space_find(const struct rp_space *space, const uint16_t *row)
     return space->index->capacity ? (int64_t)*slot_of(space, row) - 1 : -1;
 }
 
-static int grow(struct rp_space *space, struct rp_err *err)
+static void grow(struct rp_space *space)
 {
     struct rp_space_index *index = space->index;
     const size_t rows = index->rows ? 2 * index->rows : 64;
-    uint16_t *choices = realloc(space->choices, rows * row_bytes(space) + 1);
-    uint32_t *slots = calloc(4 * rows, sizeof *slots);
+    uint32_t *slots = rp_alloc_zero(4 * rows, sizeof *slots);
 
-    if (choices)
-        space->choices = choices;
-    if (!choices || !slots) {
-        free(slots);
-        return out_of_memory(err);
-    }
+    space->choices = rp_realloc(space->choices, rows * row_bytes(space) + 1);
     free(index->slots);
     *index = (struct rp_space_index){.slots = slots, .capacity = 4 * rows, .rows = rows};
     for (size_t i = 0; i < space->count; i++)
         *slot_of(space, rp_space_row(space, i)) = (uint32_t)(i + 1);
-    return 0;
 }
 
 int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err)
 {
     uint32_t *slot;
 
-    if (space->count == space->index->rows && grow(space, err) < 0)
-        return -RP_ENVIRONMENT;
+    if (space->count == space->index->rows)
+        grow(space);
     slot = slot_of(space, row);
     if (*slot)
         return 1;
@@ -331,7 +318,7 @@ static void close_gz(gzFile *file)
 int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
 {
     __attribute__((cleanup(close_gz))) gzFile file = NULL;
-    rp_autofree char *chunk = malloc(READ_BYTES);
+    rp_autofree char *chunk = rp_alloc(READ_BYTES);
     int got, code = Z_OK;
 
     errno = 0;
@@ -340,8 +327,6 @@ int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
                              errno ? errno : ENOMEM, "cannot read it");
     while ((got = gzread(file, chunk, READ_BYTES)) > 0) {
         rp_buf_add(text, chunk, (size_t)got);
-        if (text->failed)
-            return out_of_memory(err);
         if (text->len > (size_t)MOST_MIB << 20)
             return rp_fail(err, RP_BAD_INPUT, "more than %d MiB of text", MOST_MIB);
     }
@@ -453,10 +438,8 @@ static int see(struct seen *seen, const struct rp_value *value, struct rp_err *e
 int rp_json_add_parameter(struct rp_space *space, const char *name, const json_t *configs,
                           struct rp_err *err)
 {
-    rp_autofree struct seen *seen = calloc(1, sizeof *seen);
+    rp_autofree struct seen *seen = rp_alloc_zero(1, sizeof *seen);
 
-    if (!seen)
-        return out_of_memory(err);
     for (size_t i = 0; i < json_array_size(configs); i++) {
         const json_t *json = json_object_get(json_array_get(configs, i), name);
         struct rp_value value;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -13,11 +14,6 @@
 #include "tune/enumerate.h"
 #include "tune/expression.h"
 #include "tune/space.h"
-
-static int t1_out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for T1");
-}
 
 static bool rp_fair_t1_is(const json_t *root)
 {
@@ -205,7 +201,7 @@ static json_t *parameter_json(const struct rp_parameter *parameter, struct rp_er
     json = json_pack("{s:s,s:s,s:s}", "Name", parameter->name, "Type", type, "Values",
                      rp_buf_text(&values));
     if (!json)
-        t1_out_of_memory(err);
+        rp_fail(err, RP_BAD_INPUT, "T1: the parameter %s is not UTF-8", parameter->name);
     return json;
 }
 
@@ -227,7 +223,7 @@ static int add_condition(json_t *conditions, const char *text, const struct rp_s
     if (json_array_append_new(
             conditions, json_pack("{s:s,s:o}", "Expression", text, "Parameters", names)) < 0 ||
         !whole)
-        return t1_out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "T1: a text that is not UTF-8");
     return 0;
 }
 
@@ -299,14 +295,14 @@ static int build(const struct rp_space *space, const struct rp_rules *rules, con
     int rc;
 
     if (!root)
-        return t1_out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "T1: a text that is not UTF-8");
     for (size_t i = 0; i < space->parameter_count; i++) {
         json_t *parameter = parameter_json(&space->parameters[i], err);
 
         if (!parameter)
             return -(int)err->code;
         if (json_array_append_new(parameters, parameter) < 0)
-            return t1_out_of_memory(err);
+            return rp_fail(err, RP_BAD_INPUT, "T1: a text that is not UTF-8");
     }
     if ((rc = add_conditions(conditions, space, rules, err)) < 0)
         return rc;
@@ -330,8 +326,6 @@ static int check(const json_t *root, const struct rp_space *space, struct rp_err
     rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
     int rc;
 
-    if (!again)
-        return t1_out_of_memory(err);
     if ((rc = rp_fair_t1_read(root, again, &rules, err)) < 0 ||
         (rc = rp_enumerate(&rules, again, NULL, NULL, err)) < 0)
         return rc;
@@ -355,15 +349,9 @@ int rp_fair_t1_text(const struct rp_space *space, const struct rp_rules *rules, 
 
     if (build(space, rules, name, &root, err) < 0 || check(root, space, err) < 0)
         return -(int)err->code;
-    if (!(text = json_dumps(root, JSON_INDENT(1))))
-        return t1_out_of_memory(err);
+    text = json_dumps(root, JSON_INDENT(1));
     *ret = text;
     return 0;
-}
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search space");
 }
 
 /* --- lists of configurations ---------------------------------------------------------------- */
@@ -598,12 +586,10 @@ static int read_otherwise(const json_t *object, struct values *values,
 static int add_parameter(struct rp_space *space, struct rp_rules *rules, const char *name,
                          const json_t *json, struct rp_err *err)
 {
-    rp_autofree struct values *values = calloc(1, sizeof *values);
+    rp_autofree struct values *values = rp_alloc_zero(1, sizeof *values);
     struct rp_space_condition condition = {0};
     int rc;
 
-    if (!values)
-        return out_of_memory(err);
     if ((rc = rp_space_check_name(name, err)) < 0)
         return rc;
     rc = json_is_object(json) ? read_object(json, values, err) : read_values(json, values, err);
@@ -725,8 +711,7 @@ int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
 
     if (rc < 0)
         return rc;
-    if (!(space = rp_space_new()))
-        return out_of_memory(err);
+    space = rp_space_new();
     if ((rc = read_root(root, space, &rules, notes, watch, err)) < 0) {
         rp_space_free(space);
         return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -19,27 +20,21 @@ enum { MOST_KNOWN = 1000 };
 int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
                        const struct rp_algorithm *algorithm, void **ret_state, struct rp_err *err)
 {
-    struct rp_sequential *s = calloc(1, sizeof *s);
-    bool good = s != NULL;
+    struct rp_sequential *s = rp_alloc_zero(1, sizeof *s);
 
-    if (s) {
-        s->space = space;
-        s->algorithm = algorithm;
-        s->options = *options;
-        s->random = rp_random_new(options->seed);
-        s->out = -1;
-        s->state = calloc(1, algorithm->state_bytes + 1);
-        s->taken = calloc(space->count + 1, 1);
-        s->costs = malloc((space->count + 1) * sizeof *s->costs);
-        good = s->state && s->taken && s->costs;
-        for (size_t i = 0; good && i < space->count; i++)
-            s->costs[i] = -1;
-        good = good && (!algorithm->begin || algorithm->begin(s));
-    }
-    if (!good) {
-        rp_sequential_close(s);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
-    }
+    (void)err;
+    s->space = space;
+    s->algorithm = algorithm;
+    s->options = *options;
+    s->random = rp_random_new(options->seed);
+    s->out = -1;
+    s->state = rp_alloc_zero(1, algorithm->state_bytes + 1);
+    s->taken = rp_alloc_zero(space->count + 1, 1);
+    s->costs = rp_alloc((space->count + 1) * sizeof *s->costs);
+    for (size_t i = 0; i < space->count; i++)
+        s->costs[i] = -1;
+    if (algorithm->begin)
+        algorithm->begin(s);
     *ret_state = s;
     return 0;
 }
@@ -210,7 +205,7 @@ static void close_portfolio(void *state)
 static int open_portfolio(const struct rp_space *space, const struct rp_strategy_options *options,
                           void **ret_state, struct rp_err *err)
 {
-    struct portfolio *p = calloc(1, sizeof *p);
+    struct portfolio *p = rp_alloc_zero(1, sizeof *p);
     int rc = 0;
 
     if (p) {
@@ -219,15 +214,13 @@ static int open_portfolio(const struct rp_space *space, const struct rp_strategy
         p->random = rp_random_new(options->seed);
         p->best = -1;
         p->best_log = p->stale_log = HUGE_VAL;
-        p->origins = calloc(space->count + 1, 1);
-        p->told_as = calloc(space->count + 1, sizeof *p->told_as);
-        p->asked = malloc((space->count + 1) * sizeof *p->asked);
+        p->origins = rp_alloc_zero(space->count + 1, 1);
+        p->told_as = rp_alloc_zero(space->count + 1, sizeof *p->told_as);
+        p->asked = rp_alloc((space->count + 1) * sizeof *p->asked);
         if ((rc = rp_features_new(space, &p->features, err)) == 0)
-            rc = rp_fill_in_new(space, &p->filling, err);
-        p->codes = malloc(RP_MODEL_BLOCK * (p->features.count + 1) * sizeof *p->codes);
+            rp_fill_in_new(space, &p->filling);
+        p->codes = rp_alloc(RP_MODEL_BLOCK * (p->features.count + 1) * sizeof *p->codes);
     }
-    if (rc == 0 && (!p || !p->origins || !p->told_as || !p->asked || !p->codes))
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
     if (rc < 0)
         close_portfolio(p);
     else
@@ -299,7 +292,7 @@ static void refit(struct portfolio *p)
     struct rp_model model;
 
     if (capacity > p->ranked_capacity) {
-        struct candidate *grown = realloc(p->ranked, capacity * sizeof *grown);
+        struct candidate *grown = rp_realloc(p->ranked, capacity * sizeof *grown);
 
         if (!grown) {
             p->failed = true;
@@ -489,7 +482,7 @@ static bool keep(struct portfolio *p, struct rp_observation observation)
 {
     if (p->told_count == p->capacity) {
         const size_t capacity = p->capacity ? 2 * p->capacity : 64;
-        struct rp_observation *grown = realloc(p->told, capacity * sizeof *grown);
+        struct rp_observation *grown = rp_realloc(p->told, capacity * sizeof *grown);
 
         if (!grown)
             return false;

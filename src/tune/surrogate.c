@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -172,10 +173,10 @@ static bool prepare(struct grower *grower, const struct rp_samples *samples, uns
     const size_t nodes = 2 * samples->count;
 
     grower->samples = samples;
-    grower->columns = malloc(samples->count * samples->features * sizeof *grower->columns + 1);
-    grower->order = malloc(samples->count * sizeof *grower->order);
-    grower->parts = malloc(nodes * sizeof *grower->parts);
-    grower->nodes = malloc(nodes * trees * sizeof *grower->nodes);
+    grower->columns = rp_alloc(samples->count * samples->features * sizeof *grower->columns + 1);
+    grower->order = rp_alloc(samples->count * sizeof *grower->order);
+    grower->parts = rp_alloc(nodes * sizeof *grower->parts);
+    grower->nodes = rp_alloc(nodes * trees * sizeof *grower->nodes);
     if (!grower->columns || !grower->order || !grower->parts || !grower->nodes)
         return false;
     for (size_t i = 0; i < samples->count; i++)
@@ -189,7 +190,7 @@ static int rp_trees_grow(const struct rp_samples *samples, unsigned trees, uint6
                          struct rp_trees *ret, struct rp_err *err)
 {
     rp_cleanup(free_grower) struct grower grower = {.random = rp_random_new(seed)};
-    rp_autofree uint32_t *roots = calloc(trees, sizeof *roots);
+    rp_autofree uint32_t *roots = rp_alloc_zero(trees, sizeof *roots);
 
     if (samples->count == 0 || samples->count > UINT32_MAX / 2 / trees)
         return rp_fail(err, RP_BAD_INPUT, "a model of %zu samples", samples->count);
@@ -278,10 +279,10 @@ static void free_learned(struct learned *learned)
 
 static bool room(struct learned *learned, size_t count, size_t features)
 {
-    learned->codes = malloc(count * features * sizeof *learned->codes + 1);
-    learned->times = malloc(count * sizeof *learned->times);
-    learned->successes = malloc(count * sizeof *learned->successes);
-    learned->sorted = malloc(count * sizeof *learned->sorted);
+    learned->codes = rp_alloc(count * features * sizeof *learned->codes + 1);
+    learned->times = rp_alloc(count * sizeof *learned->times);
+    learned->successes = rp_alloc(count * sizeof *learned->successes);
+    learned->sorted = rp_alloc(count * sizeof *learned->sorted);
     return learned->codes && learned->times && learned->successes && learned->sorted;
 }
 
@@ -427,15 +428,15 @@ static void free_check(struct check *c)
 
 static bool confidence_room(struct check *c, size_t count)
 {
-    c->configs = malloc(count * sizeof *c->configs + 1);
-    c->measured = malloc(count * sizeof *c->measured + 1);
-    c->predicted = malloc(count * sizeof *c->predicted + 1);
-    c->sd = malloc(count * sizeof *c->sd + 1);
-    c->codes = malloc(count * c->features->count * sizeof *c->codes + 1);
-    c->values = malloc(count * sizeof *c->values + 1);
-    c->order = malloc(count * sizeof *c->order + 1);
-    c->ranks[0] = malloc(count * sizeof *c->ranks[0] + 1);
-    c->ranks[1] = malloc(count * sizeof *c->ranks[1] + 1);
+    c->configs = rp_alloc(count * sizeof *c->configs + 1);
+    c->measured = rp_alloc(count * sizeof *c->measured + 1);
+    c->predicted = rp_alloc(count * sizeof *c->predicted + 1);
+    c->sd = rp_alloc(count * sizeof *c->sd + 1);
+    c->codes = rp_alloc(count * c->features->count * sizeof *c->codes + 1);
+    c->values = rp_alloc(count * sizeof *c->values + 1);
+    c->order = rp_alloc(count * sizeof *c->order + 1);
+    c->ranks[0] = rp_alloc(count * sizeof *c->ranks[0] + 1);
+    c->ranks[1] = rp_alloc(count * sizeof *c->ranks[1] + 1);
     return c->configs && c->measured && c->predicted && c->sd && c->codes && c->values &&
            c->order && c->ranks[0] && c->ranks[1];
 }
@@ -579,11 +580,9 @@ static int find_gain(const struct rp_space_features *features,
                      struct rp_confidence *ret, struct rp_err *err)
 {
     rp_cleanup(rp_model_free) struct rp_model model = {0};
-    rp_autofree uint8_t *taken = calloc(features->space->count + 1, 1);
-    rp_autofree uint16_t *codes = malloc(RP_MODEL_BLOCK * (features->count + 1) * sizeof *codes);
+    rp_autofree uint8_t *taken = rp_alloc_zero(features->space->count + 1, 1);
+    rp_autofree uint16_t *codes = rp_alloc(RP_MODEL_BLOCK * (features->count + 1) * sizeof *codes);
 
-    if (!taken || !codes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the model's check");
     for (size_t i = 0; i < count; i++)
         taken[observations[i].config] = 1;
     if (rp_model_fit(features, observations, count, seed, &model, err) < 0)

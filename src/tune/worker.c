@@ -18,6 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -92,8 +93,6 @@ static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *er
         rp_autofree char *path = rp_path_join(base, PREFIX "XXXXXX");
         int fd;
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (!mkdtemp(path))
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", base);
         fd = open_locked(path);
@@ -177,12 +176,10 @@ static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp
 
     uname(&host);
     *h = (struct rp_worker_hello){.protocol = RP_WORKER_PROTOCOL,
-                                  .version = strdup(w->options->version),
-                                  .host = strdup(host.nodename),
+                                  .version = rp_strdup(w->options->version),
+                                  .host = rp_strdup(host.nodename),
                                   .pid = getpid(),
-                                  .visible = strdup(visible ? visible : "")};
-    if (!h->version || !h->host || !h->visible)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                                  .visible = rp_strdup(visible ? visible : "")};
     return rp_device_identify(&w->env, &w->run, &h->on, err);
 }
 

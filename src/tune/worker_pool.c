@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -105,7 +106,7 @@ static void send_more(struct rp_slot *slot)
 static enum rp_slot_event died(struct rp_slot *slot, const char *why)
 {
     if (!slot->why && why)
-        slot->why = strdup(why);
+        slot->why = rp_strdup(why);
     return RP_SLOT_DIED;
 }
 
@@ -259,11 +260,6 @@ static int64_t now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / NS_PER_MS;
 }
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 static void note(const struct rp_tune_pool *pool, const char *line)
 {
     if (pool->options.note && line)
@@ -275,11 +271,9 @@ static void note(const struct rp_tune_pool *pool, const char *line)
 static int start(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
 {
     struct rp_launched child;
-    pid_t *ours = reallocarray(pool->adopted.before, pool->adopted.befores + 1, sizeof *ours);
+    pid_t *ours = rp_realloc_array(pool->adopted.before, pool->adopted.befores + 1, sizeof *ours);
     int rc;
 
-    if (!ours)
-        return out_of_memory(err);
     pool->adopted.before = ours;
     rc = pool->launcher->start(pool->state, number, &child, err);
     if (rc < 0)
@@ -317,35 +311,26 @@ static char *why_not_used(const struct rp_worker_hello *hello, const struct rp_w
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-static int add_ready(struct rp_tune_pool *pool, struct rp_evaluation *evaluation)
+static void add_ready(struct rp_tune_pool *pool, struct rp_evaluation *evaluation)
 {
-    struct rp_evaluation *grown =
-        reallocarray(pool->ready, pool->ready_count + 1, sizeof *pool->ready);
-
-    if (!grown) {
-        rp_evaluation_free(evaluation);
-        return -RP_ENVIRONMENT;
-    }
-    pool->ready = grown;
-    grown[pool->ready_count++] = *evaluation;
-    return 0;
+    pool->ready = rp_realloc_array(pool->ready, pool->ready_count + 1, sizeof *pool->ready);
+    pool->ready[pool->ready_count++] = *evaluation;
 }
 
 /** What a dead worker was running: again, before all others, or its answer is that it killed two.
  */
-static int answer_lost_job(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
+static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
 {
     struct rp_slot *slot = &pool->slots[number];
     struct rp_worker_job *job = rp_steal(slot->job);
     struct rp_evaluation e;
-    int rc;
 
     if (!job)
-        return 0;
+        return;
     if (++job->deaths < MOST_DEATHS_OF_JOB) {
         job->next = pool->waiting;
         pool->waiting = job;
-        return 0;
+        return;
     }
     for (size_t i = 0; i < pool->count; i++)
         pool->slots[i].deaths = 0; /* it was the job's fault, and the next one may be like it */
@@ -353,11 +338,10 @@ static int answer_lost_job(struct rp_tune_pool *pool, unsigned number, struct rp
         .id = job->id,
         .outcome = RP_EVALUATION_FAILED,
         .reason = rp_format("%u workers died with it; the last one %s", job->deaths, slot->why),
-        .runtimes_ns = calloc(1, sizeof *e.runtimes_ns),
+        .runtimes_ns = rp_alloc_zero(1, sizeof *e.runtimes_ns),
         .worker = number};
     rp_worker_job_free(job);
-    rc = add_ready(pool, &e);
-    return rc < 0 ? out_of_memory(err) : 0;
+    add_ready(pool, &e);
 }
 
 /** @param again  it may be started again */
@@ -367,18 +351,18 @@ static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct r
     struct rp_err why = RP_ERR_INIT;
     rp_autofree char *name = name_of(pool, number);
     rp_autofree char *line = NULL;
-    int rc;
 
+    (void)err;
     rp_worker_slot_end(slot);
     rp_orphans_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
     again = again && slot->deaths < MOST_DEATHS;
     line = rp_format("%s %s%s", name ? name : "a worker", slot->why ? slot->why : "ended",
                      again ? "; it is started again" : "");
     note(pool, line);
-    rc = answer_lost_job(pool, number, err);
-    if (rc == 0 && again && start(pool, number, &why) < 0)
+    answer_lost_job(pool, number);
+    if (again && start(pool, number, &why) < 0)
         note(pool, why.text);
-    return rc;
+    return 0;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -407,7 +391,8 @@ static int take_event(struct rp_tune_pool *pool, unsigned number, short revents,
         return take_hello(pool, number, err);
     case RP_SLOT_ANSWER:
         answer.worker = number;
-        return add_ready(pool, &answer) < 0 ? out_of_memory(err) : 0;
+        add_ready(pool, &answer);
+        return 0;
     case RP_SLOT_DIED:
         kill(slot->child.pid, SIGTERM); /* it may have closed its output only */
         return bury(pool, number, pool->opened, err);
@@ -533,10 +518,8 @@ static int open_pool(struct rp_tune_pool *pool, struct rp_err *err)
     rp_orphans_begin(&pool->adopted);
     if (rc < 0)
         return rc;
-    pool->slots = calloc(pool->count, sizeof *pool->slots);
-    pool->fds = calloc(pool->count, sizeof *pool->fds);
-    if (!pool->slots || !pool->fds)
-        return out_of_memory(err);
+    pool->slots = rp_alloc_zero(pool->count, sizeof *pool->slots);
+    pool->fds = rp_alloc_zero(pool->count, sizeof *pool->fds);
     for (unsigned i = 0; rc == 0 && i < pool->count; i++)
         rc = start(pool, i, err);
     if (rc == 0)
@@ -547,11 +530,9 @@ static int open_pool(struct rp_tune_pool *pool, struct rp_err *err)
 int rp_tune_pool_open(const struct rp_tune_pool_options *options, struct rp_tune_pool **ret,
                       struct rp_err *err)
 {
-    struct rp_tune_pool *pool = calloc(1, sizeof *pool);
+    struct rp_tune_pool *pool = rp_alloc_zero(1, sizeof *pool);
     int rc;
 
-    if (!pool)
-        return out_of_memory(err);
     pool->options = *options;
     pool->launcher = options->launcher ? options->launcher : &rp_launcher_local;
     rc = open_pool(pool, err);
@@ -681,14 +662,10 @@ int rp_tune_pool_submit(struct rp_tune_pool *pool, const struct rp_evaluation_re
 
     if (rc < 0)
         return rc;
-    if (!(job = calloc(1, sizeof *job)))
-        return out_of_memory(err);
+    job = rp_alloc_zero(1, sizeof *job);
     job->id = request->id;
     job->bytes = line.len;
-    if (!(job->line = rp_buf_steal(&line))) {
-        free(job);
-        return out_of_memory(err);
-    }
+    job->line = rp_buf_steal(&line);
     while (*last)
         last = &(*last)->next;
     *last = job;

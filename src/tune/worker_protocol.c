@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -16,11 +17,6 @@
 #include "experiment/measured_run.h"
 #include "tune/command_template.h"
 #include "tune/worker.h"
-
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory for a line of JSON");
-}
 
 /* --- writing -------------------------------------------------------------------------------- */
 
@@ -72,10 +68,10 @@ int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
 
     json_decref(value);
     if (!text)
-        return out_of_memory(err);
+        return rp_fail(err, RP_BAD_INPUT, "a line of JSON would hold text that is not UTF-8");
     rp_buf_puts(to, text);
     rp_buf_puts(to, "\n");
-    return to->failed ? out_of_memory(err) : 0;
+    return 0;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -116,8 +112,8 @@ static char *text_of(const json_t *value)
     rp_autofree char *text = NULL;
 
     if (json_is_string(value))
-        return strdup(json_string_value(value));
-    if (!digits || strlen(digits) % 2 || !(text = calloc(bytes + 1, 1)))
+        return rp_strdup(json_string_value(value));
+    if (!digits || strlen(digits) % 2 || !(text = rp_alloc_zero(bytes + 1, 1)))
         return NULL;
     for (size_t i = 0; i < bytes; i++) {
         const int high = digit_of(digits[2 * i]), low = digit_of(digits[2 * i + 1]);
@@ -167,8 +163,7 @@ static int rp_json_take_words(const json_t *object, const char *key, bool needed
     }
     if (count == 0)
         return fail_member(err, key, "a list of words");
-    if (!(words = calloc(count + 1, sizeof *words)))
-        return out_of_memory(err);
+    words = rp_alloc_zero(count + 1, sizeof *words);
     for (size_t i = 0; i < count; i++)
         if (!(words[i] = text_of(json_array_get(list, i)))) {
             free_words(words);
@@ -212,8 +207,7 @@ static int rp_json_take_variables(const json_t *object, const char *key, struct 
     }
     if (!json_is_array(list))
         return fail_member(err, key, "a list of variables");
-    if (!(variables = calloc(count + 1, sizeof *variables)))
-        return out_of_memory(err);
+    variables = rp_alloc_zero(count + 1, sizeof *variables);
     for (size_t i = 0; i < count; i++)
         if (!take_variable(json_array_get(list, i), &variables[i])) {
             free_variables(variables);
@@ -474,8 +468,7 @@ static int take_runtimes(const json_t *object, struct rp_evaluation *e, struct r
 
     if (!json_is_array(list) || count > RP_EVALUATION_MOST_RUNS)
         return rp_fail(err, RP_BAD_INPUT, "\"runtimes_ns\" is not a list of numbers");
-    if (!(e->runtimes_ns = calloc(count + 1, sizeof *e->runtimes_ns)))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    e->runtimes_ns = rp_alloc_zero(count + 1, sizeof *e->runtimes_ns);
     for (; e->count < count; e->count++) {
         const double ns = json_number_value(json_array_get(list, e->count));
 
@@ -633,7 +626,7 @@ char *rp_worker_hello_differs(const struct rp_worker_hello *a, const struct rp_w
 
         free(one);
         free(other);
-        return text ? text : strdup("is another GPU");
+        return text ? text : rp_strdup("is another GPU");
     }
     if (strcmp(a->on.rocm, b->on.rocm) != 0)
         return rp_format("has ROCm %s, not %s", a->on.rocm, b->on.rocm);

@@ -68,8 +68,7 @@ static void numbers(void **state)
         double ns = 0;
 
         put(cases[i].text, strlen(cases[i].text));
-        assert_int_equal(rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why, &err),
-                         0);
+        rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why);
         if (!cases[i].why && (why || ns != cases[i].ns))
             fail_msg("%zu: %s %g", i, why, ns);
         if (cases[i].why && (!why || !strstr(why, cases[i].why)))
@@ -98,7 +97,7 @@ static void searches_are_bounded(void **state)
         assert_non_null(strstr(err.text, "too large"));
     }
     put(line, LINE);
-    assert_int_equal(rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
+    rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why);
     assert_non_null(why);
     assert_non_null(strstr(why, "make the expression simpler"));
     free(line);
