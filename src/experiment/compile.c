@@ -17,7 +17,6 @@
 #include "base/sha256.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
-#include "experiment/compiler_options.h"
 #include "run/hip_compiler.h"
 
 RP_DEFINE_CLEANUP(json_t, json_decref)
@@ -50,7 +49,7 @@ static int rp_overlay_write(const char *header, const char *text, char **ret_pat
 }
 
 /* Further commands made of the user's by leaving out, replacing and adding words; what an option
- * means here is in hip_compiler_options.def. */
+ * means here is in compiler_options.def. */
 
 /** Adds a word with each placeholder replaced. */
 static void add_replaced(struct rp_words *words, const char *word, const char *source,

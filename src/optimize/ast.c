@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "experiment/compiler_options.h"
+#include "experiment/build_command.h"
 
 /* Declarations of one name; a kernel of a thousand lines has about 5 MB. */
 enum { MOST_BYTES = 128 << 20, MOST_ROOTS = 4096 };

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "experiment/compiler_options.h"
 
 #include "unit/cmocka_all.h"
 
