@@ -64,7 +64,9 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .margin = o->args.margin_percent,
                     .gate = (enum rp_gate)(o->args.gate + 1),
                     .json = o->args.json,
-                    .modelled = o->run.device == RP_DEVICE_SOFTWARE,
+                    .timing = o->run.device == RP_DEVICE_SOFTWARE
+                                  ? rp_timing_word(o->run.timing ? o->run.timing : RP_TIMING_FAST)
+                                  : NULL,
                     .may_retry = !attempt->last,
                     .probe = attempt->probe,
                     .no_poison = attempt->no_poison,

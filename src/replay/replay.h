@@ -173,8 +173,9 @@ struct rp_replay {
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
-    bool software; /**< time is modelled */
-    void *flush;   /**< device memory that is larger than all caches; NULL: not needed */
+    bool software;      /**< time is modelled */
+    const char *timing; /**< by which model; NULL: it is not */
+    void *flush;        /**< device memory that is larger than all caches; NULL: not needed */
     uint64_t flush_bytes;
     uint32_t flush_value;
     int step_fd;         /**< see replay_protocol.h; -1: none */

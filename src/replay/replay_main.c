@@ -620,7 +620,8 @@ int main(int argc, char **argv)
         return say(&err);
     }
     r.cache = (enum rp_cache)q.o.cache;
-    r.software = q.o.modelled;
+    r.software = q.o.timing != NULL;
+    r.timing = q.o.timing;
     r.step_fd = q.o.step_fd;
     if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
         _exit(say(&err));

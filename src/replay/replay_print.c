@@ -200,17 +200,9 @@ static void print_candidate_json(const struct rp_replay_result *result)
     printf("\n  },\n");
 }
 
-/** Of the software device; NULL: times are those of a GPU. */
-static const char *rp_replay_timing_model(const struct rp_replay *r)
-{
-    const char *word = getenv("ROCM_PERF_DEVICE_TIMING");
-
-    return !r->software ? NULL : word && *word ? word : "fast";
-}
-
 static void rp_replay_put_model(const struct rp_replay *r)
 {
-    const char *model = rp_replay_timing_model(r);
+    const char *model = r->timing;
 
     if (model)
         rp_replay_put_string(model);
@@ -221,7 +213,7 @@ static void rp_replay_put_model(const struct rp_replay *r)
 /** " on gfx942 AMD Instinct MI300X (...)", after the kernel's name. */
 static void rp_replay_print_device(const struct rp_replay *r)
 {
-    const char *model = rp_replay_timing_model(r);
+    const char *model = r->timing;
 
     printf(" on %s", r->gpu_name);
     if (r->product[0])
@@ -326,7 +318,7 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
         rp_replay_print_style(RP_REPLAY_CARE);
     rp_replay_put_escaped(r->facts->name);
     rp_replay_print_device(r);
-    if (r->software && strcmp(rp_replay_timing_model(r), "off") == 0)
+    if (r->software && strcmp(r->timing, "off") == 0)
         printf("\n%lu runs, not timed\n", q->o.iterations);
     else
         print_times(&s, q->o.iterations);

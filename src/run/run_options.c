@@ -21,15 +21,10 @@
 #define DEVICE_VARIABLE "ROCM_PERF_DEVICE"
 #define TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
 
-static const char *const timing_words[] = {[RP_TIMING_UNSAID] = "",
-                                           [RP_TIMING_OFF] = "off",
-                                           [RP_TIMING_FAST] = "fast",
-                                           [RP_TIMING_DETAILED] = "detailed"};
-
 enum rp_timing_choice rp_timing_parse(const char *word)
 {
     for (int i = RP_TIMING_OFF; i <= RP_TIMING_DETAILED; i++)
-        if (strcmp(word, timing_words[i]) == 0)
+        if (strcmp(word, rp_timing_word((enum rp_timing_choice)i)) == 0)
             return (enum rp_timing_choice)i;
     return RP_TIMING_UNSAID;
 }
@@ -66,7 +61,7 @@ static void identify_software(const struct rp_run_options *options, struct rp_de
     ret->gpu = rp_strdup(arch.product);
     ret->compute_units = arch.compute_units;
     ret->node = -1;
-    ret->timing = rp_strdup(timing_words[options->timing ? options->timing : RP_TIMING_FAST]);
+    ret->timing = rp_strdup(rp_timing_word(options->timing ? options->timing : RP_TIMING_FAST));
     ret->timing_version = versions[options->timing];
 }
 
@@ -356,7 +351,7 @@ static void add_device(const struct rp_run_options *o, char *values[5], struct c
     const enum rp_timing_choice timing = o->thread_trace ? RP_TIMING_DETAILED : o->timing;
 
     add_said(to, DEVICE_VARIABLE, o->target);
-    add_said(to, TIMING_VARIABLE, timing_words[timing]);
+    add_said(to, TIMING_VARIABLE, rp_timing_word(timing));
     add_said(to, "ROCM_PERF_DEVICE_THREADS", o->threads ? values[3] : NULL);
     add_said(to, "ROCM_PERF_DEVICE_GPUS", o->gpus ? values[4] : NULL);
     if (o->counters)

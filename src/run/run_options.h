@@ -46,7 +46,18 @@ struct rp_run_options {
  */
 int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err *err);
 
-/** "off", "fast", "detailed". @return UNSAID for another word */
+/** "off", "fast", "detailed"; "": not said. */
+static inline const char *rp_timing_word(enum rp_timing_choice timing)
+{
+    static const char *const words[] = {[RP_TIMING_UNSAID] = "",
+                                        [RP_TIMING_OFF] = "off",
+                                        [RP_TIMING_FAST] = "fast",
+                                        [RP_TIMING_DETAILED] = "detailed"};
+
+    return words[timing];
+}
+
+/** @return UNSAID for another word */
 enum rp_timing_choice rp_timing_parse(const char *word);
 
 /**

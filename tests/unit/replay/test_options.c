@@ -73,7 +73,7 @@ static void test_all(void **state)
                                                .margin = 0.1,
                                                .gate = RP_GATE_NOT_SLOWER,
                                                .json = true,
-                                               .modelled = true,
+                                               .timing = "detailed",
                                                .may_retry = true,
                                                .probe = true,
                                                .no_poison = true,
