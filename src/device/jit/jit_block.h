@@ -353,9 +353,6 @@ struct rp_valu_row {
 bool rp_write_cross_knows(const struct rp_insn *in);
 bool rp_write_cross(struct rp_jit_translation *t, const struct rp_insn *in);
 
-/** K0 to K3, EXEC applied, to an SGPR pair. */
-void rp_store_lane_masks(struct rp_jit_translation *t, const struct rp_opnd *to);
-
 /** to = a * b + to of f32, with signs of the product and the sum. */
 void rp_write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, struct rp_rm b,
                   bool neg_product, bool neg_sum);

@@ -375,7 +375,7 @@ WRITER(div_fmas)
 
 /* ---- lane masks ---- */
 
-void rp_store_lane_masks(struct rp_jit_translation *t, const struct rp_opnd *to)
+static void rp_store_lane_masks(struct rp_jit_translation *t, const struct rp_opnd *to)
 {
     struct rp_x86 *e = &t->x86;
     rp_x86_k(e, RP_X86_KUNPCKWD, 0, 1, rp_reg(0));

@@ -1,5 +1,6 @@
 #include "device/timing/wave_observer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/exec/executor.h"
@@ -8,6 +9,52 @@
 #include "device/isa/mem_scalar.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/wave_record.h"
+
+/** Addresses of one instruction's lanes; those not in lanes are not looked at. */
+struct rp_lane_access {
+    const uint64_t *va; /**< 64 of them */
+    uint64_t lanes;     /**< a bit for each that takes part */
+    uint32_t bytes;     /**< per lane */
+    uint8_t flags;      /**< RP_REC_READS and so on */
+};
+
+/* What the lanes of an access touch, remembered: an instruction in a loop mostly touches the
+ * same again, some bytes further on.
+ *
+ * Banks of the LDS are the same distance apart wherever a pattern of addresses begins, as long as
+ * that is the same part of a dword; lines of a cache, as long as it is the same byte of a line.
+ */
+
+enum {
+    RP_PATTERN_CACHE_LANES = 64,
+    RP_PATTERN_CACHE_LINES = 64,
+    RP_PATTERN_CACHE_LDS = 32,
+    RP_PATTERN_CACHE_VMEM = 16
+};
+
+/** The latest patterns of a thread; zeroed: none. */
+struct rp_pattern_cache {
+    struct rp_pattern_cache_lds {
+        uint64_t lanes;  /**< 0: nothing is known */
+        uint32_t bytes;  /**< as in rp_lane_access */
+        uint8_t flags;   /**< likewise */
+        uint8_t part;    /**< of a dword where it begins */
+        uint16_t clocks; /**< of the LDS */
+        uint16_t conflict_clocks;
+        uint32_t
+            distance[RP_PATTERN_CACHE_LANES]; /**< of each lane's address from the first lane's */
+    } lds[RP_PATTERN_CACHE_LDS];
+    struct rp_pattern_cache_lines {
+        uint64_t lanes;
+        uint32_t bytes;
+        uint8_t flags;
+        uint64_t first; /**< lane's address */
+        uint64_t distance[RP_PATTERN_CACHE_LANES];
+        uint16_t lookups, line_count;
+        struct rp_rec_line line[RP_PATTERN_CACHE_LINES];
+    } vmem[RP_PATTERN_CACHE_VMEM];
+};
 
 enum { LANES = 64, LOOKUP_LANES = 16, BANKS = 32, MOST_LINES = 512 };
 
@@ -118,8 +165,12 @@ static bool touch_row(struct rp_rec_wave *w, struct rp_rec_access *a,
     return true;
 }
 
-bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
-                          const struct rp_lane_access *t)
+/**
+ * Appends the lines to a wave's record, and counts them in *a; once for an access.
+ * @return false when the host is out of memory
+ */
+static bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
+                                 const struct rp_lane_access *t)
 {
     struct cover cover[MOST_LINES]; /* of writes, each set with its line's first byte */
     const bool writes = t->flags & RP_REC_WRITES;
@@ -289,7 +340,14 @@ static unsigned sets_of(const struct rp_lane_access *t, uint64_t ret[LANES / 8])
     return LANES / at_once;
 }
 
-void rp_lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)
+/**
+ * Adds the clocks the LDS needs: it has 32 banks of 4 bytes (CDNA3 ISA guide, "LDS"), and serves
+ * in each clock as many lanes as fill them (32 lanes of a dword, 16 of two, 8 of more; loads of 16
+ * bytes take lanes 0 to 3 with 20 to 23, and so on), unless two
+ * of these want different dwords of one bank. Atomics on the same dword come one after another.
+ * @param t  addresses are offsets in the LDS
+ */
+static void rp_lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)
 {
     uint64_t set[LANES / 8];
     const unsigned sets = sets_of(t, set);
@@ -331,9 +389,14 @@ static void alike_touch_row(const uint32_t *row, uint32_t from_row, struct rp_re
     rp_lane_access_lds(a, &touch);
 }
 
-void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
-                          const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
-                          struct rp_rec_access *a, const struct rp_lane_access *t)
+/**
+ * As rp_lane_access_lds, for addresses that are a row of registers and a distance from there.
+ * @param patterns  NULL: nothing is remembered
+ * @param key    what is alike mostly has the same
+ */
+static void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
+                                 const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
+                                 struct rp_rec_access *a, const struct rp_lane_access *t)
 {
     if (!patterns) {
         alike_touch_row(row, from_row, a, t);
@@ -396,8 +459,10 @@ static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave 
     }
 }
 
-bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key, struct rp_rec_wave *w,
-                            struct rp_rec_access *a, const struct rp_lane_access *t)
+/** As rp_lane_access_lines. */
+static bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
+                                   struct rp_rec_wave *w, struct rp_rec_access *a,
+                                   const struct rp_lane_access *t)
 {
     if (!patterns || !t->lanes)
         return rp_lane_access_lines(w, a, t);
