@@ -92,13 +92,13 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->leftovers = rp_exec_poison();
     d->wave_order = rp_wave_order();
     d->bound = rp_bound();
-    d->hands[0] = rp_exec_worker_new(d);
-    if (!d->hands[0]) {
+    d->workers[0] = rp_exec_worker_new(d);
+    if (!d->workers[0]) {
         free(d);
         return NULL;
     }
     rp_sched_init(d);
-    if (rp_kernel_resolve(&d->hands[0]->env.mem, arch, launch, &d->kernel, &d->fault) < 0)
+    if (rp_kernel_resolve(&d->workers[0]->env.mem, arch, launch, &d->kernel, &d->fault) < 0)
         d->state = RP_RUN_FAULT;
     if (d->state != RP_RUN_FAULT && host->observer && host->observer->on_dispatch(d) < 0) {
         rp_dispatch_free(d);
@@ -117,12 +117,12 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
             d->start_ticks = d->host->clock_ticks(d->host->ctx);
     }
     d->budget = budget < INT64_MAX ? (int64_t)budget : INT64_MAX;
-    d->hands[0]->share_left = d->budget / rp_exec_threads() + 1;
+    d->workers[0]->share_left = d->budget / rp_exec_threads() + 1;
     d->outside = false;
     __atomic_store_n(&d->stop, 0, __ATOMIC_RELAXED);
     int64_t begin_ns = d->timed ? rp_pool_thread_ns() : 0;
     d->longest_ns = 0;
-    rp_sched_work(d, d->hands[0]);
+    rp_sched_work(d, d->workers[0]);
     __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
     rp_pool_withdraw(d);
     if (d->timed) {
@@ -162,7 +162,7 @@ void rp_dispatch_free(struct rp_dispatch *d)
         return;
     rp_sched_release(d);
     for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
-        rp_exec_worker_free(d->hands[i]);
+        rp_exec_worker_free(d->workers[i]);
     if (d->observed)
         d->host->observer->on_dispatch_end(d);
     free(d);

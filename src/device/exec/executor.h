@@ -191,7 +191,7 @@ struct rp_dispatch {
     enum rp_run_state state;
     pthread_cond_t changed;
     unsigned sleepers;
-    unsigned running;   /**< hands that execute a slice */
+    unsigned running;   /**< workers that execute a slice */
     unsigned suspended; /**< lanes in that state */
     uint64_t next_order;
     struct rp_workgroup_slot *lane_head, *lane_tail;     /**< by rp_workgroup_slot.next */
@@ -218,7 +218,7 @@ struct rp_dispatch {
     bool outside;          /**< nobody can go on before something outside has changed */
 
     /* Threads (worker_pool.h). */
-    RP_OWN_LINE struct rp_exec_worker *hands[RP_EXEC_WORKERS]; /**< [0] is the caller's */
+    RP_OWN_LINE struct rp_exec_worker *workers[RP_EXEC_WORKERS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;
     int64_t longest_ns; /**< this run: processor time of a helper; under the pool's lock */

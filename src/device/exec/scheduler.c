@@ -21,19 +21,19 @@
 /** Of a slice, beside its instructions. */
 enum { RP_BOUND_SLICE_WORK = 1024 };
 
-/* The one context of this file: all hands, for rp_exec_settle. */
+/* The one context of this file: all workers, for rp_exec_settle. */
 static struct {
     pthread_mutex_t lock;
     struct rp_exec_worker *head;
     uint64_t dma_turns; /* odd while the DMA engine uses host addresses */
-} hand_hands = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} all_workers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* In a forked child: its threads are gone. */
 static void forget_parent(void)
 {
-    pthread_mutex_init(&hand_hands.lock, NULL);
-    hand_hands.head = NULL;
-    hand_hands.dma_turns = 0;
+    pthread_mutex_init(&all_workers.lock, NULL);
+    all_workers.head = NULL;
+    all_workers.dma_turns = 0;
 }
 
 static void watch_forks(void)
@@ -54,13 +54,13 @@ struct rp_exec_worker *rp_exec_worker_new(struct rp_dispatch *d)
     rp_mem_init(&h->env.mem, d->host);
     h->env.mem.counts = &h->env.counts;
     pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&hand_hands.lock);
-    h->next = hand_hands.head;
+    pthread_mutex_lock(&all_workers.lock);
+    h->next = all_workers.head;
     if (h->next)
         h->next->link = &h->next;
-    h->link = &hand_hands.head;
-    hand_hands.head = h;
-    pthread_mutex_unlock(&hand_hands.lock);
+    h->link = &all_workers.head;
+    all_workers.head = h;
+    pthread_mutex_unlock(&all_workers.lock);
     return h;
 }
 
@@ -68,11 +68,11 @@ void rp_exec_worker_free(struct rp_exec_worker *h)
 {
     if (!h)
         return;
-    pthread_mutex_lock(&hand_hands.lock);
+    pthread_mutex_lock(&all_workers.lock);
     *h->link = h->next;
     if (h->next)
         h->next->link = h->link;
-    pthread_mutex_unlock(&hand_hands.lock);
+    pthread_mutex_unlock(&all_workers.lock);
     for (unsigned i = 0; i < RP_CODE_WAYS; i++)
         rp_code_page_put(h->code[i]);
     rp_page_counters_release(h);
@@ -92,12 +92,12 @@ static void barrier_everywhere(void)
 
 void rp_exec_dma_begin(void)
 {
-    __atomic_add_fetch(&hand_hands.dma_turns, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&all_workers.dma_turns, 1, __ATOMIC_SEQ_CST);
 }
 
 void rp_exec_dma_end(void)
 {
-    __atomic_add_fetch(&hand_hands.dma_turns, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&all_workers.dma_turns, 1, __ATOMIC_SEQ_CST);
 }
 
 static void wait_for_turn(const uint64_t *counter)
@@ -110,11 +110,11 @@ static void wait_for_turn(const uint64_t *counter)
 void rp_exec_settle(void)
 {
     barrier_everywhere(); /* now later turns see the new generation, and we see earlier ones */
-    pthread_mutex_lock(&hand_hands.lock);
-    for (struct rp_exec_worker *h = hand_hands.head; h; h = h->next)
+    pthread_mutex_lock(&all_workers.lock);
+    for (struct rp_exec_worker *h = all_workers.head; h; h = h->next)
         wait_for_turn(&h->turns);
-    pthread_mutex_unlock(&hand_hands.lock);
-    wait_for_turn(&hand_hands.dma_turns);
+    pthread_mutex_unlock(&all_workers.lock);
+    wait_for_turn(&all_workers.dma_turns);
 }
 
 /* Looks for work before a thread sleeps: some microseconds. */
@@ -247,12 +247,12 @@ static void *helper(void *arg)
         struct rp_dispatch *d = wait_for_job(id);
         d->helpers++;
         pthread_mutex_unlock(&pool.lock);
-        struct rp_exec_worker *hand = d->hands[id];
+        struct rp_exec_worker *worker = d->workers[id];
         int64_t spent_ns = d->timed ? -rp_pool_thread_ns() : 0;
-        if (!hand)
-            hand = d->hands[id] = rp_exec_worker_new(d);
-        if (hand)
-            rp_sched_work(d, hand);
+        if (!worker)
+            worker = d->workers[id] = rp_exec_worker_new(d);
+        if (worker)
+            rp_sched_work(d, worker);
         if (d->timed)
             spent_ns += rp_pool_thread_ns();
         pthread_mutex_lock(&pool.lock);
@@ -260,7 +260,7 @@ static void *helper(void *arg)
             d->longest_ns = spent_ns;
         if (!--d->helpers)
             pthread_cond_broadcast(&pool.withdrawn);
-        if (!hand) { /* out of memory: others will do it */
+        if (!worker) { /* out of memory: others will do it */
             pool.sleepers++;
             pthread_cond_wait(&pool.posted, &pool.lock);
             pool.sleepers--;
@@ -765,7 +765,7 @@ void rp_sched_work(struct rp_dispatch *d, struct rp_exec_worker *h)
     _mm_setcsr(usual);
     pthread_mutex_lock(&d->lock);
     while (!over(d)) {
-        if (!d->posted && h == d->hands[0] && is_large(d))
+        if (!d->posted && h == d->workers[0] && is_large(d))
             rp_pool_post(d);
         struct rp_workgroup_slot *lane = pick(d);
         if (lane) {

@@ -197,7 +197,7 @@ static int fetch_fault(struct rp_wave *w, enum rp_fault_kind kind)
     return RP_STEP_FAULT;
 }
 
-/* page_of, of a page that the hand has not used lately. */
+/* page_of, of a page that the worker has not used lately. */
 static __attribute__((noinline)) struct rp_code_page *
 find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way)
 {
@@ -212,7 +212,7 @@ find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way
     return page;
 }
 
-/* The page of the wave's pc, from the hand's own small table or the shared cache. */
+/* The page of the wave's pc, from the worker's own small table or the shared cache. */
 static inline struct rp_code_page *page_of(struct rp_exec_worker *h, struct rp_wave *w)
 {
     struct rp_code_page **way = &h->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
@@ -531,7 +531,7 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
 }
 
 struct guarded_wave {
-    struct rp_exec_worker *hand;
+    struct rp_exec_worker *worker;
     struct rp_wave *wave;
     uint32_t left;
     int step;
@@ -540,14 +540,14 @@ struct guarded_wave {
 static void wave_body(void *ctx)
 {
     struct guarded_wave *g = ctx;
-    g->step = run_wave(g->hand, g->wave, &g->left);
+    g->step = run_wave(g->worker, g->wave, &g->left);
 }
 
 /* run_wave, where memory may vanish under the access: that is the wave's fault. */
 static int run_guarded(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budget)
 {
     enum { MEMORY_INSN_BYTES = 8 }; /* FLAT, MUBUF, MTBUF and SMEM; the pc is behind it already */
-    struct guarded_wave g = {.hand = h, .wave = w, .left = *budget};
+    struct guarded_wave g = {.worker = h, .wave = w, .left = *budget};
     char text[120] = "";
     struct rp_trap trap;
     if (rp_trap_run(wave_body, &g, &trap)) {
@@ -663,7 +663,7 @@ static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g,
     }
 }
 
-/* Tells the others what this hand has used of the budget they share. */
+/* Tells the others what this worker has used of the budget they share. */
 static void spend(struct rp_exec_worker *h)
 {
     struct rp_dispatch *d = h->dispatch;
@@ -671,7 +671,7 @@ static void spend(struct rp_exec_worker *h)
         __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
     /* The caller waits for its own thread: a dispatch that only this one can execute must not take
      * the time that all of them would have had together. */
-    if (h == d->hands[0] && (h->share_left -= h->spent) <= 0)
+    if (h == d->workers[0] && (h->share_left -= h->spent) <= 0)
         __atomic_store_n(&d->stop, 1, __ATOMIC_RELAXED);
     h->spent = 0;
 }

@@ -708,7 +708,7 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
     int status = rp_resolver_init(&m, r, d->kernel.entry_va);
     for (uint64_t g = 0; g < groups && status == 0; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && status == 0; w++)
-            status = resolve_way(&m, &d->hands[0]->env.mem, &ways, &r->group[g].wave[w]);
+            status = resolve_way(&m, &d->workers[0]->env.mem, &ways, &r->group[g].wave[w]);
     for (uint32_t i = 0; i < ways.count; i++)
         free(ways.way[i].step);
     rp_resolver_release(&m);
@@ -898,8 +898,8 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
         return RP_COUNT_NOTHING;
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
     for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
-        if (d->hands[i])
-            rp_page_counters_sum(d->hands[i], values);
+        if (d->workers[i])
+            rp_page_counters_sum(d->workers[i], values);
     values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
     values[RP_COUNTER_SPI_VWC_CSC_WR] = d->counts.waves;
     values[RP_COUNTER_SQ_ITEMS] = 1;

@@ -38,7 +38,7 @@ struct rp_pattern_cache {
     struct rp_pattern_cache_lds {
         uint64_t lanes;  /**< 0: nothing is known */
         uint32_t bytes;  /**< as in rp_lane_access */
-        uint8_t flags;   /**< likewise */
+        uint8_t flags;   /**< also */
         uint8_t part;    /**< of a dword where it begins */
         uint16_t clocks; /**< of the LDS */
         uint16_t conflict_clocks;
@@ -134,8 +134,8 @@ static bool side_by_side(const struct rp_lane_access *t)
 }
 
 /* Lines of such an access, without looking at each lane. */
-static bool touch_row(struct rp_rec_wave *w, struct rp_rec_access *a,
-                      const struct rp_lane_access *t)
+static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
+                       const struct rp_lane_access *t)
 {
     const uint64_t begin = t->va[0], end = begin + LANES * (uint64_t)t->bytes;
     const uint64_t group_bytes = LOOKUP_LANES * (uint64_t)t->bytes;
@@ -178,7 +178,7 @@ static bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
     uint64_t looked[LOOKUP_LANES * 2];
     unsigned looked_count = 0, group = 0;
     if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC)))
-        return touch_row(w, a, t);
+        return access_row(w, a, t);
     if (!rp_rec_grow(w, 0, 0, (uint32_t)__builtin_popcountll(t->lanes) * pieces))
         return false;
     FOR_LANES(lane, t->lanes)
@@ -378,8 +378,8 @@ static bool is_same_row(const uint32_t *distance, const uint32_t *row)
     return !differ;
 }
 
-static void alike_touch_row(const uint32_t *row, uint32_t from_row, struct rp_rec_access *a,
-                            const struct rp_lane_access *t)
+static void pattern_access_row(const uint32_t *row, uint32_t from_row, struct rp_rec_access *a,
+                               const struct rp_lane_access *t)
 {
     uint64_t va[RP_PATTERN_CACHE_LANES];
     struct rp_lane_access touch = *t;
@@ -399,7 +399,7 @@ static void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key
                                  struct rp_rec_access *a, const struct rp_lane_access *t)
 {
     if (!patterns) {
-        alike_touch_row(row, from_row, a, t);
+        pattern_access_row(row, from_row, a, t);
         return;
     }
     struct rp_pattern_cache_lds *l = &patterns->lds[key % RP_PATTERN_CACHE_LDS];
@@ -407,7 +407,7 @@ static void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key
     if (!t->lanes || l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
         l->part != part || !is_same_row(l->distance, row)) {
         struct rp_rec_access only = {0};
-        alike_touch_row(row, from_row, &only, t);
+        pattern_access_row(row, from_row, &only, t);
         *l = (struct rp_pattern_cache_lds){.lanes = t->lanes,
                                            .bytes = t->bytes,
                                            .flags = t->flags,
