@@ -91,7 +91,7 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
         rc = rp_put_ranking(&parts->ranking, (size_t)options->top, &for_ranking, text, err);
     if (rc == 0 && parts->has_roofline && for_roofline.print == RP_RESULT_TERMINAL)
         rc = rp_report_counters_term(&parts->roofline, true, rp_cli_style(), text, err);
-    return rc == 0 && text->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
+    return rc;
 }
 
 /* A result of before that this one lacks would be taken for a part of it. */
@@ -192,8 +192,6 @@ static int keep_apart(const char *folder, char **paths, size_t count, struct rp_
     for (size_t i = 0; folder && rc == 0 && i < sizeof names / sizeof *names; i++) {
         rp_autofree char *file = rp_path_join(folder, names[i]);
 
-        if (!file)
-            rc = rp_out_of_memory(err);
         for (size_t k = 0; rc == 0 && k < count; k++)
             if (!rp_path_is_dir(paths[k]))
                 rc = rp_refuse_overwriting_inputs("analyze: -o, which makes", file, &paths[k], 1,

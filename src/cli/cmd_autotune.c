@@ -41,9 +41,7 @@ static int check_folder(const char *option, const char *path, const char *folder
     for (size_t i = 0; rc == 0 && i < sizeof own / sizeof *own; i++) {
         rp_autofree char *file = rp_path_join(folder, own[i]);
 
-        if (!file)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        else if (rp_same_file(file, path))
+        if (rp_same_file(file, path))
             rc = rp_fail(err, RP_USAGE, "%s %s is a file of the session itself: take another name",
                          option, path);
     }
@@ -184,7 +182,9 @@ static int find_gpus(struct command *c, struct rp_err *err)
         return 0;
     rc = rp_gpu_choice(&c->o.live.pool.run, &c->all_gpus, err);
     gpus->count = 0;
-    return rc < 0 ? rc : rp_word_list_split(c->all_gpus, ",", gpus, err);
+    if (rc == 0)
+        rp_word_list_split(c->all_gpus, ",", gpus);
+    return rc;
 }
 
 /** What is shown meanwhile. */
@@ -265,10 +265,6 @@ static int print(const struct command *c, const struct rp_autotune_result *resul
         rp_autotune_put_runtime(result->json, &text);
     } else {
         rp_autotune_put_text(result->json, rp_cli_style(), &text);
-    }
-    if (text.failed) {
-        rp_cli_note("out of memory");
-        return RP_ENVIRONMENT;
     }
     return rp_cli_result(rp_buf_text(&text));
 }

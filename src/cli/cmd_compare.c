@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/compare.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -33,9 +34,7 @@ static int read_gates(struct options *options, struct rp_err *err)
     const struct rp_word_list *words = &options->args.gates;
     int rc = 0;
 
-    options->gates = calloc(words->count + 1, sizeof *options->gates);
-    if (!options->gates)
-        return rp_out_of_memory(err);
+    options->gates = rp_alloc_zero(words->count + 1, sizeof *options->gates);
     for (size_t i = 0; rc == 0 && i < words->count; i++) {
         rc = rp_versus_condition_parse(words->at[i], &options->gates[i], err);
         options->gates[i].may_miss = options->args.allow_missing;
@@ -104,11 +103,9 @@ static int make(char **paths, size_t count, const struct options *options, struc
     const struct rp_versus_rule rule = {.margin = options->args.margin, .alpha = alpha};
     int rc;
 
-    work->sides = calloc(count + 1, sizeof *work->sides);
-    work->list = calloc(count + 1, sizeof *work->list);
-    work->gated = calloc(count * options->gate_count + 1, sizeof *work->gated);
-    if (!work->sides || !work->list || !work->gated)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    work->sides = rp_alloc_zero(count + 1, sizeof *work->sides);
+    work->list = rp_alloc_zero(count + 1, sizeof *work->list);
+    work->gated = rp_alloc_zero(count * options->gate_count + 1, sizeof *work->gated);
     rc = read_sides(paths, count, work, err);
     if (rc == 0)
         rc = compare_sides(work, &rule, err);

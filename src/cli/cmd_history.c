@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "analyze/history_series.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -118,10 +119,9 @@ static bool ask(const char *git, char *const *argv, char *ret, int bytes)
 
 /**
  * Of the git work tree of the current folder, with "-dirty" where tracked files are changed.
- * @param ret  to be freed; NULL: there is no git, or no commit
- * @return 0; RP_ENVIRONMENT: out of memory
+ * @return to be freed; NULL: there is no git, or no commit
  */
-static int rp_history_commit(char **ret, struct rp_err *err)
+static char *current_commit(void)
 {
     char *const head[] = {(char *)"git", (char *)"rev-parse", (char *)"--verify", (char *)"HEAD",
                           NULL};
@@ -130,13 +130,11 @@ static int rp_history_commit(char **ret, struct rp_err *err)
     rp_autofree char *git = NULL;
     char commit[80], changed[80];
 
-    *ret = NULL;
     if (rp_find_program("git", &git, NULL) < 0 || !ask(git, head, commit, sizeof commit) ||
         !commit[0])
-        return 0;
-    *ret = rp_format("%s%s", commit,
+        return NULL;
+    return rp_format("%s%s", commit,
                      ask(git, status, changed, sizeof changed) && changed[0] ? "-dirty" : "");
-    return *ret ? 0 : rp_out_of_memory(err);
 }
 
 /* --- add ----------------------------------------------------------------------------------- */
@@ -155,7 +153,7 @@ static char *config_text(const struct history_request *request)
         qsort(config->at, config->count, sizeof *config->at, by_text);
     for (size_t i = 0; i < config->count; i++)
         rp_buf_printf(&text, "%s%s", i ? "\n" : "", config->at[i]);
-    return config->count ? rp_buf_steal(&text) : strdup("");
+    return config->count ? rp_buf_steal(&text) : rp_strdup("");
 }
 
 /* Clocks of two machines may differ by so much. */
@@ -247,9 +245,9 @@ static int add_one(char *path, const struct history_request *request,
 
 static int make_folder(const char *path, struct rp_err *err)
 {
-    rp_autofree char *copy = strdup(path);
+    rp_autofree char *copy = rp_strdup(path);
 
-    return copy ? rp_mkdirs(dirname(copy), err) : rp_out_of_memory(err);
+    return rp_mkdirs(dirname(copy), err);
 }
 
 static int add(struct history_request *request, char **paths, size_t count, struct rp_buf *text,
@@ -258,10 +256,10 @@ static int add(struct history_request *request, char **paths, size_t count, stru
     rp_autofree char *config = config_text(request), *commit = NULL;
     struct rp_history_labels labels = {
         .added = request->at, .config = config, .program = request->args->program};
-    int rc = config ? fill_time(request, err) : rp_out_of_memory(err);
+    int rc = fill_time(request, err);
 
     if (rc == 0 && !request->filter.commit)
-        rc = rp_history_commit(&commit, err);
+        commit = current_commit();
     labels.commit = request->filter.commit ? request->filter.commit : commit;
     if (labels.commit && !labels.commit[0])
         labels.commit = NULL;
@@ -287,12 +285,10 @@ static bool has_id(const int64_t *ids, size_t count, int64_t id)
 static int remove_results(const struct history_request *request, char **words, size_t count,
                           struct rp_buf *text, struct rp_err *err)
 {
-    rp_autofree int64_t *ids = calloc(count + 1, sizeof *ids);
+    rp_autofree int64_t *ids = rp_alloc_zero(count + 1, sizeof *ids);
     size_t kept = 0;
     int rc;
 
-    if (!ids)
-        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++) {
         char *end;
         long long id;
@@ -409,7 +405,7 @@ struct nearest {
 
 static void add_near(struct nearest *near, const char *text, size_t len)
 {
-    char *name = strndup(text, len);
+    char *name = rp_strndup(text, len);
     size_t far = name ? distance(near->wanted, name) : 0, at = 0;
 
     for (size_t i = 0; name && i < near->count; i++) {
@@ -515,13 +511,12 @@ static void note_nothing(const struct history_request *request, const struct rp_
 static int put_results(const struct history_request *request, struct rp_history *history,
                        struct rp_buf *text, struct rp_err *err)
 {
-    rp_autofree const struct rp_history_result **list = calloc(history->count + 1, sizeof *list);
+    rp_autofree const struct rp_history_result **list =
+        rp_alloc_zero(history->count + 1, sizeof *list);
     const struct rp_history_result **shown = list;
     const bool times = is(request, "show");
     size_t count = 0;
 
-    if (!list)
-        return rp_out_of_memory(err);
     for (size_t i = 0; i < history->count; i++) {
         struct rp_history_result *r = &history->results[i];
 
@@ -595,9 +590,7 @@ static int keep_from_journals(const struct history_request *request, struct rp_e
 
         if (len <= end || strcmp(output + len - end, endings[i]) != 0)
             continue;
-        database = strndup(output, len - end);
-        if (!database)
-            return rp_out_of_memory(err);
+        database = rp_strndup(output, len - end);
         if (rp_same_file(database, request->args->db))
             return rp_fail(err, RP_USAGE,
                            "history: -o %s is where SQLite keeps what is being written to %s: give "

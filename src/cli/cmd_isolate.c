@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -70,21 +71,20 @@ static int add(struct rp_dispatch_selection *choice, uint64_t number, struct rp_
     return 0;
 }
 
-static int make_room(struct rp_dispatch_selection *choice, struct rp_err *err)
+static void make_room(struct rp_dispatch_selection *choice)
 {
     if (!choice->numbers)
-        choice->numbers = calloc(RP_SNAPSHOT_MAX_NUMBERS + 1, sizeof *choice->numbers);
-    return choice->numbers ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        choice->numbers = rp_alloc_zero(RP_SNAPSHOT_MAX_NUMBERS + 1, sizeof *choice->numbers);
 }
 
 /** One that was found. */
 static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint64_t match,
                                      struct rp_err *err)
 {
-    int rc = make_room(choice, err);
+    int rc;
 
-    if (rc == 0)
-        rc = add(choice, match, err);
+    make_room(choice);
+    rc = add(choice, match, err);
     choice->selection.number_count = (uint32_t)choice->count;
     return rc;
 }
@@ -95,8 +95,9 @@ static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice
 {
     const char *at = word;
     uint64_t number;
-    int rc = make_room(choice, err);
+    int rc = 0;
 
+    make_room(choice);
     while (rc == 0) {
         if (!read_number(&at, 1, INT64_MAX, &number) || (*at && *at != ','))
             return rp_fail(err, RP_USAGE,
@@ -313,7 +314,7 @@ static int list(const char *folder)
         return rp_cli_error(&err);
     }
     for (int i = 0; i < count; i++) {
-        rp_autofree char *path = strcmp(folder, ".") == 0 ? strdup(names[i]->d_name)
+        rp_autofree char *path = strcmp(folder, ".") == 0 ? rp_strdup(names[i]->d_name)
                                                           : rp_path_join(folder, names[i]->d_name);
 
         if (path && names[i]->d_name[0] != '.' && is_partial(path))
@@ -526,7 +527,7 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
         rp_autofree char *folder =
             o->choice.several
                 ? rp_format("%s/" RP_CAPTURE_SEVERAL_FOLDER, o->args.output, isolation->matches[i])
-                : strdup(o->args.output);
+                : rp_strdup(o->args.output);
         const int one = folder ? describe(o, folder, request) : RP_ENVIRONMENT;
 
         code = code == RP_OK ? one : code;

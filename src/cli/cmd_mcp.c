@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -306,7 +307,7 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
         answer(s, m->id, modern, rp_mcp_call_failure(err.text));
         return;
     }
-    call = s->count < RP_MCP_MOST_WAITING ? calloc(1, sizeof *call) : NULL;
+    call = s->count < RP_MCP_MOST_WAITING ? rp_alloc_zero(1, sizeof *call) : NULL;
     if (!call) {
         rp_mcp_command_free(&command);
         refuse(s, m->id, RP_MCP_INTERNAL, "too many calls are waiting");

@@ -172,8 +172,6 @@ static int show(int text_fd)
     if (rp_replay_read_text(text_fd, &lines, &err) < 0)
         return rp_cli_error(&err);
     rp_replay_put_text(rp_buf_text(&lines), rp_cli_style(), &text);
-    if (text.failed)
-        return rp_cli_error(&(struct rp_err){.code = RP_ENVIRONMENT, .text = "out of memory"});
     return rp_cli_result(rp_buf_text(&text));
 }
 

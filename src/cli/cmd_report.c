@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/dag.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_read.h"
@@ -69,7 +70,7 @@ static int settle(struct options *options, char **ret_name, struct rp_err *err)
         return 0;
     *ret_name = rp_format("report%s", options->form->ending);
     options->file = *ret_name;
-    return *ret_name ? 0 : rp_out_of_memory(err);
+    return 0;
 }
 
 /* --- the documents ---------------------------------------------------------------------------- */
@@ -103,8 +104,6 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
     rp_autofree char *text = NULL;
     json_error_t at;
 
-    if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (count > 1 || !rp_path_is_dir(paths[0]) || !path)
         return 0;
     if (rp_check_input(path, err) < 0)
@@ -144,7 +143,7 @@ static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *p
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* The command that was profiled; NULL: out of memory. */
+/* The command that was profiled. */
 static char *choose_title(const struct options *options, const char *path, const json_t *profile)
 {
     const json_t *command = json_object_get(json_object_get(profile, "provenance"), "command");
@@ -156,7 +155,7 @@ static char *choose_title(const struct options *options, const char *path, const
     }
     if (options->title || text.len == 0) {
         rp_buf_free(&text);
-        return strdup(options->title ? options->title : path);
+        return rp_strdup(options->title ? options->title : path);
     }
     return rp_buf_steal(&text);
 }
@@ -196,7 +195,7 @@ static int write_form(const struct options *options, struct rp_report_parts *par
     for (size_t i = 0; i < d->count; i++)
         rp_buf_puts(summary, i ? ", " : ""), rp_escape(summary, d->names[i]);
     rp_buf_puts(summary, "\n");
-    return summary->failed ? rp_out_of_memory(err) : 0;
+    return 0;
 }
 
 static void drop(json_t **json)
@@ -218,8 +217,6 @@ static int write_parts(const struct rp_inputs *in, const struct options *options
     if (rc < 0)
         return rc;
     title = choose_title(options, paths[0], profile);
-    if (!title)
-        return rp_out_of_memory(err);
     parts->title = title;
     if (is_page)
         rc = add_parts(in, parts, &documents, err);

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -59,7 +60,7 @@ static void put_part(const char *source, const char *part, struct rp_buf *to)
         end = line + strcspn(line, "\n");
         if (*line == '@' && strncmp(line, "@use ", 5) == 0) {
             if (inside) {
-                rp_autofree char *name = strndup(line + 5, (size_t)(end - line - 5));
+                rp_autofree char *name = rp_strndup(line + 5, (size_t)(end - line - 5));
                 rp_autofree char *shared = read_source(name, "");
 
                 rp_buf_puts(to, shared);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -230,14 +231,10 @@ void rp_mcp_command_free(struct rp_mcp_command *command)
 }
 
 /* Takes over the word. */
-static int add(struct rp_mcp_command *c, char *word, struct rp_err *err)
+static int add(struct rp_mcp_command *c, char *word)
 {
-    char **argv = word ? reallocarray(c->argv, c->words + 2, sizeof *argv) : NULL;
+    char **argv = rp_realloc_array(c->argv, c->words + 2, sizeof *argv);
 
-    if (!argv) {
-        free(word);
-        return rp_out_of_memory(err);
-    }
     c->argv = argv;
     argv[c->words++] = word;
     argv[c->words] = NULL;
@@ -264,7 +261,7 @@ static int add_of(const struct rp_row *row, char *word, struct rp_mcp_command *c
         rc = rp_fail(err, RP_USAGE, "argument %s: the command gets more than %d words",
                      row->argument, RP_MCP_MOST_WORDS);
     if (rc == 0)
-        return add(c, word, err);
+        return add(c, word);
     free(word);
     return rc;
 }
@@ -297,9 +294,9 @@ static int add_text(const struct rp_row *row, const json_t *value, struct rp_mcp
     if (is_choice(row) && check_choice(row, text, err) < 0)
         return -(int)err->code;
     if (row->kind == RP_ROW_OPERAND || row->flags & RP_OPTION_IS_ACTION)
-        return add_of(row, strdup(text), c, err);
+        return add_of(row, rp_strdup(text), c, err);
     if (row->kind == RP_ROW_TOOL_CHOICE)
-        return add(c, rp_format("--%s", text), err);
+        return add(c, rp_format("--%s", text));
     if (!*text && row->type != RP_VALUE_TEXT)
         return wrong(row, "must not be empty", err);
     return add_of(row, rp_format("--%s=%s", row->name, text), c, err);
@@ -321,9 +318,9 @@ static int add_number(const struct rp_row *row, const json_t *value, struct rp_m
         return rp_fail(err, RP_USAGE, "argument %s: use %s", row->argument, rp_buf_text(&limits));
     }
     if (json_is_integer(value))
-        return add(c, rp_format("--%s=%" JSON_INTEGER_FORMAT, row->name, json_integer_value(value)),
-                   err);
-    return add(c, rp_format("--%s=%.15g", row->name, number), err);
+        return add(c,
+                   rp_format("--%s=%" JSON_INTEGER_FORMAT, row->name, json_integer_value(value)));
+    return add(c, rp_format("--%s=%.15g", row->name, number));
 }
 
 static int add_texts(const struct rp_row *row, bool needed, const json_t *value,
@@ -347,15 +344,13 @@ static int add_argument(const struct rp_mcp_tool *tool, const struct rp_row *row
     const bool needed = is_needed(tool, row);
 
     if (!value && row->kind == RP_ROW_TOOL_CHOICE)
-        return add(c,
-                   rp_format("%s%.*s", row->flags & RP_OPTION_IS_ACTION ? "" : "--",
-                             (int)strcspn(row->words, " "), row->words),
-                   err);
+        return add(c, rp_format("%s%.*s", row->flags & RP_OPTION_IS_ACTION ? "" : "--",
+                                (int)strcspn(row->words, " "), row->words));
     if (!value)
         return needed ? wrong(row, "is missing", err) : 0;
     if (is_flag(row))
         return !json_is_boolean(value) ? wrong(row, "must be true or false", err)
-               : json_is_true(value)   ? add(c, rp_format("--%s", row->name), err)
+               : json_is_true(value)   ? add(c, rp_format("--%s", row->name))
                                        : 0;
     if (is_number(row) || (row->type == RP_VALUE_NUMBERS && json_is_number(value)))
         return add_number(row, value, c, err);
@@ -411,17 +406,17 @@ static int take_directory(const json_t *arguments, struct rp_mcp_command *c, str
     if (!json_is_string(value) || !rp_path_is_dir(json_string_value(value)))
         return rp_fail(err, RP_USAGE, "argument directory: must be a folder that is there");
     c->directory = rp_path_absolute(json_string_value(value));
-    return c->directory ? 0 : rp_out_of_memory(err);
+    return 0;
 }
 
-static int add_words(const char *words, struct rp_mcp_command *c, struct rp_err *err)
+static int add_words(const char *words, struct rp_mcp_command *c)
 {
     int rc = 0;
 
     while (rc == 0 && *words) {
         const size_t bytes = strcspn(words, " ");
 
-        rc = add(c, strndup(words, bytes), err);
+        rc = add(c, rp_strndup(words, bytes));
         words += bytes + (words[bytes] == ' ');
     }
     return rc;
@@ -436,17 +431,17 @@ int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
     if (rc == 0)
         rc = take_directory(arguments, &c, err);
     if (rc == 0)
-        rc = add(&c, strdup("rocm-perf"), err);
+        rc = add(&c, rp_strdup("rocm-perf"));
     if (rc == 0)
-        rc = add(&c, strdup(tool->name), err);
+        rc = add(&c, rp_strdup(tool->name));
     if (rc == 0)
         rc = add_arguments(tool, arguments, FIRST, &c, err);
     if (rc == 0)
-        rc = add_words(tool->words, &c, err);
+        rc = add_words(tool->words, &c);
     if (rc == 0)
         rc = add_arguments(tool, arguments, BEFORE_OPERANDS, &c, err);
     if (rc == 0)
-        rc = add(&c, strdup("--"), err);
+        rc = add(&c, rp_strdup("--"));
     if (rc == 0)
         rc = add_arguments(tool, arguments, BEHIND, &c, err);
     if (rc < 0)

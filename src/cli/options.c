@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/cli.h"
@@ -263,18 +264,20 @@ void rp_row_put_text(const struct rp_row *row, struct rp_buf *to)
 
 static int refuse(const struct rp_row *row, const char *word, struct rp_err *err)
 {
+    const bool seconds = row->value && strcmp(row->value, "S") == 0;
     const char *before = row->type == RP_VALUE_UINT      ? "a whole number from "
-                         : row->type == RP_VALUE_ABOVE_0 ? "a number "
                          : row->type == RP_VALUE_PERCENT ? "per cent, from "
-                         : row->type == RP_VALUE_CHOICE  ? ""
-                         : row->type == RP_VALUE_NAME    ? ""
-                                                         : "a number from ";
+                         : row->words || row->names      ? ""
+                         : seconds                       ? "a number of seconds "
+                                                         : "a number ";
+    const char *from =
+        row->type == RP_VALUE_REAL || row->type == RP_VALUE_NUMBER_WORD ? "from " : "";
     rp_autobuf limits = {0};
     char option[64];
 
     rp_row_put_limits(row, &limits);
-    return rp_fail(err, RP_USAGE, "%s %s: use %s%s", rp_row_option(row, option), word, before,
-                   rp_buf_text(&limits));
+    return rp_fail(err, RP_USAGE, "%s %s: use %s%s%s", rp_row_option(row, option), word, before,
+                   from, rp_buf_text(&limits));
 }
 
 /** "0x" begins a hexadecimal number where that is taken, as rocprofv3 reads them; "010" is ten for
@@ -381,28 +384,21 @@ static int take_text(const struct rp_row *row, char *word, const char **ret, str
                                                 : "a value");
 }
 
-static int add_word(struct rp_word_list *words, char *word, struct rp_err *err)
+static void add_word(struct rp_word_list *words, char *word)
 {
-    char **grown = reallocarray(words->at, words->count + 2, sizeof *grown);
+    char **grown = rp_realloc_array(words->at, words->count + 2, sizeof *grown);
 
-    if (!grown)
-        return rp_out_of_memory(err);
     words->at = grown;
     grown[words->count++] = word;
     grown[words->count] = NULL;
-    return 0;
 }
 
-int rp_word_list_split(char *text, const char *separators, struct rp_word_list *to,
-                       struct rp_err *err)
+void rp_word_list_split(char *text, const char *separators, struct rp_word_list *to)
 {
     char *state = NULL;
-    int rc = 0;
 
-    for (char *at = strtok_r(text, separators, &state); rc == 0 && at;
-         at = strtok_r(NULL, separators, &state))
-        rc = add_word(to, at, err);
-    return rc;
+    for (char *at = strtok_r(text, separators, &state); at; at = strtok_r(NULL, separators, &state))
+        add_word(to, at);
 }
 
 static int take_words(const struct rp_row *row, char *word, struct rp_word_list *to,
@@ -410,20 +406,20 @@ static int take_words(const struct rp_row *row, char *word, struct rp_word_list 
 {
     char option[64];
     size_t before;
-    int rc;
 
-    if (row->type != RP_VALUE_WORDS)
-        return add_word(to, word, err);
+    if (row->type != RP_VALUE_WORDS) {
+        add_word(to, word);
+        return 0;
+    }
     if (!(row->flags & RP_OPTION_ADDS))
         to->count = 0;
     before = to->count;
-    rc = rp_word_list_split(word, row->words, to, err);
-    if (rc == 0 && to->count > row->max)
-        rc = rp_fail(err, RP_USAGE, "%s: more than %" PRIu64 " words", rp_row_option(row, option),
-                     row->max);
-    if (rc == 0 && to->count == before)
-        rc = rp_fail(err, RP_USAGE, "%s is empty", rp_row_option(row, option));
-    return rc;
+    rp_word_list_split(word, row->words, to);
+    if (to->count > row->max)
+        return rp_fail(err, RP_USAGE, "%s: more than %" PRIu64 " words", rp_row_option(row, option),
+                       row->max);
+    return to->count > before ? 0
+                              : rp_fail(err, RP_USAGE, "%s is empty", rp_row_option(row, option));
 }
 
 static int take_value(const struct rp_row *row, char *word, void *args, struct rp_err *err)

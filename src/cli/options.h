@@ -20,8 +20,7 @@ struct rp_word_list {
 };
 
 /** Adds the words between separators, which become zeros. */
-int rp_word_list_split(char *text, const char *separators, struct rp_word_list *to,
-                       struct rp_err *err);
+void rp_word_list_split(char *text, const char *separators, struct rp_word_list *to);
 
 enum { RP_MAX_PMC = 256 }; /**< counters of --pmc */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/memfd.h"
@@ -253,8 +254,6 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
     rp_autofree char *text = json_dumps(result, JSON_INDENT(2));
     rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
 
-    if (!path || !line)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_write_private_file(path, line, strlen(line), err) < 0)
         return -(int)err->code;
     /* Until this is done the file is there and not in the list: the capture is sound. What the
@@ -308,7 +307,7 @@ int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_
     rc = keep(folder, result, err);
     if (rc < 0)
         return rc;
-    *ret_label = strdup(label);
-    *ret_reason = reason ? strdup(reason) : NULL;
-    return *ret_label ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret_label = rp_strdup(label);
+    *ret_reason = reason ? rp_strdup(reason) : NULL;
+    return 0;
 }

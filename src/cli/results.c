@@ -16,6 +16,7 @@
 #include "analyze/compare.h"
 #include "analyze/dag.h"
 #include "analyze/profile.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -39,11 +40,9 @@ static int rp_file_set_write(struct rp_file_set *pending, const char *path,
 
     if (at == RP_FILE_SET_MAX)
         return rp_fail(err, RP_ENVIRONMENT, "too many files of one result");
-    pending->files[at].path = strdup(path);
+    pending->files[at].path = rp_strdup(path);
     pending->files[at].partial = rp_format("%s.pending.%d", path, (int)getpid());
     pending->count++;
-    if (!pending->files[at].path || !pending->files[at].partial)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rp_path_is_dir(path)) /* before any of them has its name */
         return rp_fail_errno(err, RP_ENVIRONMENT, EISDIR,
                              "cannot write %s: a folder is in the way, remove it", path);
@@ -83,7 +82,7 @@ static int put_json(const struct rp_result_request *wish, const char *name, stru
     int rc = 0;
 
     if (wish->folder)
-        rc = path ? rp_mkdirs(wish->folder, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_mkdirs(wish->folder, err);
     if (rc == 0 && path)
         rc = wish->pending ? rp_file_set_write(wish->pending, path, json, err)
                            : rp_write_file(path, rp_buf_text(json), json->len, err);
@@ -102,8 +101,6 @@ int rp_results_drop(const char *folder, const char *const *names, size_t count, 
     for (size_t i = 0; i < count; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]);
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (!rp_path_is_dir(path) && unlink(path) != 0 && errno != ENOENT)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno,
                                  "remove %s of the result before, which this one lacks", path);
@@ -201,8 +198,6 @@ static int add_beside(const char *folder, struct rp_versus_side *side, struct rp
         rp_autofree char *text = NULL;
         int rc;
 
-        if (!path)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
         if (!there)
             continue;
         rc = read_text(there, &text, err);
@@ -280,8 +275,8 @@ static int command_of(struct rp_store *const *stores, size_t count, char **ret, 
     }
     if (rc < 0 || !life.command[0])
         return rc;
-    *ret = strdup(life.command);
-    return *ret ? 0 : rp_out_of_memory(err);
+    *ret = rp_strdup(life.command);
+    return 0;
 }
 
 static int read_run(struct rp_store *const *run, size_t count, const char *path,
@@ -352,10 +347,10 @@ static void note_clipped(const struct rp_inputs *in, struct rp_store *const *sto
 static int read_runs(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,
                      struct rp_err *err)
 {
-    rp_autofree struct rp_store **stores = calloc(in->store_count + 1, sizeof *stores);
+    rp_autofree struct rp_store **stores = rp_alloc_zero(in->store_count + 1, sizeof *stores);
     rp_cleanup(rp_repeats_free) struct rp_repeats repeats = {0};
     size_t count = 0;
-    int rc = stores ? rp_inputs_choose_run(in, stores, &count, err) : rp_out_of_memory(err);
+    int rc = rp_inputs_choose_run(in, stores, &count, err);
 
     if (rc == 0)
         rc = rp_repeats_of(stores, count, &repeats, err);
@@ -389,8 +384,6 @@ int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *
     rp_autofree char *name = rp_path_join(path, "profile.json"), *json = NULL;
     int rc;
 
-    if (!name)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     rc = rp_check_input(path, err);
     if (rc < 0)
         return rc;
