@@ -30,7 +30,7 @@ enum {
 
 /** Taken as numbers of each type. */
 struct rp_spread_of_type {
-    double abs, rel;          /**< at most */
+    double abs, rel;          /**< the greatest differences */
     double smallest, largest; /**< size of a number that differs, but for 0; 0: there is none */
     uint64_t steps;           /**< between representable numbers, at most */
     bool no_numbers;          /**< NaN, infinite or denormal here and not there */

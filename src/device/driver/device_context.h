@@ -96,10 +96,10 @@ struct rp_topology rp_device_topology(void);
 /** /dev/kfd. Returns 0 or -errno. */
 int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);
 
-/** The SVM ioctl of /dev/kfd; @p bytes is the size of the argument. Likewise. */
+/** The SVM ioctl of /dev/kfd; @p bytes is the size of the argument. Returns 0 or -errno. */
 int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes);
 
-/** /dev/dri. Likewise. */
+/** /dev/dri. Returns 0 or -errno. */
 int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user);
 
 /** In: the id of a buffer (32 bits); out: its offset for mmap(). Returns 0 or -errno. */
