@@ -122,7 +122,7 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
         !(attempt->inputs_left_out >> (step - RP_STEP_VARY) & 1)) {
         rp_cli_note("the captured kernel does not come to its end %s; once more without: a kernel "
                     "that is right with the captured ones only may not be found out",
-                    rp_variation_how((enum rp_variation)(step - RP_STEP_VARY)));
+                    rp_variations[step - RP_STEP_VARY].how);
         attempt->inputs_left_out |= 1u << (step - RP_STEP_VARY);
         return true;
     }

@@ -4,21 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
 
 static int log_median(const double *us, size_t n, double *ret, struct rp_err *err)
 {
-    rp_autofree double *sorted = calloc(n + 1, sizeof *sorted);
+    rp_autofree double *sorted = rp_memdup(us, n * sizeof *us);
 
-    if (!sorted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < n; i++)
         if (!(us[i] > 0) || !isfinite(us[i]))
             return rp_fail(err, RP_BAD_INPUT, "run %zu took %g us: the clock cannot tell", i + 1,
                            us[i]);
-    memcpy(sorted, us, n * sizeof *sorted);
     *ret = log(rp_median(sorted, n));
     return 0;
 }
@@ -40,14 +38,13 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 
 static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
 {
-    double *w = calloc(n * (n + 1) / 2 + 1, sizeof *w);
+    double *w = rp_alloc_zero(n * (n + 1) / 2, sizeof *w);
     size_t count = 0;
 
-    for (size_t i = 0; w && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         for (size_t j = i; j < n; j++)
             w[count++] = (x[i] + x[j]) / 2;
-    if (w)
-        rp_sort_numbers(w, count);
+    rp_sort_numbers(w, count);
     *ret_count = count;
     return w;
 }
@@ -81,8 +78,6 @@ int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_de
         return rp_fail(err, RP_BAD_INPUT, "%zu blocks cannot be judged: use 1 to %d", blocks,
                        RP_DECIDE_MOST_BLOCKS);
     walsh = walsh_averages(log_ratios, blocks, &count);
-    if (!walsh)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     d.ratio = exp(rp_median_of_sorted(walsh, count));
     k = rp_signed_rank_cut(blocks, rule->alpha / rule->looks, &tail);
     if (k >= 0) {
@@ -230,11 +225,6 @@ static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
 
 /* --- times with other inputs --------------------------------------------------------------- */
 
-bool rp_replay_comparison_demands(enum rp_variation variation)
-{
-    return rp_variation_is_in_memory(variation);
-}
-
 static unsigned looks(size_t most)
 {
     unsigned n = 1;
@@ -259,13 +249,10 @@ static int run_other(struct rp_replay_comparison *c, enum rp_variation variation
                      double *ret_x, struct rp_err *err)
 {
     struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
-    rp_autofree struct rp_variation_block *blocks = calloc(count + 1, sizeof *blocks);
+    rp_autofree struct rp_variation_block *blocks = rp_alloc_zero(count, sizeof *blocks);
     size_t who = EITHER;
-    int rc;
+    int rc = rp_variation_time(&c->varied, variation, count, blocks, outcomes, &who, err);
 
-    if (!blocks)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_variation_time(&c->varied, variation, count, blocks, outcomes, &who, err);
     if (rc < 0)
         return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
     c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
@@ -275,23 +262,24 @@ static int run_other(struct rp_replay_comparison *c, enum rp_variation variation
     return rc;
 }
 
-/* A gain with other arguments need not hold: whether these are a loss is all that matters. */
+/* Values in memory decide what a kernel may skip: a gain must hold with other ones, too. What it is
+ * given and how often it runs may honestly make another difference. A gain with other arguments
+ * need not hold: whether these are a loss is all that matters. */
 static bool is_open(const struct rp_replay_comparison *c, enum rp_variation variation,
                     enum rp_held held)
 {
-    return rp_replay_comparison_demands(variation)
-               ? held == RP_HELD_OPEN
-               : rp_decide_gate(&c->others[variation], c->margin, RP_GATE_NOT_SLOWER) ==
-                     RP_GATE_OPEN;
+    return rp_varies_memory(variation) ? held == RP_HELD_OPEN
+                                       : rp_decide_gate(&c->others[variation], c->margin,
+                                                        RP_GATE_NOT_SLOWER) == RP_GATE_OPEN;
 }
 
 /* As long as noise leaves it open. */
 static int time_other(struct rp_replay_comparison *c, enum rp_variation variation,
                       const struct rp_held_rule *rule, enum rp_held *ret_held, struct rp_err *err)
 {
-    rp_autofree double *x = calloc(c->most_blocks + 1, sizeof *x);
+    rp_autofree double *x = rp_alloc_zero(c->most_blocks, sizeof *x);
     size_t until = RP_COMPARE_FIRST_BLOCKS, have = 0;
-    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = 0;
 
     while (rc == 0 && have < c->most_blocks && is_open(c, variation, *ret_held)) {
         until = until < c->most_blocks ? until : c->most_blocks;
@@ -312,8 +300,7 @@ static int time_other(struct rp_replay_comparison *c, enum rp_variation variatio
 
 static bool is_timed(const struct rp_replay_comparison *c, enum rp_variation variation)
 {
-    return rp_variation_is_of_values(variation) && !c->varied.reason &&
-           !c->varied.of[variation].reason;
+    return rp_varies_values(variation) && !c->varied.reason && !c->varied.of[variation].reason;
 }
 
 static size_t demanded(const struct rp_replay_comparison *c)
@@ -321,8 +308,7 @@ static size_t demanded(const struct rp_replay_comparison *c)
     size_t count = 0;
 
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
-        count +=
-            is_timed(c, (enum rp_variation)i) && rp_replay_comparison_demands((enum rp_variation)i);
+        count += is_timed(c, (enum rp_variation)i) && rp_varies_memory((enum rp_variation)i);
     return count;
 }
 
@@ -347,7 +333,7 @@ static int time_others(struct rp_replay_comparison *c, struct rp_err *err)
         rc = c->trial.r->software
                  ? held_modelled(c->varied.of[i].us, &rule, &c->others[i], &held, err)
                  : time_other(c, variation, &rule, &held, err);
-        if (rc < 0 || !rp_replay_comparison_demands(variation) || !(c->others[i].level > 0))
+        if (rc < 0 || !rp_varies_memory(variation) || !(c->others[i].level > 0))
             continue;
         c->only_captured = c->only_captured || held == RP_NOT_HELD;
         c->others_open = c->others_open || held == RP_HELD_OPEN;
@@ -404,8 +390,8 @@ static int check_late(struct rp_replay_comparison *c, unsigned who, struct rp_er
 static int decide(const struct rp_compare_block *blocks, size_t count,
                   const struct rp_decide_rule *rule, struct rp_decided *ret, struct rp_err *err)
 {
-    rp_autofree double *x = calloc(count + 1, sizeof *x);
-    int rc = x ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_autofree double *x = rp_alloc_zero(count, sizeof *x);
+    int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_COMPARE_RUNS, &x[i], err);
@@ -468,17 +454,12 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
 int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
 {
     uint64_t seed = 88172645463325252u;
-    int rc = 0;
+    int rc;
 
     rp_replay_at(c->trial.r, RP_REPLAY_AT_CHECKING, 0, 0);
-    for (unsigned i = 0; i < 2 && rc == 0; i++)
-        rc = rp_replay_keep_loaded(c->trial.r, &c->trial.r->candidates[i], err);
-    if (rc == 0)
-        rc = rp_trial_prepare(&c->trial, err);
-    c->same = calloc(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
-    c->blocks = calloc(c->most_blocks, sizeof *c->blocks);
-    if (!c->same || !c->blocks)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = rp_trial_prepare(&c->trial, err);
+    c->same = rp_alloc_zero(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
+    c->blocks = rp_alloc_zero(c->most_blocks, sizeof *c->blocks);
     if (rc == 0)
         rc = check_both(c, err);
     if (c->wrong)
@@ -537,7 +518,7 @@ static const char *wrong_varied(const struct rp_replay_comparison *c)
 {
     const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
     static const char *const texts[][CULPRITS] = {
-#define RP_VARIATION(id, word, how, than, units)                                                   \
+#define RP_VARIATION(id, word, what, how, than, ...)                                               \
     {how than ", the output of A differs from the captured kernel's",                              \
      how than ", the output of B differs from the captured kernel's",                              \
      how than ", the outputs of A and B differ from the captured kernel's"},

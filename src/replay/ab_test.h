@@ -146,9 +146,6 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
 const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c);
 /** Less than half of what the captured kernel writes can be told by: no gate passes. */
 bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c);
-/** Whether the gain must hold with those, too: values in memory decide what a kernel may skip. What
- * it is given and how often it runs may honestly make another difference. */
-bool rp_replay_comparison_demands(enum rp_variation variation);
 /** "noise", "unsteady" (A is not as fast as itself), "blind" or "values" (only_captured); NULL: it
  * is not undecided */
 const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c);

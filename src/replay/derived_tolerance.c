@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "replay/replay_trial.h"
-#include "trace/device_table.h"
 
 /* Which words of memory a tolerance is for that was found from runs of the captured kernel.
  *
@@ -149,27 +149,19 @@ static void find_rows(const uint8_t *units, size_t count, size_t distance, size_
         }
 }
 
-/**
- * Units that are the same, so many at one distance from each other (that of fields in an array of
- * structures, or side by side) that this is not chance, become RP_TOLERANCE_EXACT.
- * @param total  of the whole region
- * @return 0 or RP_ENVIRONMENT
- */
-static int rp_tolerance_drop_rows(const struct rp_tolerance_count *total, uint8_t *units,
-                                  size_t count, struct rp_err *err)
+/* Units that are the same, so many at one distance from each other (that of fields in an array of
+ * structures, or side by side) that this is not chance, become RP_TOLERANCE_EXACT. @param total  of
+ * the whole region */
+static void rp_tolerance_drop_rows(const struct rp_tolerance_count *total, uint8_t *units,
+                                   size_t count)
 {
-    rp_autofree uint8_t *drop = calloc(count + 1, 1);
+    rp_autofree uint8_t *drop = rp_alloc_zero(count, 1);
 
-    if (!drop)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (total->same == 0)
-        return 0;
-    for (size_t distance = 1; distance <= MOST_DISTANCE; distance++)
+    for (size_t distance = 1; total->same && distance <= MOST_DISTANCE; distance++)
         find_rows(units, count, distance, min_row(total), drop);
     for (size_t i = 0; i < count; i++)
         if (drop[i])
             units[i] = RP_TOLERANCE_EXACT;
-    return 0;
 }
 
 /** Words of a page for which the tolerance is. */
@@ -285,41 +277,13 @@ enum { LEAST_RUNS = 2, MOST_RUNS = 6 };
 /* Pages in a row that are looked at together for rows of one field. */
 enum { MOST_TOGETHER = 256 };
 
-static const struct rp_compare_rule exact = {.type = RP_EXACT};
-
 /* --- pages --------------------------------------------------------------------------------- */
-
-static int add_page(struct rp_differing_pages *pages, const struct rp_differing_page *page,
-                    struct rp_err *err)
-{
-    if (pages->count == pages->capacity) {
-        const size_t capacity = pages->capacity ? 2 * pages->capacity : 64;
-        struct rp_differing_page *at = realloc(pages->at, capacity * sizeof *at);
-
-        if (!at)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        pages->at = at;
-        pages->capacity = capacity;
-    }
-    pages->at[pages->count++] = *page;
-    return 0;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct rp_differing_page *x = a, *y = b;
-
-    if (x->region != y->region)
-        return x->region < y->region ? -1 : 1;
-    return (x->page > y->page) - (x->page < y->page);
-}
 
 static struct rp_differing_page *find_page(const struct rp_differing_pages *pages, size_t count,
                                            size_t region, uint64_t page)
 {
-    const struct rp_differing_page wanted = {.region = region, .page = page};
-
-    return count ? bsearch(&wanted, pages->at, count, sizeof wanted, by_place) : NULL;
+    return rp_page_find(pages->items, count, sizeof *pages->items,
+                        (struct rp_page_key){region, page});
 }
 
 /* --- what runs differ by ------------------------------------------------------------------- */
@@ -334,18 +298,21 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 {
     struct note *note = data;
     struct rp_derived_tolerance *own = note->own;
-    struct rp_differing_page fresh = {.region = (size_t)(m - note->r->memory), .page = page};
+    struct rp_differing_page fresh = {.key = {(size_t)(m - note->r->memory), page}};
     struct rp_differing_page *known;
     uint64_t different[RP_PAGE_MASKS];
 
+    (void)err;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
-    rp_spread_note(&own->regions[fresh.region].spread, contents, expected, RP_PAGE_BYTES);
-    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
-    known = find_page(&own->differing, own->sorted, fresh.region, page);
+    rp_spread_note(&own->regions[fresh.key.region].spread, contents, expected, RP_PAGE_BYTES);
+    rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
+    known = find_page(&own->differing, own->sorted, fresh.key.region, page);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         (known ? known : &fresh)->words[i] |= different[i];
-    return known ? 0 : add_page(&own->differing, &fresh, err);
+    if (!known)
+        rp_vec_push(&own->differing, fresh);
+    return 0;
 }
 
 /* Hardware runs waves in an order of its own each time. The software device has one: it is told
@@ -370,8 +337,7 @@ static int run_all(struct rp_derived_tolerance *own, struct rp_replay *r, struct
         rp_replay_set_wave_order(RP_DEVICE_FORWARD);
         if (rc == 0)
             rc = rp_replay_look_at(r, note_page, &note, err);
-        if (own->differing.count)
-            qsort(own->differing.at, own->differing.count, sizeof *own->differing.at, by_place);
+        rp_page_sort(own->differing.items, own->differing.count, sizeof *own->differing.items);
         own->sorted = own->differing.count;
         own->runs++;
     }
@@ -413,23 +379,21 @@ static int take_page(struct together *t, uint64_t page, struct rp_err *err)
     return 0;
 }
 
-static int end_pages(struct together *t, struct rp_err *err)
+static void end_pages(struct together *t)
 {
     const size_t per_page = RP_PAGE_BYTES / t->unit_bytes;
-    struct rp_differing_page near = {.region = t->region};
-    int rc = 0;
+    struct rp_differing_page near = {.key.region = t->region};
 
     if (!t->mark)
         rp_tolerance_count(t->units, t->pages * per_page, &t->count);
     else if (t->pages)
-        rc = rp_tolerance_drop_rows(&t->count, t->units, t->pages * per_page, err);
-    for (uint64_t i = 0; t->mark && i < t->pages && rc == 0; i++) {
-        near.page = t->first + i;
+        rp_tolerance_drop_rows(&t->count, t->units, t->pages * per_page);
+    for (uint64_t i = 0; t->mark && i < t->pages; i++) {
+        near.key.page = t->first + i;
         rp_tolerance_mask(t->units + i * per_page, t->unit_bytes, near.words);
-        rc = add_page(&t->own->near, &near, err);
+        rp_vec_push(&t->own->near, near);
     }
     t->pages = 0;
-    return rc;
 }
 
 /* Pages that differ, and those that the captured dispatch changed: these in rows. */
@@ -446,19 +410,21 @@ static int go_through(struct together *t, struct rp_err *err)
         if (wanted)
             rc = take_page(t, page, err);
         if (rc == 0 && (!wanted || t->pages == MOST_TOGETHER))
-            rc = end_pages(t, err);
+            end_pages(t);
     }
-    return rc < 0 ? rc : end_pages(t, err);
+    if (rc == 0)
+        end_pages(t);
+    return rc;
 }
 
 static int find_near(struct rp_derived_tolerance *own, struct rp_replay *r, size_t region,
                      struct rp_err *err)
 {
     const unsigned unit_bytes = rp_tolerance_unit_bytes(&own->regions[region].rule);
-    rp_autofree uint8_t *units = malloc((size_t)MOST_TOGETHER * (RP_PAGE_BYTES / unit_bytes));
+    rp_autofree uint8_t *units = rp_alloc((size_t)MOST_TOGETHER * (RP_PAGE_BYTES / unit_bytes));
     struct together t = {
         .r = r, .own = own, .region = region, .unit_bytes = unit_bytes, .units = units};
-    int rc = units ? go_through(&t, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = go_through(&t, err);
 
     t.mark = true;
     return rc < 0 ? rc : go_through(&t, err);
@@ -481,10 +447,8 @@ int rp_derived_tolerance_find(struct rp_derived_tolerance *own, struct rp_replay
     bool found = false;
     int rc;
 
-    *ret_rule = exact;
-    own->regions = calloc(r->memory_count + 1, sizeof *own->regions);
-    if (!own->regions)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret_rule = rp_exact;
+    own->regions = rp_alloc_zero(r->memory_count, sizeof *own->regions);
     rc = run_all(own, r, err);
     for (size_t i = 0; i < r->memory_count && rc == 0; i++) {
         struct rp_derived_region *region = &own->regions[i];
@@ -517,7 +481,7 @@ void rp_derived_tolerance_print(const struct rp_derived_tolerance *own, const st
         used += (size_t)snprintf(out + used, room - used, "%s%s", used ? " and " : "", text);
     }
     if (!used)
-        rp_compare_rule_print(&exact, out, room);
+        rp_compare_rule_print(&rp_exact, out, room);
 }
 
 void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t region,
@@ -529,7 +493,7 @@ void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t
         rule->type != RP_EXACT ? find_page(&own->near, own->near.count, region, page) : NULL;
     uint64_t far[RP_PAGE_MASKS];
 
-    rp_compare_words(&exact, got, expected, RP_PAGE_BYTES, ret_bad);
+    rp_compare_words(&rp_exact, got, expected, RP_PAGE_BYTES, ret_bad);
     if (!near)
         return;
     rp_compare_words(rule, got, expected, RP_PAGE_BYTES, far);

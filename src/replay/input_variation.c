@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 #include "trace/code_object.h"
-#include "trace/device_table.h"
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
@@ -331,54 +331,10 @@ static const char *same_numbers(const struct rp_variation_runs *v)
                   "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
 }
 
-/** The captured kernel gives with the present kind what it gave before. */
-static const char *rp_variation_same_result(const struct rp_variation_runs *v)
-{
-    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS ? same_numbers(v)
-           : v->now == RP_VARY_INTEGERS
-               ? "the captured kernel gives the same with other whole numbers"
-           : v->now == RP_VARY_ORDER
-               ? "the captured kernel gives the same with memory in another order"
-           : rp_variation_is_of_zeros(v->now)
-               ? "the captured kernel gives the same with other values there"
-           : v->now == RP_VARY_LARGE ? "the captured kernel gives the same with large whole numbers"
-           : v->now == RP_VARY_NEGATIVES || v->now == RP_VARY_BYTES || v->now == RP_VARY_MIXED
-               ? "the captured kernel gives the same with them"
-               : "the captured kernel gives the same with other values of them";
-}
-
-/** There is nothing of the present kind that could be another one. */
-static const char *rp_variation_nothing_to_change(const struct rp_variation_runs *v)
-{
-    return v->now == RP_VARY_NUMBERS || v->now == RP_VARY_SIGNS
-               ? "no page of memory is known to hold numbers only (--inputs names their type)"
-           : v->now == RP_VARY_INTEGERS       ? "each page has what may be addresses, or zeros only"
-           : v->now == RP_VARY_ORDER          ? "all values are the same, or may be addresses"
-           : rp_variation_is_of_zeros(v->now) ? "there is no zero that may be such a value"
-           : v->now == RP_VARY_LARGE || v->now == RP_VARY_NEGATIVES
-               ? "no page of memory is known to hold small whole numbers only"
-           : v->now == RP_VARY_BYTES
-               ? "each page has what may be addresses, or numbers, or small whole numbers only"
-           : v->now == RP_VARY_MIXED
-               ? "no page of memory has numbers of 32 bits among other values, and no addresses"
-           : v->now == RP_VARY_UNEQUAL ? "no two that are passed by value are equal"
-           : v->now == RP_VARY_FIELDS  ? "no structure is passed by value that has such values"
-           : v->now == RP_VARY_ARGUMENT_SIGNS
-               ? "none is passed by value that is known to have a sign"
-               : "none is passed by value that could be another one";
-}
-
 /* What the captured kernel gives is kept in memory. */
 enum { MOST_PAGES = 1 << 18 };
 
-static const struct rp_compare_rule exact = {.type = RP_EXACT};
-
 /* --- memory -------------------------------------------------------------------------------- */
-
-static size_t index_of(const struct rp_variation_runs *v, const struct rp_capture_memory *m)
-{
-    return (size_t)(m - v->trial->r->memory);
-}
 
 static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place, size_t bytes,
                              uint8_t *contents)
@@ -389,7 +345,7 @@ static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place
     memcpy(before, contents, bytes);
     rp_write_set_flip(RP_FLIP_ORDER, place, contents, bytes, &trial->addresses);
     memcpy(after, contents, bytes);
-    rp_compare_words(&exact, before, after, RP_PAGE_BYTES, different);
+    rp_compare_words(&rp_exact, before, after, RP_PAGE_BYTES, different);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         count += (uint64_t)__builtin_popcountll(different[i]);
     return count;
@@ -417,7 +373,8 @@ static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memor
 {
     static const uint64_t none[RP_PAGE_MASKS];
     const struct rp_replay_trial *trial = v->trial;
-    const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(v, m), page);
+    const struct rp_write_page *w =
+        rp_write_set_find(&trial->set, rp_replay_region(v->trial->r, m), page);
     const bool integers = v->now == RP_VARY_ZERO_INTEGERS;
     const uint64_t *keep = w ? w->written : none;
     uint8_t after[RP_PAGE_BYTES];
@@ -443,18 +400,13 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
     const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
-    if (rp_variation_is_of_zeros(v->now))
+    if (rp_variations[v->now].what == RP_VARIES_ZEROS)
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
-    *ret_count = v->now == RP_VARY_ORDER   ? change_order(v->trial, place, bytes, contents)
-                 : v->now == RP_VARY_LARGE ? rp_inputs_enlarge(addresses, place, bytes, contents)
-                 : v->now == RP_VARY_NEGATIVES ? rp_inputs_negate(addresses, place, bytes, contents)
-                 : v->now == RP_VARY_BYTES
-                     ? rp_inputs_change_bytes(&v->rule, addresses, place, bytes, contents)
-                 : v->now == RP_VARY_MIXED
-                     ? rp_inputs_change_some(&v->rule, addresses, place, bytes, contents)
-                     : rp_inputs_change(&v->rule, addresses, place, bytes, contents);
+    *ret_count = v->now == RP_VARY_ORDER
+                     ? change_order(v->trial, place, bytes, contents)
+                     : rp_inputs_vary(v->now, &v->rule, addresses, place, bytes, contents);
     return 0;
 }
 
@@ -466,7 +418,7 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     uint64_t count = 0;
     int rc = 0;
 
-    if (rp_variation_is_in_memory(v->now) && rp_trial_may_change(m))
+    if (rp_varies_memory(v->now) && rp_trial_may_change(m))
         rc = change_page(v, m, page, bytes, contents, &count, err);
     v->changed += count;
     return rc < 0 ? rc : rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
@@ -475,8 +427,7 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 static int page_before(struct rp_variation_runs *v, const struct rp_capture_memory *m,
                        uint64_t page, uint8_t *ret, struct rp_err *err)
 {
-    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
-    const size_t bytes = left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+    const size_t bytes = rp_replay_page_bytes(m, page);
     const uint64_t changed = v->changed;
     int rc = rp_capture_page(v->trial->r->capture, m, RP_STATE_BEFORE, page, ret, err);
 
@@ -487,70 +438,49 @@ static int page_before(struct rp_variation_runs *v, const struct rp_capture_memo
     return rc;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct rp_variation_page *x = a, *y = b;
-
-    if (x->region != y->region)
-        return x->region < y->region ? -1 : 1;
-    return (x->page > y->page) - (x->page < y->page);
-}
-
 static const struct rp_variation_page *find(const struct rp_variation_runs *v,
                                             const struct rp_capture_memory *m, uint64_t page)
 {
-    /* The contents of what is looked for are not looked at. */
-    static const size_t head = sizeof(struct rp_variation_page) - RP_PAGE_BYTES;
-    struct rp_variation_page wanted;
-
-    memset(&wanted, 0, head);
-    wanted.region = index_of(v, m);
-    wanted.page = page;
-    return v->count ? bsearch(&wanted, v->pages, v->count, sizeof *v->pages, by_place) : NULL;
+    return rp_page_find(v->pages.items, v->pages.count, sizeof *v->pages.items,
+                        (struct rp_page_key){rp_replay_region(v->trial->r, m), page});
 }
 
 /* --- the captured kernel ------------------------------------------------------------------- */
 
-static int keep(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
-                const uint8_t *contents, struct rp_err *err)
+static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
+                 const uint8_t *contents)
 {
-    if (v->count == MOST_PAGES) {
+    struct rp_variation_page *kept;
+
+    if (v->pages.count == MOST_PAGES) {
         v->of[v->now].reason = "the captured kernel writes more than can be kept";
         v->of[v->now].open = true;
-        return 0;
+        return;
     }
-    if (v->count == v->capacity) {
-        const size_t capacity = v->capacity ? 2 * v->capacity : 64;
-        struct rp_variation_page *pages = realloc(v->pages, capacity * sizeof *pages);
-
-        if (!pages)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        v->pages = pages;
-        v->capacity = capacity;
-    }
-    v->pages[v->count].region = index_of(v, m);
-    v->pages[v->count].page = page;
-    memcpy(v->pages[v->count++].contents, contents, RP_PAGE_BYTES);
-    return 0;
+    kept = rp_vec_add(&v->pages);
+    kept->key = (struct rp_page_key){rp_replay_region(v->trial->r, m), page};
+    memcpy(kept->contents, contents, RP_PAGE_BYTES);
 }
 
 static int note_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
     struct rp_variation_runs *v = data;
-    const struct rp_write_page *w = rp_write_set_find(&v->trial->set, index_of(v, m), page);
+    const struct rp_write_page *w =
+        rp_write_set_find(&v->trial->set, rp_replay_region(v->trial->r, m), page);
     uint8_t before[RP_PAGE_BYTES];
     uint64_t other[RP_PAGE_MASKS], written[RP_PAGE_MASKS] = {0};
     int rc = page_before(v, m, page, before, err);
 
     if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
         return rc;
-    rp_compare_words(&exact, before, contents, RP_PAGE_BYTES, written);
+    rp_compare_words(&rp_exact, before, contents, RP_PAGE_BYTES, written);
     rp_trial_compare(v->trial, m, page, contents, expected, other);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         v->of[v->now].telling_bytes +=
             4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
-    return keep(v, m, page, contents, err);
+    keep(v, m, page, contents);
+    return 0;
 }
 
 static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
@@ -562,17 +492,7 @@ static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err
     rc = rp_replay_run(r, ret_us, err);
     if (rc == 0)
         rp_replay_step(r, RP_STEP_REST);
-    return rc < 0 ? rp_wrap(err, "%s", rp_variation_how_other(v->now)) : 0;
-}
-
-static bool is_grid(enum rp_variation variation)
-{
-    return variation >= RP_VARY_HALF_GRID && variation <= RP_VARY_ONE_GROUP;
-}
-
-static bool is_order(enum rp_variation variation)
-{
-    return variation == RP_VARY_REVERSED || variation == RP_VARY_SHUFFLED;
+    return rc < 0 ? rp_wrap(err, "%s", rp_variations[v->now].how_other) : 0;
 }
 
 static uint64_t change_arguments(const struct rp_variation_runs *v, uint8_t *kernarg)
@@ -588,16 +508,16 @@ static void change_launch(struct rp_variation_runs *v)
     struct rp_replay *r = v->trial->r;
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
 
-    if (is_order(v->now)) {
+    if (rp_variations[v->now].what == RP_VARIES_ORDER) {
         rp_replay_set_wave_order(v->now == RP_VARY_REVERSED ? RP_DEVICE_REVERSED : SEED);
         v->changed = rp_grid_groups(d->grid, d->workgroup);
     }
 
     if (v->backwards)
         rp_replay_set_wave_order(RP_DEVICE_REVERSED);
-    if (rp_variation_is_of_arguments(v->now))
+    if (rp_variations[v->now].what == RP_VARIES_ARGUMENTS)
         v->changed = change_arguments(v, r->kernarg_kept);
-    if (!is_grid(v->now))
+    if (rp_variations[v->now].what != RP_VARIES_GRID)
         return;
     rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
     r->grid = v->grid;
@@ -607,22 +527,20 @@ static void change_launch(struct rp_variation_runs *v)
 static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
-    rp_autofree uint8_t *kept = malloc(r->kernarg_bytes);
-    int rc = kept ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rp_autofree uint8_t *kept = rp_memdup(r->kernarg_kept, r->kernarg_bytes);
+    int rc;
 
     v->changed = 0;
-    if (rc == 0)
-        rc = rp_replay_fill(r, vary_page, v, err);
-    if (rc < 0 || (v->changed == 0 && rp_variation_is_in_memory(v->now)))
+    rc = rp_replay_fill(r, vary_page, v, err);
+    if (rc < 0 || (v->changed == 0 && rp_varies_memory(v->now)))
         return rc;
-    memcpy(kept, r->kernarg_kept, r->kernarg_bytes);
     change_launch(v);
     rc = rp_replay_empty_caches(r, err);
     if (rc == 0)
         rc = run_kernel(v, ret_us, err);
     memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
     r->grid = NULL;
-    if (is_order(v->now) || v->backwards)
+    if (rp_variations[v->now].what == RP_VARIES_ORDER || v->backwards)
         rp_replay_set_wave_order(RP_DEVICE_FORWARD);
     return rc;
 }
@@ -641,7 +559,8 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     struct rp_replay_outcome *o = &judge->outcome;
     struct rp_variation_runs *v = judge->v;
     const struct rp_variation_page *kept = find(v, m, page);
-    const struct rp_write_page *w = rp_write_set_find(&v->trial->set, index_of(v, m), page);
+    const struct rp_write_page *w =
+        rp_write_set_find(&v->trial->set, rp_replay_region(v->trial->r, m), page);
     uint64_t written[RP_PAGE_MASKS] = {0}, different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
     uint8_t before[RP_PAGE_BYTES];
     int rc = page_before(v, m, page, before, err);
@@ -652,8 +571,8 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
     rp_mismatch_note(&o->off, contents, expected, RP_PAGE_BYTES);
-    rp_compare_words(&exact, before, expected, RP_PAGE_BYTES, written);
-    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
+    rp_compare_words(&rp_exact, before, expected, RP_PAGE_BYTES, written);
+    rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
     rp_trial_compare(v->trial, m, page, contents, expected, bad);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         const uint64_t may = written[i] | (w ? w->written[i] : 0);
@@ -684,37 +603,6 @@ static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_o
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-bool rp_variation_tried(const struct rp_variation_runs *v)
-{
-    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
-        if (!v->of[i].reason)
-            return true;
-    return false;
-}
-
-bool rp_variation_tried_values(const struct rp_variation_runs *v)
-{
-    bool open = v->reason != NULL;
-
-    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++) {
-        if (!rp_variation_is_in_memory((enum rp_variation)i))
-            continue;
-        if (!v->of[i].reason)
-            return true;
-        open = open || v->of[i].open;
-    }
-    /* By one argument that is another one, a kernel that knows captured memory is not found out. */
-    return !open && !v->of[RP_VARY_ARGUMENTS].reason;
-}
-
-const char *rp_variation_reason(const struct rp_variation_runs *v)
-{
-    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
-        if (v->of[i].open && rp_variation_is_in_memory((enum rp_variation)i))
-            return v->of[i].reason;
-    return v->reason ? v->reason : v->of[0].reason;
-}
-
 static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 {
     enum { LANES = 64 }; /* of all GPUs that can be had as software */
@@ -725,19 +613,14 @@ static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 
 static const char does_not_end[] = "the captured kernel does not end with them";
 
-/* More than their last bits. */
-static bool is_of_integers(enum rp_variation variation)
-{
-    return variation == RP_VARY_LARGE || variation == RP_VARY_NEGATIVES ||
-           variation == RP_VARY_BYTES;
-}
-
 /* What is known before anything runs. */
 static const char *hindrance(struct rp_variation_runs *v)
 {
+    const enum rp_variation_class what = rp_variations[v->now].what;
+
     if (v->rule.none)
         return "it was not asked for";
-    if (is_grid(v->now)) {
+    if (what == RP_VARIES_GRID) {
         const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
         const char *why = rp_grid_fewer(d->grid, d->workgroup,
                                         (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
@@ -745,24 +628,24 @@ static const char *hindrance(struct rp_variation_runs *v)
         if (why)
             return why;
     }
-    if (is_order(v->now) && is_one_wave(&v->trial->r->facts->dispatch))
+    if (what == RP_VARIES_ORDER && is_one_wave(&v->trial->r->facts->dispatch))
         return "the captured dispatch has one wavefront only";
-    if (is_order(v->now) && !rp_replay_set_wave_order(RP_DEVICE_FORWARD))
+    if (what == RP_VARIES_ORDER && !rp_replay_set_wave_order(RP_DEVICE_FORWARD))
         return "only the software device can be told an order";
     if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_MIXED) && v->asked_words)
         return "integers are asked for";
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
         return "it is what was asked for as numbers";
     /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
-    if ((v->now == RP_VARY_SIGNS || is_of_integers(v->now) || rp_variation_is_of_zeros(v->now) ||
+    if ((v->now == RP_VARY_SIGNS || what == RP_VARIES_INTEGERS || what == RP_VARIES_ZEROS ||
          v->now == RP_VARY_ARGUMENT_SIGNS) &&
         v->trial->rule.type != RP_EXACT)
         return "results need not be exact, and what they may be off by is known for the captured "
                "inputs only";
     if (v->trial->not_varied >> v->now & 1 ||
-        ((v->now == RP_VARY_INTEGERS || is_of_integers(v->now)) &&
+        ((v->now == RP_VARY_INTEGERS || what == RP_VARIES_INTEGERS) &&
          v->trial->left_out >> RP_FLIP_HALF & 1) ||
-        (is_of_integers(v->now) && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
+        (what == RP_VARIES_INTEGERS && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
         (v->now == RP_VARY_ORDER && v->trial->left_out >> RP_FLIP_ORDER & 1))
         return does_not_end;
     return NULL;
@@ -774,7 +657,7 @@ static int run_first(struct rp_variation_runs *v, struct rp_err *err)
     double us;
     int rc;
 
-    v->count = 0;
+    v->pages.count = 0;
     v->of[v->now].telling_bytes = 0;
     rc = run(v, &us, err);
     v->broke = rc < 0 && err->code == RP_VERDICT;
@@ -819,7 +702,8 @@ static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_er
  */
 static int repeat(struct rp_variation_runs *v, struct rp_err *err)
 {
-    const bool backwards = !is_order(v->now) && rp_replay_set_wave_order(RP_DEVICE_FORWARD);
+    const bool backwards = rp_variations[v->now].what != RP_VARIES_ORDER &&
+                           rp_replay_set_wave_order(RP_DEVICE_FORWARD);
     bool differs, depends = true;
     int rc = run_again(v, backwards, &differs, err);
 
@@ -855,13 +739,13 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
     v->trial->r->kernel = &v->trial->r->original;
     rc = run_first(v, err);
     if (rc == 0 && v->changed == 0)
-        *reason = rp_variation_nothing_to_change(v);
-    if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 &&
-        rp_variation_is_of_values(v->now))
-        *reason = rp_variation_same_result(v);
-    if (rc == 0 && !*reason && v->count == 0 && !rp_variation_is_of_values(v->now))
+        *reason = rp_variations[v->now].nothing;
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 && rp_varies_values(v->now))
+        *reason = rp_variations[v->now].same ? rp_variations[v->now].same : same_numbers(v);
+    if (rc == 0 && !*reason && v->pages.count == 0 && !rp_varies_values(v->now))
         *reason = "the captured kernel changes no memory then, but for variables perhaps";
-    if (rc == 0 && !*reason && v->of[v->now].telling_bytes && is_order(v->now))
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes &&
+        rp_variations[v->now].what == RP_VARIES_ORDER)
         *reason = "the captured kernel itself gives another result then";
     return rc == 0 && !*reason ? repeat(v, err) : rc;
 }
@@ -895,9 +779,7 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
 
 static void release(struct rp_variation_runs *v, const struct rp_replay_kernel *kernel)
 {
-    free(v->pages);
-    v->pages = NULL;
-    v->count = v->capacity = 0;
+    rp_vec_free(&v->pages);
     v->trial->r->kernel = kernel;
 }
 

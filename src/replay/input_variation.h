@@ -19,8 +19,7 @@ struct rp_variation_runs;
 
 /** A page that the captured kernel has changed. */
 struct rp_variation_page {
-    size_t region;
-    uint64_t page;
+    struct rp_page_key key;
     uint8_t contents[RP_PAGE_BYTES];
 };
 
@@ -42,9 +41,10 @@ struct rp_variation_runs {
     enum rp_variation now;
     bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
     struct rp_inputs_rule rule;
-    bool asked_words;                /**< by .inputs */
-    struct rp_variation_page *pages; /**< in rising order */
-    size_t count, capacity;
+    bool asked_words; /**< by .inputs */
+    struct {
+        RP_VEC(struct rp_variation_page);
+    } pages; /**< in rising order */
     uint64_t changed;
     uint32_t grid[3];
 };
@@ -79,13 +79,5 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
 /** Where a kernel has arguments that can be other ones, for r->scalars and r->grid_args. */
 void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                             struct rp_replay *r);
-
-/** Whether any was tried. */
-bool rp_variation_tried(const struct rp_variation_runs *v);
-/** Any with other values in memory; or other arguments, if the kernel gives the same whatever
- * memory holds. */
-bool rp_variation_tried_values(const struct rp_variation_runs *v);
-/** Why not. */
-const char *rp_variation_reason(const struct rp_variation_runs *v);
 
 #endif

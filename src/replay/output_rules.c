@@ -20,6 +20,8 @@ static const struct {
     [RP_BF16] = {"bf16", 2, 8, 7},   [RP_F64] = {"f64", 8, 11, 52},
 };
 
+const struct rp_compare_rule rp_exact = {.type = RP_EXACT};
+
 /* --- rules --------------------------------------------------------------------------------- */
 
 static bool is_word(const char *at, const char *word)

@@ -35,6 +35,8 @@ struct rp_compare_rule {
     bool normal;     /**< denormal numbers are exact: small integers look like these */
 };
 
+extern const struct rp_compare_rule rp_exact;
+
 /**
  * "exact", or a type and tolerances: "f32,rel=1e-5", "bf16,ulp=1,normal". No tolerance: equal
  * numbers (so that only the sign of a zero and the bits of a NaN may differ).

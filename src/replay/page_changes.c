@@ -77,62 +77,34 @@ static const struct way {
     [RP_FLIP_BYTES] = {.seed = 0x299f31d0},
 };
 
-static int by_page(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-    const struct rp_write_page *x = a, *y = b;
+    const struct rp_page_key *x = a, *y = b;
 
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
     return (x->page > y->page) - (x->page < y->page);
 }
 
-struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
-                                        uint64_t page)
+void *rp_page_find(const void *pages, size_t count, size_t size, struct rp_page_key key)
 {
-    const struct rp_write_page wanted = {.region = region, .page = page};
-
-    return set->sorted ? bsearch(&wanted, set->pages, set->sorted, sizeof wanted, by_page) : NULL;
+    return count ? bsearch(&key, pages, count, size, by_place) : NULL;
 }
 
-int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page, struct rp_err *err)
+void rp_page_sort(void *pages, size_t count, size_t size)
 {
-    struct rp_write_page *known = rp_write_set_find(set, page->region, page->page);
+    if (count)
+        qsort(pages, count, size, by_place);
+}
+
+void rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page)
+{
+    struct rp_write_page *known = rp_write_set_find(set, page->key.region, page->key.page);
 
     for (size_t i = 0; known && i < RP_PAGE_MASKS; i++)
         known->written[i] |= page->written[i];
-    if (known)
-        return 0;
-    if (set->count == set->capacity) {
-        const size_t capacity = set->capacity ? 2 * set->capacity : 64;
-        struct rp_write_page *pages = realloc(set->pages, capacity * sizeof *pages);
-
-        if (!pages)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-        set->pages = pages;
-        set->capacity = capacity;
-    }
-    set->pages[set->count++] = *page;
-    return 0;
-}
-
-void rp_write_set_sort(struct rp_write_set *set)
-{
-    if (set->sorted < set->count)
-        qsort(set->pages, set->count, sizeof *set->pages, by_page);
-    set->sorted = set->count;
-}
-
-void rp_write_set_free(struct rp_write_set *set)
-{
-    free(set->pages);
-    *set = (struct rp_write_set){0};
-}
-
-bool rp_is_zero_page(const uint8_t *page)
-{
-    static const uint8_t zeros[RP_PAGE_BYTES];
-
-    return memcmp(page, zeros, sizeof zeros) == 0;
+    if (!known)
+        rp_vec_push(set, *page);
 }
 
 static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
@@ -310,15 +282,6 @@ void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t b
         flip_bytes(place, page, bytes);
 }
 
-void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes, uint64_t *written)
-{
-    if (memcmp(before, after, bytes) == 0)
-        return;
-    for (size_t at = 0; at < bytes; at += 4)
-        if (memcmp(before + at, after + at, bytes - at < 4 ? bytes - at : 4) != 0)
-            written[at / 256] |= (uint64_t)1 << (at / 4 % 64);
-}
-
 /* The result of the next word but a few, or this one's own with another bit of its upper half. */
 static void like_results(const struct rp_compare_rule *rule, const uint8_t *after, size_t bytes,
                          uint8_t *ret)
@@ -362,53 +325,12 @@ enum {
     EXPONENTS = 64,     /* from 2^-64 to 2^64; as integers these are at least 536870912 */
 };
 
-static const struct {
-    const char *word, *how, *how_other, *units;
-} variations[] = {
-#define RP_VARIATION(id, word, how, than, units) {word, how, how than, units},
+#define RP_VARIATION(id, word, what, how, than, units, same, nothing)                              \
+    [RP_VARY_##id] = {word, RP_VARIES_##what, how, how than, units, same, nothing},
+const struct rp_variation_kind rp_variations[RP_VARIATIONS] = {
 #include "replay/variations.def"
-#undef RP_VARIATION
 };
-
-const char *rp_variation_how(enum rp_variation variation)
-{
-    return variations[variation].how;
-}
-
-const char *rp_variation_how_other(enum rp_variation variation)
-{
-    return variations[variation].how_other;
-}
-
-const char *rp_variation_word(enum rp_variation variation)
-{
-    return variations[variation].word;
-}
-
-const char *rp_variation_units(enum rp_variation variation)
-{
-    return variations[variation].units;
-}
-
-bool rp_variation_is_in_memory(enum rp_variation variation)
-{
-    return variation < RP_VARY_ARGUMENTS;
-}
-
-bool rp_variation_is_of_values(enum rp_variation variation)
-{
-    return variation < RP_VARY_HALF_GRID;
-}
-
-bool rp_variation_is_of_zeros(enum rp_variation variation)
-{
-    return variation == RP_VARY_ZEROS || variation == RP_VARY_ZERO_INTEGERS;
-}
-
-bool rp_variation_is_of_arguments(enum rp_variation variation)
-{
-    return variation >= RP_VARY_ARGUMENTS && variation < RP_VARY_HALF_GRID;
-}
+#undef RP_VARIATION
 
 /* --- rules --------------------------------------------------------------------------------- */
 
@@ -577,8 +499,8 @@ static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
     return count;
 }
 
-uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
-                          uint64_t seed, size_t bytes, uint8_t *page)
+static uint64_t change_all(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                           uint64_t seed, size_t bytes, uint8_t *page)
 {
     if (rule->none || rp_addresses_are_in(addresses, page, bytes))
         return 0;
@@ -700,8 +622,11 @@ static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
     return true;
 }
 
-uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                           uint8_t *page)
+/* About half of the small positive integers of a page that has nothing else but zeros and small
+ * negative ones: 1610612736 more, so that two of them need more than 31 bits and three more than
+ * 32; if they may be of 8 bytes, 3 * 2^32 more. */
+static uint64_t enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                        uint8_t *page)
 {
     bool wide;
     uint64_t count = 0;
@@ -719,8 +644,10 @@ uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, 
     return count;
 }
 
-uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                          uint8_t *page)
+/* About half of the whole numbers that are not zero, of a page that has small ones only, get the
+ * other sign: of 4 bytes, or of 8 if all may be. */
+static uint64_t negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                       uint8_t *page)
 {
     bool wide;
     uint64_t count = 0;
@@ -740,9 +667,13 @@ uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, s
 
 /* --- bytes, and numbers among other values -------------------------------------------------- */
 
-uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
-                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                                uint8_t *page)
+/* The high bit of about half of the bytes that are not 0, of a page that is not one of numbers.
+ * Small whole numbers of 4 bytes stay, as they may be indices: negate and
+ * enlarge change them where there is nothing else. Numbers of 16 bits get other signs by
+ * that, too. */
+static uint64_t change_bytes(const struct rp_inputs_rule *rule,
+                             const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                             uint8_t *page)
 {
     uint64_t count = 0;
 
@@ -769,9 +700,10 @@ static bool is_surely_number(uint64_t bits)
     return exponent >= -MOST && exponent <= MOST;
 }
 
-uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
-                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                               uint8_t *page)
+/* About half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as integers
+ * are above 730000000), of a page that has other values, too: structures have. */
+static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                            uint64_t seed, size_t bytes, uint8_t *page)
 {
     const struct rp_number_shape shape = rp_number_shape(RP_F32);
     uint64_t numbers = 0, count = 0;
@@ -792,4 +724,22 @@ uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
         count++;
     }
     return count;
+}
+
+uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule *rule,
+                        const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                        uint8_t *page)
+{
+    switch (variation) {
+    case RP_VARY_LARGE:
+        return enlarge(addresses, seed, bytes, page);
+    case RP_VARY_NEGATIVES:
+        return negate(addresses, seed, bytes, page);
+    case RP_VARY_BYTES:
+        return change_bytes(rule, addresses, seed, bytes, page);
+    case RP_VARY_MIXED:
+        return change_some(rule, addresses, seed, bytes, page);
+    default:
+        return change_all(rule, addresses, seed, bytes, page);
+    }
 }

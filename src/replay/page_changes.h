@@ -19,7 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/vec.h"
 #include "replay/output_rules.h"
 #include "trace/capture_pages.h"
 
@@ -46,32 +48,51 @@ struct rp_addresses {
     size_t count;
 };
 
-/** Masks have a bit for each word of 4 bytes. */
-struct rp_write_page {
+/** A page of a capture, with which what is kept of it begins. */
+struct rp_page_key {
     size_t region; /**< index in the capture */
     uint64_t page; /**< of the region */
+};
+
+/** By region and page. @param pages  @p count of them that have been sorted, of @p size bytes each
+ * @return NULL: it is not there */
+void *rp_page_find(const void *pages, size_t count, size_t size, struct rp_page_key key);
+void rp_page_sort(void *pages, size_t count, size_t size);
+
+/** Masks have a bit for each word of 4 bytes. */
+struct rp_write_page {
+    struct rp_page_key key;
     uint64_t written[RP_PAGE_MASKS];
     uint64_t poisoned[RP_PAGE_MASKS];
 };
 
 /** Pages in rising order; zero-initialise. */
 struct rp_write_set {
-    struct rp_write_page *pages;
-    size_t count, capacity;
+    RP_VEC(struct rp_write_page);
     size_t sorted; /**< those behind are new */
 };
 
+/** NULL: nothing is written there. */
+static inline struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
+                                                      uint64_t page)
+{
+    return rp_page_find(set->items, set->sorted, sizeof *set->items,
+                        (struct rp_page_key){region, page});
+}
+
 /** Adds words to those that are written. New pages are not found before rp_write_set_sort. Pages
  * that are added between two of these are different ones. */
-int rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page,
-                     struct rp_err *err);
-void rp_write_set_sort(struct rp_write_set *set);
-/** NULL: nothing is written there. */
-struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
-                                        uint64_t page);
-void rp_write_set_free(struct rp_write_set *set);
+void rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page);
+static inline void rp_write_set_sort(struct rp_write_set *set)
+{
+    rp_page_sort(set->items, set->count, sizeof *set->items);
+    set->sorted = set->count;
+}
 
-bool rp_is_zero_page(const uint8_t *page);
+static inline bool rp_is_zero_page(const uint8_t *page)
+{
+    return page[0] == 0 && memcmp(page, page + 1, RP_PAGE_BYTES - 1) == 0;
+}
 
 /** Ways to change memory, one for each run of the captured kernel. */
 enum rp_flip {
@@ -97,10 +118,6 @@ enum rp_flip {
  */
 void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
                        const struct rp_addresses *addresses);
-
-/** Words that were written, of two runs with their states before and after. */
-void rp_write_set_note(const uint8_t *before, const uint8_t *after, size_t bytes,
-                       uint64_t *written);
 
 /** A kernel that mixes in what is there, by a minimum for instance, is not found out by each. */
 enum rp_poison {
@@ -128,35 +145,49 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
  */
 
 /**
- * What is other in a run: numbers in memory (rp_inputs_change); the same, with other signs, zeros,
- * and far larger and smaller ones; other whole numbers by their last bits; values in memory that
- * change places (indices stay such, mostly); numbers or small integers where zeros are
- * (rp_inputs_fill); large integers where small ones are (rp_inputs_enlarge), or negative ones
- * (rp_inputs_negate); high bits of bytes (rp_inputs_change_bytes); numbers among other values
- * (rp_inputs_change_some); values that are passed (replay_code.h); the grid (replay_code.h).
+ * What is other in a run: numbers in memory; the same, with other signs, zeros, and far larger and
+ * smaller ones; other whole numbers by their last bits; values in memory that change places
+ * (indices stay such, mostly); numbers or small integers where zeros are (rp_inputs_fill); large
+ * integers where small ones are, or negative ones; high bits of bytes; numbers among other values;
+ * values that are passed, the grid and the order of waves (input_variation.c).
  */
 enum rp_variation {
-#define RP_VARIATION(id, word, how, than, units) RP_VARY_##id,
+#define RP_VARIATION(id, ...) RP_VARY_##id,
 #include "replay/variations.def"
 #undef RP_VARIATION
     RP_VARIATIONS,
 };
 
-/** "with other inputs" ... */
-const char *rp_variation_how(enum rp_variation variation);
-/** "with other inputs than the captured ones" ... */
-const char *rp_variation_how_other(enum rp_variation variation);
-/** "numbers", ... */
-const char *rp_variation_word(enum rp_variation variation);
-/** "words", ...: what is counted */
-const char *rp_variation_units(enum rp_variation variation);
-/** Whether it is values that are other: in memory, or with those that are passed. */
-bool rp_variation_is_in_memory(enum rp_variation variation);
-bool rp_variation_is_of_values(enum rp_variation variation);
-/** Values in place of zeros. */
-bool rp_variation_is_of_zeros(enum rp_variation variation);
-/** Values that are passed. */
-bool rp_variation_is_of_arguments(enum rp_variation variation);
+/** What is other; values up to RP_VARIES_ARGUMENTS, of these in memory up to RP_VARIES_INTEGERS. */
+enum rp_variation_class {
+    RP_VARIES_MEMORY,
+    RP_VARIES_ZEROS,    /**< values in place of zeros */
+    RP_VARIES_INTEGERS, /**< more than their last bits */
+    RP_VARIES_ARGUMENTS,
+    RP_VARIES_GRID,
+    RP_VARIES_ORDER,
+};
+
+/** A row of variations.def. */
+struct rp_variation_kind {
+    const char *word;
+    enum rp_variation_class what;
+    const char *how,
+        *how_other; /**< "with other inputs", "with other inputs than the captured ones" */
+    const char *units, *same, *nothing;
+};
+
+extern const struct rp_variation_kind rp_variations[RP_VARIATIONS];
+
+static inline bool rp_varies_memory(enum rp_variation variation)
+{
+    return rp_variations[variation].what <= RP_VARIES_INTEGERS;
+}
+
+static inline bool rp_varies_values(enum rp_variation variation)
+{
+    return rp_variations[variation].what <= RP_VARIES_ARGUMENTS;
+}
 
 enum { RP_INPUT_TYPES = 3 };
 
@@ -178,14 +209,16 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
                     struct rp_err *err);
 
 /**
- * Changes about half of the numbers of a page, if it is one of numbers.
+ * Changes about half of the values of a page, as a kind of RP_VARIES_MEMORY (but for RP_VARY_ORDER)
+ * or RP_VARIES_INTEGERS says; nothing where there may be addresses.
  * @param bytes      of it that are in the region
  * @param addresses  of captured memory
  * @param seed       which half; of each page another one
  * @return how many were changed
  */
-uint64_t rp_inputs_change(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
-                          uint64_t seed, size_t bytes, uint8_t *page);
+uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule *rule,
+                        const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                        uint8_t *page);
 
 /**
  * Puts values in the place of about half of the zeros of a page: bias, masks and what is added up
@@ -203,43 +236,6 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
 
 /** Whether all of a page can be numbers of one type, and some are. */
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
-
-/**
- * About half of the small positive integers of a page that has nothing else but zeros and small
- * negative ones: 1610612736 more, so that two of them need more than 31 bits and three more than
- * 32; if they may be of 8 bytes, 3 * 2^32 more.
- * @return how many were changed
- */
-uint64_t rp_inputs_enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                           uint8_t *page);
-
-/**
- * About half of the whole numbers that are not zero, of a page that has small ones only, get the
- * other sign: of 4 bytes, or of 8 if all may be.
- * @return how many were changed
- */
-uint64_t rp_inputs_negate(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                          uint8_t *page);
-
-/**
- * The high bit of about half of the bytes that are not 0, of a page that is not one of numbers.
- * Small whole numbers of 4 bytes stay, as they may be indices: rp_inputs_negate and
- * rp_inputs_enlarge change them where there is nothing else. Numbers of 16 bits get other signs by
- * that, too.
- * @return how many were changed
- */
-uint64_t rp_inputs_change_bytes(const struct rp_inputs_rule *rule,
-                                const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                                uint8_t *page);
-
-/**
- * About half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as integers
- * are above 730000000), of a page that has other values, too: structures have.
- * @return how many were changed
- */
-uint64_t rp_inputs_change_some(const struct rp_inputs_rule *rule,
-                               const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
-                               uint8_t *page);
 
 /** Whether it points into a range, or to its end: loops have such pointers. */
 bool rp_addresses_have(const struct rp_addresses *a, uint64_t value);

@@ -14,10 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
+#include "trace/device_table.h"
 
 static inline int rp_replay_refused(const char *what, uint32_t status, struct rp_err *err)
 {
@@ -123,6 +125,7 @@ struct rp_replay_span {
 struct rp_replay_kernel {
     uint64_t object;
     uint64_t code_base; /**< where the loader has put the code object */
+    const char *name;   /**< "captured kernel", "kernel of PATH" */
     const char *path;   /**< of the code object, of one that takes the captured one's place */
     uint32_t private_bytes, group_bytes;
     struct rp_replay_span *segments; /**< all that can be variables */
@@ -143,6 +146,8 @@ struct rp_replay {
     const struct rp_capture_facts *facts;
     const struct rp_capture_memory *memory;
     size_t memory_count;
+    const struct rp_capture_memory
+        *code;        /**< of it: of the kernel; NULL: it is not in the capture */
     uint64_t *places; /**< of each region of it, see replay.h */
     struct rp_replay_range *ranges;
     size_t range_count;
@@ -194,39 +199,37 @@ enum {
 };
 
 /* replay_device.c */
-int rp_replay_plan(struct rp_replay *r, struct rp_err *err);
-/** Takes all ranges. @return RP_VERDICT naming the range and what is there */
+/** Takes all ranges of the capture. @return RP_VERDICT naming the range and what is there */
 int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err);
+/** @param library  path of libhsa-runtime64.so.1, which is loaded */
+int rp_replay_find_device(struct rp_replay *r, const char *library, struct rp_err *err);
+/** What the software device can be asked; NULL: it is none, or one of another version. */
+const struct rp_device_table *rp_replay_software(void);
 
-/* replay_device.c */
-/** @param library  path of libhsa-runtime64.so.1 */
-int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_err *err);
-int rp_replay_find_device(struct rp_replay *r, struct rp_err *err);
-
-/**
- * What LDS, scratch and registers hold at the start of workgroups from now on: words that follow
- * from the seed; 0: zeros.
- * @return false: only the software device can be told
- */
-bool rp_replay_fill_uninitialised(uint32_t seed);
 /**
  * In which order workgroups begin and waves take turns from now on.
  * @param order  as of set_order (device_table.h)
  * @return false: only the software device can be told
  */
-bool rp_replay_set_wave_order(uint32_t order);
-/**
- * How much work kernels may be from now on.
- * @param work  as of set_bound (device_table.h)
- * @return false: only the software device can be told
- */
-bool rp_replay_set_work_limit(uint64_t work);
-/** What the last one was. @return whether it was stopped for it; false: also where nobody knows */
-bool rp_replay_hit_work_limit(uint64_t *ret_work);
-/** For how long what runs has done nothing but wait, in host time; 0: it works, or nobody knows. */
-int64_t rp_replay_only_waits_ns(void);
+static inline bool rp_replay_set_wave_order(uint32_t order)
+{
+    const struct rp_device_table *table = rp_replay_software();
 
-/* replay_device.c */
+    if (table)
+        table->set_order(order);
+    return table != NULL;
+}
+
+/** How much work the last kernel was (device_table.h); 0: nobody knows. @return whether it was
+ * stopped for it */
+static inline bool rp_replay_hit_work_limit(uint64_t *ret_work)
+{
+    const struct rp_device_table *table = rp_replay_software();
+
+    *ret_work = 0;
+    return table && table->last_work(ret_work);
+}
+
 /** Memory where it was, of its own kind and on its own GPU each. */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
 
@@ -265,8 +268,6 @@ int rp_replay_fill(struct rp_replay *r, rp_replay_edit_page edit, void *data, st
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err);
 int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
                              struct rp_err *err);
-/** Whether rp_replay_restore restores that page. */
-bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page);
 int rp_replay_look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
                              rp_replay_visit_page look, void *data, struct rp_err *err);
 /** All pages but those of the kernel's code object, with what they should be after the dispatch. */
@@ -283,9 +284,6 @@ struct rp_replay_verdict {
 void rp_replay_note_difference(struct rp_replay_verdict *v, uint64_t address, const uint8_t *got,
                                const uint8_t *expected, uint64_t bytes);
 
-/* replay_memory.c */
-/** The captured code object of the kernel; NULL: it is not in the capture. */
-const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r);
 int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err);
 
 struct rp_variables_written {
@@ -299,13 +297,12 @@ int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err);
 /** Which of them that run has written, or the captured dispatch had. */
 int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
                               struct rp_err *err);
-/** Keeps its code, and what else nothing may change, for rp_replay_check_code. */
-int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
-/** That, and what the loader has put into the segments. No kernel has run yet. */
-int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err);
-/** Brings it back for r->kernel, if it was kept: what the kernel has kept for its next run is gone.
+/* replay_launch.c */
+/** Variables are as they were loaded for r->kernel, if that was kept: what the kernel has kept for
+ * its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
+/* replay_memory.c */
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 
@@ -323,17 +320,10 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            struct rp_err *err);
 
 /* replay_launch.c */
-/** What launches need: numbers of places, the arguments in memory of their own, a queue. */
+/** What launches need: numbers of places, the arguments in memory of their own, a queue; and what
+ * kernels other than the captured kernel must not change. */
 int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes,
                              struct rp_err *err);
-/** A number for a page of a region in @p r->memory, in bytes, the same in each session. */
-uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
-                         uint64_t page);
-/** Says what is done from here on (replay_protocol.h). */
-void rp_replay_step(const struct rp_replay *r, char step);
-/** How far it is, for who waits. */
-void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,
-                  uint64_t most);
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
  * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
@@ -354,7 +344,7 @@ struct rp_redzone_writes {
 };
 
 /** Begins to watch; kernels have been loaded. Kept in @p r for as long as the process lives. */
-int rp_redzone_begin(struct rp_replay *r, struct rp_err *err);
+void rp_redzone_begin(struct rp_replay *r);
 
 /** Before a run. Does nothing if nothing is watched. */
 int rp_redzone_fill(struct rp_replay *r, struct rp_err *err);
@@ -364,5 +354,53 @@ int rp_redzone_check(struct rp_replay *r, struct rp_err *err);
 
 /** What kernels other than the captured one have changed since the last call. */
 struct rp_redzone_writes rp_redzone_take(struct rp_replay *r);
+
+/* --- inline -------------------------------------------------------------------------------- */
+
+/** Says what is done from here on (replay_protocol.h). */
+static inline void rp_replay_step(const struct rp_replay *r, char step)
+{
+    /* Nobody is told: a crash is then one of the other kernel. */
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &step, 1, 0) < 0)
+        return;
+}
+
+/** How far it is, for who waits. */
+static inline void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase,
+                                uint64_t done, uint64_t most)
+{
+    const struct rp_replay_at at = {phase, (uint32_t)done, (uint32_t)most};
+
+    if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
+        return; /* nobody is shown it */
+}
+
+static inline size_t rp_replay_region(const struct rp_replay *r, const struct rp_capture_memory *m)
+{
+    return (size_t)(m - r->memory);
+}
+
+/** A number for a page of a region in r->memory, in bytes, the same in each session. */
+static inline uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
+                                       uint64_t page)
+{
+    return r->places[m - r->memory] + page * RP_PAGE_BYTES;
+}
+
+/** Of a page, those that are in the region. */
+static inline uint64_t rp_replay_page_bytes(const struct rp_capture_memory *m, uint64_t page)
+{
+    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
+
+    return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
+}
+
+/** Whether rp_replay_restore restores that page. */
+static inline bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
+{
+    const struct rp_page_run *run = m->changed_pages ? rp_region_map_find(&m->after, page) : NULL;
+
+    return run && run->page <= page;
+}
 
 #endif

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "replay/input_variation.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
@@ -376,10 +378,8 @@ static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *by
         return rp_fail(err, RP_BAD_INPUT,
                        "the code object is no ELF file with sound program headers");
     count = elf.header.e_phnum;
-    k->segments = calloc(2 * count + 1, sizeof *k->segments);
-    k->fixed = calloc(2 * count + 2, sizeof *k->fixed);
-    if (!k->segments || !k->fixed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    k->segments = rp_alloc_zero(2 * count, sizeof *k->segments);
+    k->fixed = rp_alloc_zero(2 * count + 2, sizeof *k->fixed);
     for (unsigned pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++) {
             Elf64_Phdr p;
@@ -671,9 +671,7 @@ static int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *e
 
     if (!find_symbols(elf, size, &own) || !find_symbols(captured, captured_size, &theirs))
         return rp_fail(err, RP_BAD_INPUT, "the code object has no sound symbol table");
-    k->variables = calloc(own.count + 1, sizeof *k->variables);
-    if (!k->variables)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    k->variables = rp_alloc_zero(own.count, sizeof *k->variables);
     for (size_t i = 0; i < own.count; i++) {
         Elf64_Sym s, other;
         const char *name = variable_at(&own, i, &s);
@@ -718,8 +716,8 @@ static int read_file(const char *path, struct file *ret, struct rp_err *err)
         return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
     if (!S_ISREG(st.st_mode))
         return rp_fail(err, RP_BAD_INPUT, "cannot read %s: it is no regular file", path);
-    bytes = malloc((size_t)st.st_size + 1);
-    while (bytes && have < (size_t)st.st_size) {
+    bytes = rp_alloc((size_t)st.st_size);
+    while (have < (size_t)st.st_size) {
         ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
 
         if (got < 0 && errno == EINTR)
@@ -728,8 +726,6 @@ static int read_file(const char *path, struct file *ret, struct rp_err *err)
             return rp_fail(err, RP_BAD_INPUT, "cannot read %s to its end", path);
         have += (size_t)got;
     }
-    if (!bytes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     ret->bytes = rp_steal(bytes);
     ret->size = have;
     return 0;
@@ -845,6 +841,7 @@ static int load_original(struct rp_replay *r, const struct file *code,
         rc = load_code(r, k, code, err);
     if (rc < 0)
         return rc;
+    k->name = "captured kernel";
     k->variables = k->segments; /* all that is in them, named or not */
     k->variable_count = k->segment_count;
     if (k->private_bytes < d->private_bytes)
@@ -914,6 +911,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
     k->path = path;
+    k->name = rp_not_null(rp_format("kernel of %s", path));
     k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
     if (about.dynamic_stack && k->private_bytes < d->private_bytes)
         k->private_bytes = d->private_bytes;

@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #include "arch/arch.h"
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/replay.h"
-#include "trace/device_table.h"
 
 enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
        AGENT_NAME = 0,
@@ -28,7 +28,7 @@ enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
        SYSTEM_TIMESTAMP_FREQUENCY = 3,
 };
 
-int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_err *err)
+static int load_runtime(struct rp_replay *r, const char *library, struct rp_err *err)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
     uint32_t status;
@@ -50,8 +50,7 @@ int rp_replay_load_runtime(struct rp_replay *r, const char *library, struct rp_e
     return 0;
 }
 
-/* NULL: it is no software device, or one of another version. */
-static const struct rp_device_table *find_table(void)
+const struct rp_device_table *rp_replay_software(void)
 {
     void *symbol = dlsym(RTLD_DEFAULT, RP_DEVICE_TABLE_SYMBOL);
     const struct rp_device_table *table;
@@ -60,48 +59,6 @@ static const struct rp_device_table *find_table(void)
     memcpy(&find, &symbol, sizeof find);
     table = find ? find() : NULL;
     return table && table->version == RP_DEVICE_TABLE_VERSION ? table : NULL;
-}
-
-bool rp_replay_fill_uninitialised(uint32_t seed)
-{
-    const struct rp_device_table *table = find_table();
-
-    if (table)
-        table->set_poison(seed);
-    return table != NULL;
-}
-
-bool rp_replay_set_wave_order(uint32_t order)
-{
-    const struct rp_device_table *table = find_table();
-
-    if (table)
-        table->set_order(order);
-    return table != NULL;
-}
-
-bool rp_replay_set_work_limit(uint64_t work)
-{
-    const struct rp_device_table *table = find_table();
-
-    if (table)
-        table->set_bound(work);
-    return table != NULL;
-}
-
-bool rp_replay_hit_work_limit(uint64_t *ret_work)
-{
-    const struct rp_device_table *table = find_table();
-
-    *ret_work = 0;
-    return table && table->last_work(ret_work);
-}
-
-int64_t rp_replay_only_waits_ns(void)
-{
-    const struct rp_device_table *table = find_table();
-
-    return table ? table->only_waits_ns() : 0;
 }
 
 /* --- pools --------------------------------------------------------------------------------- */
@@ -198,12 +155,15 @@ static int no_gpu(const struct rp_replay *r, struct rp_err *err)
                    modelled ? arch->name : "");
 }
 
-int rp_replay_find_device(struct rp_replay *r, struct rp_err *err)
+int rp_replay_find_device(struct rp_replay *r, const char *library, struct rp_err *err)
 {
     const struct rp_replay_gpu *gpu;
     uint64_t stage_pool;
     void *stage = NULL;
+    const int rc = load_runtime(r, library, err);
 
+    if (rc < 0)
+        return rc;
     r->hsa.hsa_iterate_agents(visit_agent, r);
     gpu = choose_gpu(r);
     if (!gpu || !r->cpu)
@@ -340,7 +300,7 @@ static int by_base(const void *a, const void *b)
     return (x->base > y->base) - (x->base < y->base);
 }
 
-int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
+static int plan(struct rp_replay *r, struct rp_err *err)
 {
     size_t kept = 0;
     int rc;
@@ -348,9 +308,11 @@ int rp_replay_plan(struct rp_replay *r, struct rp_err *err)
     r->memory = rp_capture_contents(r->capture)->memory;
     r->memory_count = rp_capture_contents(r->capture)->memory_count;
     r->facts = &rp_capture_contents(r->capture)->facts;
-    r->ranges = calloc(r->memory_count + 1, sizeof *r->ranges);
-    if (!r->ranges)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (r->memory[i].region.memory_class == RP_MEMORY_CODE &&
+            r->memory[i].region.base == r->facts->dispatch.code_base)
+            r->code = &r->memory[i];
+    r->ranges = rp_alloc_zero(r->memory_count, sizeof *r->ranges);
     for (size_t i = 0; i < r->memory_count; i++) {
         const struct rp_snapshot_region *region = &r->memory[i].region;
         const uint64_t base = region->base & ~(uint64_t)(RP_PAGE_BYTES - 1);
@@ -402,6 +364,10 @@ static void name_conflict(const struct rp_replay_range *range, char *ret, size_t
 
 int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err)
 {
+    const int rc = plan(r, err);
+
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < r->range_count; i++) {
         const struct rp_replay_range *range = &r->ranges[i];
         void *wanted = (void *)(uintptr_t)range->base;
@@ -555,14 +521,11 @@ static int map_range(struct rp_replay *r, const struct rp_replay_range *range, s
 
 int rp_replay_map(struct rp_replay *r, struct rp_err *err)
 {
-    rp_autofree uint32_t *nodes = calloc(r->range_count + 1, sizeof *nodes);
-    rp_autofree size_t *gpus = calloc(r->range_count + 1, sizeof *gpus);
-    size_t count;
+    rp_autofree uint32_t *nodes = rp_alloc_zero(r->range_count + 1, sizeof *nodes);
+    rp_autofree size_t *gpus = rp_alloc_zero(r->range_count + 1, sizeof *gpus);
+    const size_t count = assign(r, nodes, gpus);
     int rc = 0;
 
-    if (!nodes || !gpus)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    count = assign(r, nodes, gpus);
     for (size_t i = 0; i < r->range_count && rc == 0; i++) {
         const struct rp_replay_range *range = &r->ranges[i];
         const size_t at = index_of(nodes, count, range->node);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/page_changes.h"
@@ -125,7 +126,7 @@ static int check_page(void *data, const struct rp_capture_memory *m, uint64_t pa
  * was loaded in the program: it is not brought back either. RP_VERDICT */
 static int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err)
 {
-    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *m = r->code;
 
     return m ? rp_replay_look_at_region(r, m, check_page, r, err) : 0;
 }
@@ -176,21 +177,22 @@ static int keep_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
         return rp_fail(err, RP_VERDICT,
                        "%llu bytes of its code object or more are too many to be kept",
                        (unsigned long long)total);
-    *ret = malloc(total + 1);
-    return *ret ? move_spans(r, k, spans, count, *ret, KEEP, err)
-                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    *ret = rp_alloc(total);
+    return move_spans(r, k, spans, count, *ret, KEEP, err);
 }
 
-int rp_replay_keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+/* Keeps its code, and what else nothing may change, for rp_replay_check_code. */
+static int keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
     return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
 }
 
-int rp_replay_keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
+/* That, and what the loader has put into the segments. No kernel has run yet. */
+static int keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
     int rc = keep_spans(r, k, k->segments, k->segment_count, &k->loaded, err);
 
-    return rc < 0 ? rc : rp_replay_keep_code(r, k, err);
+    return rc < 0 ? rc : keep_code(r, k, err);
 }
 
 static int check_loaded_code(struct rp_replay *r, const struct rp_replay_kernel *k,
@@ -355,18 +357,15 @@ static void rp_replay_places_find(const struct rp_snapshot_region *const *region
     }
 }
 
-static int find_places(struct rp_replay *r, const void *args, size_t bytes, struct rp_err *err)
+static void find_places(struct rp_replay *r, const void *args, size_t bytes)
 {
     rp_autofree const struct rp_snapshot_region **regions =
-        calloc(r->memory_count + 1, sizeof *regions);
+        rp_alloc_zero(r->memory_count, sizeof *regions);
 
-    r->places = calloc(r->memory_count + 1, sizeof *r->places);
-    if (!regions || !r->places)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    r->places = rp_alloc_zero(r->memory_count, sizeof *r->places);
     for (size_t i = 0; i < r->memory_count; i++)
         regions[i] = &r->memory[i].region;
     rp_replay_places_find(regions, r->memory_count, args, bytes, r->places);
-    return 0;
 }
 
 /* By themselves: before and behind their pages there is no memory, in which a kernel could keep
@@ -377,9 +376,7 @@ static int keep_args(struct rp_replay *r, const void *args, size_t bytes, struct
 
     r->kernarg_on_device = device_pool != 0;
     r->kernarg_bytes = rp_pages_of(bytes + BEHIND_ARGS) * RP_PAGE_BYTES;
-    r->kernarg_kept = calloc(1, r->kernarg_bytes);
-    if (!r->kernarg_kept)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    r->kernarg_kept = rp_alloc_zero(1, r->kernarg_bytes);
     memcpy(r->kernarg_kept, args, bytes);
     return map_args(r, device_pool, err);
 }
@@ -387,11 +384,19 @@ static int keep_args(struct rp_replay *r, const void *args, size_t bytes, struct
 int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes,
                              struct rp_err *err)
 {
-    int rc = find_places(r, args, bytes, err);
+    int rc = keep_args(r, args, bytes, err);
 
+    find_places(r, args, bytes);
     if (rc == 0)
-        rc = keep_args(r, args, bytes, err);
-    return rc < 0 ? rc : make_queue(r, err);
+        rc = make_queue(r, err);
+    if (rc < 0 || !r->candidates[0].path)
+        return rc;
+    rc = keep_code(r, &r->original, err);
+    for (size_t i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++)
+        if (r->candidates[i].path)
+            rc = keep_loaded(r, &r->candidates[i], err);
+    rp_redzone_begin(r);
+    return rc;
 }
 
 /* --- launching ----------------------------------------------------------------------------- */
@@ -423,22 +428,6 @@ static void submit(struct rp_replay *r)
     r->hsa.hsa_signal_store_screlease(r->queue->doorbell, (int64_t)(first + RP_REPLAY_PACKETS - 1));
 }
 
-void rp_replay_step(const struct rp_replay *r, char step)
-{
-    /* Nobody is told: a crash is then one of the other kernel. */
-    if (r->step_fd >= 0 && pwrite(r->step_fd, &step, 1, 0) < 0)
-        return;
-}
-
-void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase, uint64_t done,
-                  uint64_t most)
-{
-    const struct rp_replay_at at = {phase, (uint32_t)done, (uint32_t)most};
-
-    if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
-        return; /* nobody is shown it */
-}
-
 static unsigned index_of_kernel(const struct rp_replay *r)
 {
     for (unsigned i = 0; i < RP_REPLAY_CANDIDATES; i++)
@@ -462,7 +451,9 @@ static void note_kernel(const struct rp_replay *r, bool runs)
  * work, which decides where there is one. */
 static bool only_waits(const struct rp_replay *r)
 {
-    return !r->bound_work && rp_replay_only_waits_ns() > ONLY_WAITS_S * (int64_t)1000000000;
+    const struct rp_device_table *software = r->bound_work ? NULL : rp_replay_software();
+
+    return software && software->only_waits_ns() > ONLY_WAITS_S * (int64_t)1000000000;
 }
 
 /* @return whether it has ended; at once if it only waits */
@@ -479,32 +470,29 @@ static bool wait_for(struct rp_replay *r, unsigned seconds)
 static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
 {
     const unsigned most_s = r->bound_s ? r->bound_s : r->patience_s;
-    const char *path = r->kernel->path;
 
     if (wait_for(r, SILENT_S))
         return 0;
     if (!(r->waits & 1u << index_of_kernel(r)))
-        fprintf(stderr, "rocm-perf: note: waiting for the %s%s to end, until %u s are over\n",
-                path ? "kernel of " : "captured kernel", path ? path : "", most_s);
+        fprintf(stderr, "rocm-perf: note: waiting for the %s to end, until %u s are over\n",
+                r->kernel->name, most_s);
     r->waits |= 1u << index_of_kernel(r);
     if (wait_for(r, most_s - SILENT_S))
         return 0;
     if (only_waits(r))
-        return rp_fail(
-            err, RP_VERDICT,
-            "the %s%s does nothing but wait: for memory that another kernel, another GPU "
-            "or the host would change, none of which is in a replay",
-            path ? "kernel of " : "kernel", path ? path : "");
+        return rp_fail(err, RP_VERDICT,
+                       "the %s does nothing but wait: for memory that another kernel, another GPU "
+                       "or the host would change, none of which is in a replay",
+                       r->kernel->path ? r->kernel->name : "kernel");
     if (r->bound_work)
         return rp_fail(err, RP_ENVIRONMENT,
-                       "the machine is too slow to tell whether the %s%s ends: in %u s it has not "
+                       "the machine is too slow to tell whether the %s ends: in %u s it has not "
                        "executed %" PRIu64 " instructions",
-                       path ? "kernel of " : "captured kernel", path ? path : "", most_s,
-                       r->bound_work);
-    if (path)
+                       r->kernel->name, most_s, r->bound_work);
+    if (r->kernel->path)
         return rp_fail(err, RP_VERDICT,
-                       "the kernel of %s does not end within %u s; the captured one took %.3g s",
-                       path, most_s, r->captured_s);
+                       "the %s does not end within %u s; the captured one took %.3g s",
+                       r->kernel->name, most_s, r->captured_s);
     return rp_fail(err, RP_VERDICT, "the kernel does not end within %u s: it may wait for the host",
                    most_s);
 }
@@ -512,16 +500,14 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
 /* By its work, which is the same each time. */
 static int check_work(const struct rp_replay *r, struct rp_err *err)
 {
-    const char *path = r->kernel->path;
     uint64_t work;
 
     if (!r->bound_work || !rp_replay_hit_work_limit(&work))
         return 0;
     return rp_fail(err, RP_VERDICT,
-                   "the %s%s does not end within %" PRIu64 " instructions; the captured one takes "
+                   "the %s does not end within %" PRIu64 " instructions; the captured one takes "
                    "%" PRIu64,
-                   path ? "kernel of " : "captured kernel", path ? path : "", r->bound_work,
-                   r->captured_work);
+                   r->kernel->name, r->bound_work, r->captured_work);
 }
 
 static uint64_t stage_bytes(const struct rp_replay *r, uint64_t at)
@@ -579,8 +565,16 @@ static int check_args(struct rp_replay *r, struct rp_err *err)
         return same;
     if (same)
         return 0;
-    return rp_fail(err, RP_VERDICT, "the kernel of %s writes into its own arguments",
-                   r->kernel->path);
+    return rp_fail(err, RP_VERDICT, "the %s writes into its own arguments", r->kernel->name);
+}
+
+/* How much work kernels may be from now on; 0: any. */
+static void set_work_limit(uint64_t work)
+{
+    const struct rp_device_table *software = rp_replay_software();
+
+    if (software)
+        software->set_bound(work);
 }
 
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
@@ -596,10 +590,10 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     if (rc < 0)
         return rc;
     note_kernel(r, true);
-    rp_replay_set_work_limit(r->bound_work);
+    set_work_limit(r->bound_work);
     submit(r);
     rc = wait_for_kernel(r, err);
-    rp_replay_set_work_limit(0); /* kernels of the runtime are none of these */
+    set_work_limit(0); /* kernels of the runtime are none of these */
     if (rc == 0)
         rc = check_work(r, err);
     if (rc < 0)

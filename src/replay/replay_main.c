@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -236,7 +237,7 @@ static int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret,
     int rc = rp_replay_look_at(r, compare_page, &v, err);
 
     for (size_t i = 0; i < r->memory_count; i++)
-        if (&r->memory[i] != rp_replay_kernel_code(r)) {
+        if (&r->memory[i] != r->code) {
             v.bytes += r->memory[i].region.bytes;
             v.regions++;
         }
@@ -399,9 +400,7 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
                                              .left_out = q->o.changes_left_out,
                                              .no_poison = q->o.no_poison,
                                              .inputs = q->o.inputs};
-    rc = rp_replay_keep_loaded(r, &r->candidates[0], err);
-    if (rc == 0)
-        rc = rp_trial_prepare(&result->trial, err);
+    rc = rp_trial_prepare(&result->trial, err);
     /* A queue with a kernel that does not end is lost, and this process with it. */
     if (result->trial.probe_broke)
         _exit(RP_REPLAY_NO_PROBE);
@@ -446,12 +445,11 @@ static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
 /* Whether pages are other than before the dispatch that are not restored between runs. */
 static int check_rest(struct rp_replay *r, bool *ret, struct rp_err *err)
 {
-    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
     struct rp_replay_verdict variables = {0};
     bool outside = false;
     int rc = rp_replay_look_at(r, find_outside, &outside, err);
 
-    if (rc == 0 && code && !code->changed_pages)
+    if (rc == 0 && r->code && !r->code->changed_pages)
         rc = rp_replay_compare_variables(r, &variables, err);
     if (rc == 0)
         *ret = outside || variables.different_bytes;
@@ -489,9 +487,7 @@ static int load(struct rp_replay *r, const struct rp_replay_request *q, struct r
         rc = rp_replay_prepare_cache(r, err);
     if (rc == 0)
         rc = rp_replay_load_kernels(r, q->code, q->candidates, q->kernarg, err);
-    if (rc == 0 && q->candidates[0])
-        rc = rp_replay_keep_code(r, &r->original, err);
-    return rc < 0 || !q->candidates[0] ? rc : rp_redzone_begin(r, err);
+    return rc;
 }
 
 static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
@@ -499,9 +495,7 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
 {
     int rc = load(r, q, err);
 
-    result->samples = calloc(q->o.iterations + 1, sizeof *result->samples);
-    if (!result->samples)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    result->samples = rp_alloc_zero(q->o.iterations, sizeof *result->samples);
     if (rc == 0 && q->candidates[0])
         return trials(r, q, result, err);
     return rc < 0 ? rc : runs(r, q, result, err);
@@ -523,7 +517,7 @@ static int parse(char *const *argv, struct rp_replay_request *q, struct rp_err *
     q->candidates[1] = q->o.other;
     q->code = rp_path_join(q->o.capture_dir, RP_CAPTURE_CODE_FILE);
     q->kernarg = rp_path_join(q->o.capture_dir, RP_CAPTURE_KERNARG_FILE);
-    return q->code && q->kernarg ? 0 : rp_out_of_memory(err);
+    return 0;
 }
 
 static int reserve_check(const struct rp_replay *r, const struct rp_replay_request *q)
@@ -623,13 +617,12 @@ int main(int argc, char **argv)
     r.software = q.o.timing != NULL;
     r.timing = q.o.timing;
     r.step_fd = q.o.step_fd;
-    if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0 || rp_replay_plan(&r, &err) < 0)
+    if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0)
         _exit(say(&err));
     take_ranges(&r, &q);
     if (q.o.action != RP_REPLAY_SELF_CHECK)
         warn(&r);
-    if (rp_replay_load_runtime(&r, q.o.hsa_library, &err) < 0 ||
-        rp_replay_find_device(&r, &err) < 0)
+    if (rp_replay_find_device(&r, q.o.hsa_library, &err) < 0)
         _exit(say(&err));
     if (q.o.action == RP_REPLAY_RESERVE_CHECK) {
         rc = map(&r, &q, &err) < 0 ? not_available(&r, &q, &err) : reserve_check(&r, &q);

@@ -2,19 +2,15 @@
  * @file replay_memory.c
  * @brief Memory of a capture at its addresses: filled, compared.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
-#include "replay/replay_protocol.h"
 
 enum { CHUNK_PAGES = RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES };
 
@@ -97,13 +93,6 @@ static uint64_t bytes_of_row(const struct rp_replay_row *row)
     return row->pages * RP_PAGE_BYTES < left ? row->pages * RP_PAGE_BYTES : left;
 }
 
-static uint64_t bytes_of_page(const struct rp_capture_memory *m, uint64_t page)
-{
-    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
-
-    return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
-}
-
 static int move_row(struct rp_replay *r, const struct rp_replay_row *row, bool to_gpu,
                     struct rp_err *err)
 {
@@ -115,17 +104,17 @@ static int move_row(struct rp_replay *r, const struct rp_replay_row *row, bool t
 /* --- zeros that are there ------------------------------------------------------------------ */
 
 /* Most of a program's memory may be zeros that no kernel writes: where these have been seen, they
- * are not written again. Without memory for that they are. */
+ * are not written again. */
 static uint64_t *zeros_of(struct rp_replay *r, const struct rp_capture_memory *m)
 {
-    const size_t index = (size_t)(m - r->memory);
+    const size_t index = rp_replay_region(r, m);
     const uint64_t words = (m->region.bytes / RP_PAGE_BYTES + 1) / 64 + 1;
 
     if (!r->zeros)
-        r->zeros = calloc(r->memory_count, sizeof *r->zeros);
-    if (r->zeros && !r->zeros[index])
-        r->zeros[index] = calloc(words, sizeof **r->zeros);
-    return r->zeros ? r->zeros[index] : NULL;
+        r->zeros = rp_alloc_zero(r->memory_count, sizeof *r->zeros);
+    if (!r->zeros[index])
+        r->zeros[index] = rp_alloc_zero(words, sizeof **r->zeros);
+    return r->zeros[index];
 }
 
 void rp_replay_forget_zeros(struct rp_replay *r)
@@ -142,14 +131,14 @@ static bool note_zeros(struct rp_replay *r, const struct rp_replay_row *row, con
     uint64_t *zeros = zeros_of(r, row->m);
     bool known = true;
 
-    for (uint64_t i = 0; zeros && i < row->pages; i++) {
+    for (uint64_t i = 0; i < row->pages; i++) {
         const uint64_t page = row->first + i, bit = (uint64_t)1 << (page % 64);
         const bool is = memcmp(pages + i * RP_PAGE_BYTES, zero_page, RP_PAGE_BYTES) == 0;
 
         known = known && is && zeros[page / 64] & bit;
         zeros[page / 64] = is ? zeros[page / 64] | bit : zeros[page / 64] & ~bit;
     }
-    return zeros && known;
+    return known;
 }
 
 int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row,
@@ -164,7 +153,7 @@ int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row,
 
         rc = rp_capture_page(r->capture, m, RP_STATE_BEFORE, row->first + i, at, err);
         if (rc == 0 && edit)
-            rc = edit(data, m, row->first + i, bytes_of_page(m, row->first + i), at, err);
+            rc = edit(data, m, row->first + i, rp_replay_page_bytes(m, row->first + i), at, err);
     }
     return rc < 0 || row->pages == 0 || note_zeros(r, row, r->stage) ? rc
                                                                      : move_row(r, row, true, err);
@@ -204,9 +193,7 @@ static int write_row(struct rp_replay *r, const struct rp_replay_row *row, uint8
                      struct rp_err *err)
 {
     const struct rp_capture_memory *m = row->m;
-    const uint64_t offset = row->first * RP_PAGE_BYTES;
-    const uint64_t left = m->region.bytes - offset, all = row->pages * RP_PAGE_BYTES;
-    const uint64_t bytes = all < left ? all : left;
+    const uint64_t offset = row->first * RP_PAGE_BYTES, bytes = bytes_of_row(row);
     int rc = 0;
 
     for (uint64_t i = 0; i < row->pages && rc == 0; i++)
@@ -290,7 +277,7 @@ int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory
 
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
 {
-    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *code = r->code;
     struct batch batch = {.count = 0};
     int rc = 0;
 
@@ -300,13 +287,6 @@ int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
     if (rc == 0)
         rc = write_batch(r, &batch, err);
     return rc < 0 || !code || !code->changed_pages ? rc : rp_replay_fill_variables(r, err);
-}
-
-bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
-{
-    const struct rp_page_run *run = m->changed_pages ? rp_region_map_find(&m->after, page) : NULL;
-
-    return run && run->page <= page;
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -350,7 +330,7 @@ int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row,
     if (rc == 0)
         note_zeros(r, row, r->stage);
     for (uint64_t i = 0; i < row->pages && rc == 0; i++) {
-        const uint64_t left = bytes_of_page(row->m, row->first + i);
+        const uint64_t left = rp_replay_page_bytes(row->m, row->first + i);
         uint8_t *at = r->stage + i * RP_PAGE_BYTES;
 
         rc = rp_capture_page(r->capture, row->m, RP_STATE_AFTER, row->first + i, expected, err);
@@ -378,7 +358,7 @@ int rp_replay_look_at(struct rp_replay *r, rp_replay_visit_page look, void *data
     int rc = 0;
 
     for (size_t i = 0; i < r->memory_count && rc == 0; i++)
-        if (&r->memory[i] != rp_replay_kernel_code(r))
+        if (&r->memory[i] != r->code)
             rc = rp_replay_look_at_region(r, &r->memory[i], look, data, err);
     return rc;
 }
@@ -411,15 +391,6 @@ void rp_replay_note_difference(struct rp_replay_verdict *v, uint64_t address, co
  * brought back to what the loader has left before each timed run: a kernel that keeps its result
  * for the next run has nothing of it.
  */
-
-const struct rp_capture_memory *rp_replay_kernel_code(const struct rp_replay *r)
-{
-    for (size_t i = 0; i < r->memory_count; i++)
-        if (r->memory[i].region.memory_class == RP_MEMORY_CODE &&
-            r->memory[i].region.base == r->facts->dispatch.code_base)
-            return &r->memory[i];
-    return NULL;
-}
 
 /* --- contents ------------------------------------------------------------------------------ */
 
@@ -461,7 +432,7 @@ static int fill_variable(struct rp_replay *r, const struct rp_capture_memory *m,
 
 int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err)
 {
-    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *m = r->code;
     const struct rp_replay_kernel *k = r->kernel;
     int rc = 0;
 
@@ -488,7 +459,7 @@ static int flipped_piece(struct rp_replay *r, const struct rp_capture_memory *m,
 
 int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err)
 {
-    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *m = r->code;
     const struct rp_replay_kernel *k = &r->original;
     uint8_t page[RP_PAGE_BYTES];
     int rc = 0, any = 0;
@@ -529,7 +500,7 @@ static void count_piece(const uint8_t *put, const uint8_t *got, const uint8_t *b
 int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
                               struct rp_err *err)
 {
-    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *m = r->code;
     const struct rp_replay_kernel *k = &r->original;
     uint8_t put[RP_PAGE_BYTES], before[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
     struct rp_variables_written sum = {0};
@@ -607,7 +578,7 @@ static int compare_piece(struct rp_replay *r, const struct rp_capture_memory *m,
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err)
 {
-    const struct rp_capture_memory *m = rp_replay_kernel_code(r);
+    const struct rp_capture_memory *m = r->code;
     const struct rp_replay_kernel *captured = &r->original;
     int rc = 0;
 
@@ -643,19 +614,15 @@ static int by_address(const void *a, const void *b)
  * @param memory  in any order; may overlap
  * @param ret     by address; free() it
  */
-static int rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
-                            const struct rp_capture_memory *memory, size_t memory_count,
-                            struct rp_redzone **ret, size_t *ret_count, struct rp_err *err)
+static void rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
+                             const struct rp_capture_memory *memory, size_t memory_count,
+                             struct rp_redzone **ret, size_t *ret_count)
 {
     /* Each margin ends at a region or at a range's end. */
-    struct rp_redzone *margins = calloc(memory_count + range_count + 1, sizeof *margins);
-    rp_autofree struct span *spans = calloc(memory_count + 1, sizeof *spans);
+    struct rp_redzone *margins = rp_alloc_zero(memory_count + range_count, sizeof *margins);
+    rp_autofree struct span *spans = rp_alloc_zero(memory_count, sizeof *spans);
     size_t count = 0, at = 0;
 
-    if (!margins || !spans) {
-        free(margins);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
     for (size_t i = 0; i < memory_count; i++)
         spans[i] =
             (struct span){memory[i].region.base, memory[i].region.base + memory[i].region.bytes};
@@ -675,7 +642,6 @@ static int rp_redzones_find(const struct rp_replay_range *ranges, size_t range_c
     }
     *ret = margins;
     *ret_count = count;
-    return 0;
 }
 
 enum {
@@ -715,20 +681,13 @@ static size_t redzones_at_once(const struct rp_redzone_watch *w, size_t first)
     return count;
 }
 
-int rp_redzone_begin(struct rp_replay *r, struct rp_err *err)
+void rp_redzone_begin(struct rp_replay *r)
 {
-    struct rp_redzone_watch *w = calloc(1, sizeof *w);
-    int rc = w ? rp_redzones_find(r->ranges, r->range_count, r->memory, r->memory_count,
-                                  &w->margins, &w->count, err)
-               : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    struct rp_redzone_watch *w = rp_new(struct rp_redzone_watch);
 
-    if (rc < 0) {
-        free(w);
-        return rc;
-    }
+    rp_redzones_find(r->ranges, r->range_count, r->memory, r->memory_count, &w->margins, &w->count);
+    w->own = rp_alloc_zero(bytes_of(w, 0, w->count), 1);
     r->watch = w;
-    w->own = calloc(bytes_of(w, 0, w->count) + 1, 1);
-    return w->own ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 /* The queue is at rest: none of its packets is still to be read. */
@@ -808,10 +767,4 @@ struct rp_redzone_writes rp_redzone_take(struct rp_replay *r)
     if (r->watch)
         r->watch->beyond = (struct rp_redzone_writes){0};
     return beyond;
-}
-
-uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
-                         uint64_t page)
-{
-    return r->places[m - r->memory] + page * RP_PAGE_BYTES;
 }

@@ -98,24 +98,58 @@ static void rp_replay_put_reason(const char *reason)
         printf("null");
 }
 
+/* Whether any was tried. */
+static bool tried(const struct rp_variation_runs *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (!v->of[i].reason)
+            return true;
+    return false;
+}
+
+/* Any with other values in memory; or other arguments, if the kernel gives the same whatever memory
+ * holds. */
+static bool tried_values(const struct rp_variation_runs *v)
+{
+    bool open = v->reason != NULL;
+
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++) {
+        if (!rp_varies_memory((enum rp_variation)i))
+            continue;
+        if (!v->of[i].reason)
+            return true;
+        open = open || v->of[i].open;
+    }
+    /* By one argument that is another one, a kernel that knows captured memory is not found out. */
+    return !open && !v->of[RP_VARY_ARGUMENTS].reason;
+}
+
+static const char *reason_of(const struct rp_variation_runs *v)
+{
+    for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
+        if (v->of[i].open && rp_varies_memory((enum rp_variation)i))
+            return v->of[i].reason;
+    return v->reason ? v->reason : v->of[0].reason;
+}
+
 static void rp_replay_put_variations(const struct rp_variation_runs *v,
                                      const struct rp_replay_outcome *outcome)
 {
-    const bool tried = rp_variation_tried(v);
+    const bool any = tried(v);
 
     printf("{\"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
            ", \"reason\": ",
-           !tried                             ? "null"
+           !any                               ? "null"
            : outcome->verdict.different_bytes ? "false"
                                               : "true",
            outcome->wrong_bytes, outcome->outside_bytes);
-    rp_replay_put_reason(rp_variation_tried_values(v) ? NULL : rp_variation_reason(v));
+    rp_replay_put_reason(tried_values(v) ? NULL : reason_of(v));
     for (unsigned i = 0; i < RP_VARIATIONS; i++) {
         const char *reason = v->reason ? v->reason : v->of[i].reason;
 
         printf(", \"%s\": {\"tried\": %s, \"changed\": %" PRIu64 ", \"telling_bytes\": %" PRIu64
                ", \"reason\": ",
-               rp_variation_word((enum rp_variation)i), reason ? "false" : "true", v->of[i].changed,
+               rp_variations[i].word, reason ? "false" : "true", v->of[i].changed,
                v->of[i].telling_bytes);
         rp_replay_put_reason(reason);
         printf("}");
@@ -143,7 +177,7 @@ static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
 /** What other inputs leave as captured. */
 static void rp_replay_print_same_arguments(const struct rp_variation_runs *v)
 {
-    if (rp_variation_tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
+    if (tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
         printf("other inputs are other memory: arguments that are no pointers were as captured "
                "(%s), and a kernel that has their values built in is not noticed\n",
                v->of[RP_VARY_ARGUMENTS].reason);
@@ -154,27 +188,26 @@ static void rp_replay_print_variations(const char *path, const struct rp_variati
 {
     const unsigned wrong = outcome->variation;
 
-    if (!rp_variation_tried_values(v))
+    if (!tried_values(v))
         printf("other %s were not tried: %s\n",
                v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
-               rp_variation_reason(v));
+               reason_of(v));
     if (v->reason)
         return;
     if (outcome->verdict.different_bytes) {
         rp_replay_print_style(RP_REPLAY_BAD);
         printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
                " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
-               path, rp_variation_how((enum rp_variation)wrong), v->of[wrong].changed,
-               rp_variation_units((enum rp_variation)wrong), outcome->wrong_bytes,
-               outcome->outside_bytes);
+               path, rp_variations[wrong].how, v->of[wrong].changed, rp_variations[wrong].units,
+               outcome->wrong_bytes, outcome->outside_bytes);
         return;
     }
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (!v->of[i].reason)
             printf("%s: %s (%" PRIu64 " %s) it gives what the captured kernel gives; %" PRIu64
                    " bytes are other ones then\n",
-                   path, rp_variation_how((enum rp_variation)i), v->of[i].changed,
-                   rp_variation_units((enum rp_variation)i), v->of[i].telling_bytes);
+                   path, rp_variations[i].how, v->of[i].changed, rp_variations[i].units,
+                   v->of[i].telling_bytes);
 }
 
 static void print_candidate_json(const struct rp_replay_result *result)
@@ -396,15 +429,14 @@ static void put_others(const struct rp_replay_comparison *c)
     printf("  \"other_ratios\": [");
     for (unsigned i = 0; i < RP_VARIATIONS; i++) {
         const struct rp_decided *d = &c->others[i];
-        const enum rp_variation variation = (enum rp_variation)i;
 
         if (!(d->level > 0))
             continue;
         printf("%s\n    {\"inputs\": \"%s\", \"demanded\": %s, \"estimate\": %.6f, \"low\": %.6f, "
                "\"high\": %.6f, \"level\": %.6f}",
-               comma, rp_variation_word(variation),
-               rp_replay_comparison_demands(variation) ? "true" : "false", d->ratio, d->low,
-               d->high, d->level);
+               comma, rp_variations[i].word,
+               rp_varies_memory((enum rp_variation)i) ? "true" : "false", d->ratio, d->low, d->high,
+               d->level);
         comma = ",";
     }
     printf("%s],\n", *comma ? "\n  " : "");
@@ -514,7 +546,7 @@ static void print_late(const struct rp_replay_comparison *c)
 static void print_varied_inputs(const struct rp_replay_request *q,
                                 const struct rp_replay_comparison *c)
 {
-    for (unsigned i = 0; i < (rp_variation_tried(&c->varied) ? 2 : 1); i++) {
+    for (unsigned i = 0; i < (tried(&c->varied) ? 2 : 1); i++) {
         rp_replay_print_variations(q->candidates[i], &c->varied, &c->kernels[i].varied);
         rp_replay_print_rounding(&c->trial, &c->kernels[i].varied);
     }
@@ -570,8 +602,8 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
             d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (c->others[i].level > 0)
-            printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variation_how((enum rp_variation)i),
-                   c->others[i].ratio, c->others[i].low, c->others[i].high);
+            printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variations[i].how, c->others[i].ratio,
+                   c->others[i].low, c->others[i].high);
     rp_replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
                           : d->decision == RP_SLOWER ? RP_REPLAY_BAD
                           : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD

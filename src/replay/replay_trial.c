@@ -11,41 +11,32 @@
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 
-static size_t index_of(const struct rp_replay *r, const struct rp_capture_memory *m)
-{
-    return (size_t)(m - r->memory);
-}
-
 /** By which type poison is no right result. */
 static const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
                                                    const struct rp_capture_memory *m)
 {
-    return trial->own.regions ? &trial->own.regions[index_of(trial->r, m)].rule : &trial->rule;
+    return trial->own.regions ? &trial->own.regions[rp_replay_region(trial->r, m)].rule
+                              : &trial->rule;
 }
 
 void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
                       uint64_t page, const uint8_t *got, const uint8_t *expected, uint64_t *ret_bad)
 {
     if (trial->own.regions)
-        rp_derived_tolerance_compare(&trial->own, index_of(trial->r, m), page, got, expected,
-                                     ret_bad);
+        rp_derived_tolerance_compare(&trial->own, rp_replay_region(trial->r, m), page, got,
+                                     expected, ret_bad);
     else
         rp_compare_words(&trial->rule, got, expected, RP_PAGE_BYTES, ret_bad);
 }
 
 /* --- other memory -------------------------------------------------------------------------- */
 
-/* Code and arguments stay as they are. */
-bool rp_trial_may_change(const struct rp_capture_memory *m)
-{
-    return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
-}
-
 int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                          uint8_t *contents, struct rp_err *err)
 {
     const struct rp_replay_trial *trial = data;
-    const struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    const struct rp_write_page *w =
+        rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
     uint8_t after[RP_PAGE_BYTES];
     int rc;
 
@@ -60,9 +51,18 @@ int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t
 
 static bool rp_trial_changes_variables(const struct rp_replay *r)
 {
-    const struct rp_capture_memory *code = rp_replay_kernel_code(r);
+    return r->code && r->code->changed_pages;
+}
 
-    return code && code->changed_pages;
+/* What LDS, scratch and registers hold at the start of workgroups from now on: words that follow
+ * from the seed; 0: zeros. @return false: only the software device can be told */
+static bool fill_uninitialised(uint32_t seed)
+{
+    const struct rp_device_table *software = rp_replay_software();
+
+    if (software)
+        software->set_poison(seed);
+    return software != NULL;
 }
 
 const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS] = {
@@ -79,13 +79,14 @@ const struct rp_trial_run rp_trial_timed = {.poison = RP_POISON_NAN};
 /* Pages that the captured kernel writes, row by row. @return false: there are no more */
 static bool next_row(const struct rp_replay_trial *trial, size_t *at, struct rp_replay_row *ret)
 {
-    const struct rp_write_page *w = trial->set.pages, *first = w + *at;
+    const struct rp_write_page *w = trial->set.items, *first = w + *at;
 
     if (*at >= trial->set.count)
         return false;
-    *ret = (struct rp_replay_row){.m = &trial->r->memory[first->region], .first = first->page};
+    *ret =
+        (struct rp_replay_row){.m = &trial->r->memory[first->key.region], .first = first->key.page};
     while (*at < trial->set.count && ret->pages < RP_REPLAY_STAGE_BYTES / RP_PAGE_BYTES &&
-           w[*at].region == first->region && w[*at].page == ret->first + ret->pages) {
+           w[*at].key.region == first->key.region && w[*at].key.page == ret->first + ret->pages) {
         ret->pages++;
         ++*at;
     }
@@ -117,12 +118,11 @@ static int reset_all(struct rp_replay *r, struct rp_err *err)
  */
 static int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    const struct rp_capture_memory *code = rp_replay_kernel_code(trial->r);
     struct rp_replay_row row;
     int rc = reset_all(trial->r, err);
 
     if (rc == 0 && rp_trial_changes_variables(trial->r)) /* at the captured address */
-        rc = rp_replay_restore_region(trial->r, code, err);
+        rc = rp_replay_restore_region(trial->r, trial->r->code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);
     if (rc == 0)
@@ -166,7 +166,6 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
                       const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
     struct judge *judge = data;
-    static const struct rp_compare_rule exact = {.type = RP_EXACT};
     static const uint64_t nothing[RP_PAGE_MASKS];
     const struct rp_write_page *w;
     uint64_t different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
@@ -175,8 +174,8 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)err;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
-    w = rp_write_set_find(&judge->trial->set, index_of(judge->trial->r, m), page);
-    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, different);
+    w = rp_write_set_find(&judge->trial->set, rp_replay_region(judge->trial->r, m), page);
+    rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
     rp_trial_compare(judge->trial, m, page, contents, expected, bad);
     memcpy(shown, contents, sizeof shown);
     for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
@@ -244,7 +243,7 @@ int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
 
     judge_beyond(&judge);
     for (size_t i = 0; i < r->memory_count; i++)
-        if (&r->memory[i] != rp_replay_kernel_code(r)) {
+        if (&r->memory[i] != r->code) {
             v->bytes += r->memory[i].region.bytes;
             v->regions++;
         }
@@ -261,11 +260,11 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
     if (rc == 0 && how == &rp_trial_timed)
         rc = rp_trial_settle(trial, err);
     if (how->leftovers && trial->leftovers)
-        rp_replay_fill_uninitialised(RP_TRIAL_UNINITIALISED_SEED);
+        fill_uninitialised(RP_TRIAL_UNINITIALISED_SEED);
     if (rc == 0)
         rc = rp_replay_run(trial->r, ret_us, err);
     if (how->leftovers && trial->leftovers)
-        rp_replay_fill_uninitialised(0);
+        fill_uninitialised(0);
     if (rc == 0)
         rc = how->check_all ? rp_trial_check(trial, ret, err)
                             : rp_trial_check_written(trial, ret, err);
@@ -296,26 +295,19 @@ enum { WHOLE_PAGES = RP_FLIPS, VARIABLES, LEFTOVERS, WAYS };
 
 _Static_assert((int)WAYS <= (int)RP_STEP_CHANGES, "a digit of the step for each");
 
-static uint64_t bytes_of(const struct rp_capture_memory *m, uint64_t page)
-{
-    const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;
-
-    return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
-}
-
 /* --- what is written ----------------------------------------------------------------------- */
 
 /* Words of a page that differ. */
-static int note(struct rp_replay_trial *trial, const struct rp_capture_memory *m, uint64_t page,
-                const uint8_t *before, const uint8_t *after, struct rp_err *err)
+static void note(struct rp_replay_trial *trial, const struct rp_capture_memory *m, uint64_t page,
+                 const uint8_t *before, const uint8_t *after)
 {
-    struct rp_write_page w = {.region = index_of(trial->r, m), .page = page};
-    const uint64_t bytes = bytes_of(m, page);
+    struct rp_write_page w = {.key = {rp_replay_region(trial->r, m), page}};
+    const uint64_t bytes = rp_replay_page_bytes(m, page);
 
     if (memcmp(before, after, bytes) == 0)
-        return 0;
-    rp_write_set_note(before, after, bytes, w.written);
-    return rp_write_set_add(&trial->set, &w, err);
+        return;
+    rp_compare_words(&rp_exact, before, after, bytes, w.written);
+    rp_write_set_add(&trial->set, &w);
 }
 
 /* Between the states of the capture. */
@@ -333,7 +325,7 @@ static int note_captured(struct rp_replay_trial *trial, const struct rp_capture_
             if (rc == 0)
                 rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
             if (rc == 0)
-                rc = note(trial, m, page, before, after, err);
+                note(trial, m, page, before, after);
         }
     }
     return rc;
@@ -344,7 +336,7 @@ static int note_all_captured(struct rp_replay_trial *trial, struct rp_err *err)
     int rc = 0;
 
     for (size_t i = 0; i < trial->r->memory_count && rc == 0; i++)
-        if (&trial->r->memory[i] != rp_replay_kernel_code(trial->r))
+        if (&trial->r->memory[i] != trial->r->code)
             rc = note_captured(trial, &trial->r->memory[i], err);
     rp_write_set_sort(&trial->set);
     return rc;
@@ -395,8 +387,8 @@ static int other_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)err;
     if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
         change->changed_numbers +=
-            rp_inputs_change(&change->inputs, &change->trial->addresses,
-                             rp_replay_place(change->trial->r, m, page), bytes, contents);
+            rp_inputs_vary(RP_VARY_NUMBERS, &change->inputs, &change->trial->addresses,
+                           rp_replay_place(change->trial->r, m, page), bytes, contents);
     return 0;
 }
 
@@ -410,8 +402,10 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 
     (void)expected;
     if (rc == 0)
-        rc = change->edit(change, m, page, bytes_of(m, page), before, err);
-    return rc < 0 ? rc : note(trial, m, page, before, contents, err);
+        rc = change->edit(change, m, page, rp_replay_page_bytes(m, page), before, err);
+    if (rc == 0)
+        note(trial, m, page, before, contents);
+    return rc;
 }
 
 static int try_change(struct change *change, char step, struct rp_err *err)
@@ -464,14 +458,15 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     uint8_t flipped[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
     int rc;
 
-    if (!rp_trial_may_change(m) || !rp_write_set_find(&trial->set, index_of(trial->r, m), page))
+    if (!rp_trial_may_change(m) ||
+        !rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page))
         return 0;
     rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
     if (rc < 0)
         return rc;
     memcpy(flipped, contents, bytes);
     rp_write_set_flip(RP_FLIP_EACH, 0, flipped, bytes, &trial->addresses);
-    rp_write_set_note(contents, flipped, bytes, all); /* no addresses */
+    rp_compare_words(&rp_exact, contents, flipped, bytes, all); /* no addresses */
     rp_write_set_poison(rp_trial_rule(trial, m), RP_POISON_NAN, all, after, bytes, contents);
     return 0;
 }
@@ -479,19 +474,18 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
 static int note_poisoned_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                               const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
-    static const struct rp_compare_rule exact = {.type = RP_EXACT};
     struct rp_replay_trial *trial = data;
-    struct rp_write_page *w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    struct rp_write_page *w = rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
     uint8_t start[RP_PAGE_BYTES] = {0};
     uint64_t put[RP_PAGE_MASKS], wrong[RP_PAGE_MASKS];
     int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, page, start, err) : 0;
 
     if (w && rc == 0)
-        rc = poison_whole_page(trial, m, page, bytes_of(m, page), start, err);
+        rc = poison_whole_page(trial, m, page, rp_replay_page_bytes(m, page), start, err);
     if (!w || rc < 0)
         return rc;
-    rp_compare_words(&exact, start, expected, RP_PAGE_BYTES, put);
-    rp_compare_words(&exact, contents, expected, RP_PAGE_BYTES, wrong);
+    rp_compare_words(&rp_exact, start, expected, RP_PAGE_BYTES, put);
+    rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, wrong);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         w->written[i] |= put[i] & ~wrong[i];
     return 0;
@@ -544,7 +538,7 @@ static int count_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
     rp_trial_compare(trial, m, page, contents, expected, bad);
-    w = rp_write_set_find(&trial->set, index_of(trial->r, m), page);
+    w = rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         round->wrong_words += (uint64_t)__builtin_popcountll(bad[i]);
         if (w && round->drop)
@@ -561,13 +555,13 @@ static int try_uninitialised(struct rp_replay_trial *trial, struct rp_err *err)
     struct rp_replay_verdict variables = {0};
     int rc = rp_replay_fill(trial->r, NULL, NULL, err);
 
-    if (rc == 0 && !rp_replay_fill_uninitialised(RP_TRIAL_UNINITIALISED_SEED)) {
+    if (rc == 0 && !fill_uninitialised(RP_TRIAL_UNINITIALISED_SEED)) {
         trial->leftovers_reason = "only the software device can fill them";
         return 0;
     }
     if (rc == 0)
         rc = run_from(trial, RP_STEP_CHANGE + LEFTOVERS, err);
-    rp_replay_fill_uninitialised(0);
+    fill_uninitialised(0);
     if (rc == 0)
         rc = rp_replay_look_at(trial->r, count_page, &round, err);
     if (rc == 0)
@@ -606,8 +600,8 @@ static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
     struct round round = {.trial = trial, .drop = true, .wrong_words = 1};
 
     for (size_t i = 0; i < trial->set.count; i++)
-        memcpy(trial->set.pages[i].poisoned, trial->set.pages[i].written,
-               sizeof trial->set.pages[i].poisoned);
+        memcpy(trial->set.items[i].poisoned, trial->set.items[i].written,
+               sizeof trial->set.items[i].poisoned);
     for (unsigned i = 0; i < ROUNDS && round.wrong_words; i++) {
         int rc;
 
@@ -618,24 +612,24 @@ static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
             return rc;
     }
     for (size_t i = 0; round.wrong_words && i < trial->set.count; i++)
-        memset(trial->set.pages[i].poisoned, 0, sizeof trial->set.pages[i].poisoned);
+        memset(trial->set.items[i].poisoned, 0, sizeof trial->set.items[i].poisoned);
     return 0;
 }
 
 static int sum_up(struct rp_replay_trial *trial, struct rp_err *err)
 {
     for (size_t i = 0; i < trial->set.count; i++) {
-        const struct rp_write_page *w = &trial->set.pages[i];
-        const struct rp_capture_memory *m = &trial->r->memory[w->region];
+        const struct rp_write_page *w = &trial->set.items[i];
+        const struct rp_capture_memory *m = &trial->r->memory[w->key.region];
         uint8_t before[RP_PAGE_BYTES], after[RP_PAGE_BYTES];
         uint64_t bad[RP_PAGE_MASKS];
-        int rc = rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, w->page, before, err);
+        int rc = rp_capture_page(trial->r->capture, m, RP_STATE_BEFORE, w->key.page, before, err);
 
         if (rc == 0)
-            rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, w->page, after, err);
+            rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, w->key.page, after, err);
         if (rc < 0)
             return rc;
-        rp_trial_compare(trial, m, w->page, before, after, bad);
+        rp_trial_compare(trial, m, w->key.page, before, after, bad);
         for (size_t j = 0; j < RP_PAGE_MASKS; j++) {
             const uint64_t blind = w->written[j] & ~w->poisoned[j] & ~bad[j];
 

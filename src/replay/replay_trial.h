@@ -48,15 +48,13 @@ struct rp_derived_region {
 };
 
 struct rp_differing_page {
-    size_t region;
-    uint64_t page;
+    struct rp_page_key key;
     uint64_t words[RP_PAGE_MASKS];
 };
 
 /** In rising order. */
 struct rp_differing_pages {
-    struct rp_differing_page *at;
-    size_t count, capacity;
+    RP_VEC(struct rp_differing_page);
 };
 
 /** Zero-initialise. */
@@ -141,7 +139,11 @@ void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_captu
                       uint64_t *ret_bad);
 
 /** Not code, not arguments. */
-bool rp_trial_may_change(const struct rp_capture_memory *m);
+static inline bool rp_trial_may_change(const struct rp_capture_memory *m)
+{
+    return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
+}
+
 /** A page gets its poison. @param data  the trial (rp_replay_edit_page) */
 int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                          uint8_t *contents, struct rp_err *err);

@@ -333,15 +333,14 @@ static void test_bytes(void **state)
 static void test_set(void **state)
 {
     struct rp_write_set set = {0};
-    struct rp_err err = RP_ERR_INIT;
 
     (void)state;
     for (unsigned pass = 0; pass < 3; pass++) {
         for (uint64_t page = pass; page < 500; page += 3 - pass) {
-            struct rp_write_page w = {.region = page % 2, .page = page};
+            struct rp_write_page w = {.key = {page % 2, page}};
 
             w.written[page % RP_PAGE_MASKS] = 1u << pass;
-            assert_int_equal(rp_write_set_add(&set, &w, &err), 0);
+            rp_write_set_add(&set, &w);
         }
         rp_write_set_sort(&set);
     }
@@ -355,7 +354,7 @@ static void test_set(void **state)
         assert_int_equal(w->written[page % RP_PAGE_MASKS], expected);
         assert_null(rp_write_set_find(&set, 1 - page % 2, page));
     }
-    rp_write_set_free(&set);
+    rp_vec_free(&set);
 }
 
 /* --- off ------------------------------------------------------------------------------------- */

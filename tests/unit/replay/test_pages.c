@@ -83,11 +83,10 @@ static void test_indices(void **state)
         for (uint32_t i = 0; i < HERE; i++)
             assert_int_not_equal(is[i], was[i]);
         memcpy(is, was, sizeof is);
-        assert_in_range(rp_inputs_change(&rule, &test_addresses, first, sizeof is, (uint8_t *)is),
-                        400, 620);
-        memcpy(is, was, sizeof is);
-        assert_in_range(rp_inputs_enlarge(&test_addresses, first, sizeof is, (uint8_t *)is), 400,
+        assert_in_range(change_all(&rule, &test_addresses, first, sizeof is, (uint8_t *)is), 400,
                         620);
+        memcpy(is, was, sizeof is);
+        assert_in_range(enlarge(&test_addresses, first, sizeof is, (uint8_t *)is), 400, 620);
     }
 }
 
@@ -146,8 +145,7 @@ static struct rp_inputs_rule rule_of(const char *text, enum rp_number_type outpu
 static uint64_t change(const char *text, const void *was, size_t bytes, void *ret)
 {
     const struct rp_inputs_rule rule = rule_of(text, RP_EXACT);
-    const uint64_t count =
-        (memcpy(ret, was, bytes), rp_inputs_change(&rule, &addresses, 7, bytes, ret));
+    const uint64_t count = (memcpy(ret, was, bytes), change_all(&rule, &addresses, 7, bytes, ret));
 
     assert_int_equal(count != 0, memcmp(was, ret, bytes) != 0);
     return count;
@@ -213,7 +211,7 @@ static void test_halves(void **state)
     for (int i = 0; i < 2048; i++) /* 2^-8 to 2^7, and all fractions */
         was[i] = (uint16_t)((7 + any() % 16) << 10 | any() % 1024 | (any() & 1) << 15);
     memcpy(is, was, sizeof is);
-    assert_true(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
+    assert_true(change_all(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
     for (int i = 0; i < 2048; i++)
         assert_true((was[i] ^ is[i]) == 0 || (was[i] ^ is[i]) == 0x100 || is[i] == was[i] + 0x400 ||
                     is[i] == was[i] - 0x400);
@@ -221,15 +219,15 @@ static void test_halves(void **state)
     for (int i = 0; i < 2048; i++)
         was[i] = (uint16_t)(30 << 10 | any() % 1024);
     memcpy(is, was, sizeof is);
-    assert_true(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
+    assert_true(change_all(&said, &addresses, 1, sizeof is, (uint8_t *)is) > 800);
     for (int i = 0; i < 2048; i++)
         assert_true(is[i] < 0x7c00);
     /* The lowest indices of 32 bits that could be numbers of 16. */
     for (int i = 0; i < 2048; i++)
         was[i] = i % 2 ? 0 : (uint16_t)(2000 + i);
     memcpy(is, was, sizeof is);
-    assert_int_equal(rp_inputs_change(&said, &addresses, 1, sizeof is, (uint8_t *)is), 0);
-    assert_int_equal(rp_inputs_change(&vouched, &addresses, 1, sizeof is, (uint8_t *)is), 0);
+    assert_int_equal(change_all(&said, &addresses, 1, sizeof is, (uint8_t *)is), 0);
+    assert_int_equal(change_all(&vouched, &addresses, 1, sizeof is, (uint8_t *)is), 0);
 }
 
 /* --- what is not --------------------------------------------------------------------------- */
@@ -376,7 +374,7 @@ static void test_large_integers(void **state)
     (void)state;
     for (int i = 0; i < 1024; i++)
         words[i] = (uint32_t)(i % 5 - 1);
-    count = rp_inputs_enlarge(&addresses, 7, sizeof words, (uint8_t *)words);
+    count = enlarge(&addresses, 7, sizeof words, (uint8_t *)words);
     assert_in_range(count, 200, 420); /* half of those above 0 */
     for (int i = 0; i < 1024; i++) {
         const uint32_t was = (uint32_t)(i % 5 - 1);
@@ -387,12 +385,12 @@ static void test_large_integers(void **state)
     assert_int_equal(count, 0);
     for (int i = 0; i < 512; i++)
         wide[i] = i - 100;
-    assert_true(rp_inputs_enlarge(&addresses, 7, sizeof wide, (uint8_t *)wide) > 100);
+    assert_true(enlarge(&addresses, 7, sizeof wide, (uint8_t *)wide) > 100);
     for (int i = 0; i < 512; i++)
         assert_true(wide[i] == i - 100 || (i > 100 && wide[i] == i - 100 + ((int64_t)3 << 32)));
     for (int i = 0; i < 1024; i++)
         numbers[i] = (float)i;
-    assert_int_equal(rp_inputs_enlarge(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
+    assert_int_equal(enlarge(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
 }
 
 static void test_negative_integers(void **state)
@@ -405,7 +403,7 @@ static void test_negative_integers(void **state)
     (void)state;
     for (int i = 0; i < 1024; i++)
         words[i] = i % 5 - 1;
-    count = rp_inputs_negate(&addresses, 7, sizeof words, (uint8_t *)words);
+    count = negate(&addresses, 7, sizeof words, (uint8_t *)words);
     assert_in_range(count, 330, 490); /* half of 819 */
     for (int i = 0; i < 1024; i++) {
         assert_true(words[i] == i % 5 - 1 || words[i] == 1 - i % 5);
@@ -414,12 +412,12 @@ static void test_negative_integers(void **state)
     assert_int_equal(count, 0);
     for (int i = 0; i < 512; i++)
         wide[i] = i - 100;
-    assert_true(rp_inputs_negate(&addresses, 7, sizeof wide, (uint8_t *)wide) > 150);
+    assert_true(negate(&addresses, 7, sizeof wide, (uint8_t *)wide) > 150);
     for (int i = 0; i < 512; i++)
         assert_true(wide[i] == i - 100 || wide[i] == 100 - i);
     for (int i = 0; i < 1024; i++)
         numbers[i] = (float)i;
-    assert_int_equal(rp_inputs_negate(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
+    assert_int_equal(negate(&addresses, 7, sizeof numbers, (uint8_t *)numbers), 0);
 }
 
 /* An image that has no byte above 127, and what stays. */
@@ -436,7 +434,7 @@ static void test_bytes(void **state)
         was[i] = image[i] = (uint8_t)(any() % 127 + 1);
     for (size_t i = 0; i < sizeof image; i += 16)
         was[i] = image[i] = 0;
-    count = rp_inputs_change_bytes(&rule, &addresses, 7, sizeof image, image);
+    count = change_bytes(&rule, &addresses, 7, sizeof image, image);
     assert_in_range(count, 1700, 2150);
     for (size_t i = 0; i < sizeof image; i++) {
         assert_true((image[i] ^ was[i]) == 0 || (image[i] ^ was[i]) == 0x80);
@@ -448,8 +446,8 @@ static void test_bytes(void **state)
         words[i] = i * 37; /* indices */
         numbers[i] = (float)i;
     }
-    assert_int_equal(rp_inputs_change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)words), 0);
-    assert_int_equal(rp_inputs_change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)numbers), 0);
+    assert_int_equal(change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)words), 0);
+    assert_int_equal(change_bytes(&rule, &addresses, 7, 4096, (uint8_t *)numbers), 0);
 }
 
 /* Structures of numbers and indices. */
@@ -469,19 +467,19 @@ static void test_some_numbers(void **state)
         was[i].index = i * 12345;
     }
     memcpy(is, was, sizeof is);
-    count = rp_inputs_change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
+    count = change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
     assert_in_range(count, 190, 320);
     for (uint32_t i = 0; i < 512; i++) {
         assert_int_equal(is[i].index, was[i].index);
         assert_true(is[i].x > 0);
     }
     rule.signs = true;
-    rp_inputs_change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
+    change_some(&rule, &addresses, 7, sizeof is, (uint8_t *)is);
     for (uint32_t i = 0; i < 512; i++)
         below += is[i].x < 0;
     assert_in_range(below, 150, 320);
     memcpy(&is[7], &address, sizeof address);
-    assert_int_equal(rp_inputs_change_some(&rule, &addresses, 7, 4096, (uint8_t *)is), 0);
+    assert_int_equal(change_some(&rule, &addresses, 7, 4096, (uint8_t *)is), 0);
 }
 
 /* Signs: mostly both, and pages that are negative all over, in the same places each time. */
@@ -500,8 +498,8 @@ static void test_negative_pages(void **state)
 
         for (unsigned i = 0; i < NUMBERS; i++)
             numbers[i] = (float)(i + 1);
-        assert_true(rp_inputs_change(&rule, &inputs_nowhere, page * 4096, sizeof numbers,
-                                     (uint8_t *)numbers));
+        assert_true(
+            change_all(&rule, &inputs_nowhere, page * 4096, sizeof numbers, (uint8_t *)numbers));
         for (unsigned i = 0; i < NUMBERS; i++)
             below += numbers[i] < 0;
         negative += below == NUMBERS;

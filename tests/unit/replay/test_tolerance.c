@@ -62,14 +62,15 @@ static void set_word(struct scene *s, size_t at, uint32_t value)
 static void find(struct scene *s)
 {
     uint8_t units[WORDS];
-    uint64_t differs[RP_PAGE_MASKS] = {0};
+    uint64_t differs[RP_PAGE_MASKS] = {0}, one[RP_PAGE_MASKS];
     struct rp_tolerance_count count = {0};
-    struct rp_err err = RP_ERR_INIT;
     unsigned unit_bytes;
 
     for (unsigned i = 0; i < RUNS; i++) {
         rp_spread_note(&s->spread, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES);
-        rp_write_set_note(s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES, differs);
+        rp_compare_words(&rp_exact, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES, one);
+        for (size_t j = 0; j < RP_PAGE_MASKS; j++)
+            differs[j] |= one[j];
     }
     for (size_t i = 0; i < WORDS; i++)
         s->different += rp_word_in(differs, i);
@@ -77,7 +78,7 @@ static void find(struct scene *s)
     unit_bytes = rp_tolerance_unit_bytes(&s->rule);
     rp_tolerance_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
     rp_tolerance_count(units, RP_PAGE_BYTES / unit_bytes, &count);
-    assert_int_equal(rp_tolerance_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes, &err), 0);
+    rp_tolerance_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes);
     rp_tolerance_mask(units, unit_bytes, s->near);
 }
 
