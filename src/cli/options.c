@@ -373,8 +373,9 @@ static int take_text(const struct rp_row *row, char *word, const char **ret, str
         return row->check(option, word, err);
     if (row->type == RP_VALUE_SCRIPT && !word[strspn(word, " \t\n")])
         return rp_fail(err, RP_USAGE,
-                       "%s: an empty command does nothing, and says yes to everything; leave the "
-                       "option out",
+                       strcmp(option, "--check") == 0
+                           ? "%s: an empty command says yes to everything; leave the option out"
+                           : "%s: the command is empty: give one",
                        option);
     if (row->type == RP_VALUE_TEXT || *word)
         return 0;
