@@ -1,6 +1,6 @@
 /*
  * How far the detailed timing model is from published measurements of MI300X: prints
- * docs/model-accuracy.md, or the same as JSON. Kernels run on the software device as any others;
+ * bench/model-accuracy.md, or the same as JSON. Kernels run on the software device as any others;
  * what the model takes for them is compared in the unit of the publication.
  *
  * usage: model-accuracy [--json] [--group NAME]... <folder with timing.co, gemm.co, micro.co and

@@ -1,7 +1,7 @@
 /**
  * @file bottleneck.h
  * @brief What limits each kernel, how much there is to gain, and which kernel to look at first.
- *        Rules: docs/format/analysis.md.
+ *        Rules: docs/how-it-decides.md, "Bottleneck verdict".
  */
 #ifndef RP_ANALYZE_BOTTLENECK_H
 #define RP_ANALYZE_BOTTLENECK_H

@@ -13,7 +13,6 @@
 
 /* --- loading -------------------------------------------------------------------------------- */
 
-/* dag_calls.c */
 /* rocprofv3 names the call and keeps the message apart. */
 static bool rp_dag_is_range(const char *region_name)
 {

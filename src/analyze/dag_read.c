@@ -115,7 +115,6 @@ static int take_copy(void *ctx, const void *row, struct rp_err *err)
     return add_op(l, r->guid_index, op, r->correlation_id, err);
 }
 
-/* dag_read.c */
 static int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)
 {
     const struct rp_row_kernel *kernels;

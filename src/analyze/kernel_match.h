@@ -1,4 +1,4 @@
-/** @file kernel_pattern.h @brief Where a list names a kernel, found without looking at every name.
+/** @file kernel_match.h @brief Where a list names a kernel, found without looking at every name.
  */
 #ifndef RP_ANALYZE_KERNEL_MATCH_H
 #define RP_ANALYZE_KERNEL_MATCH_H

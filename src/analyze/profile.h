@@ -57,7 +57,7 @@ struct rp_occupancy {
     char reason[128]; /**< one sentence; why unknown, or what the limiter is */
 };
 
-/** Rules: LLVM's and the hardware's limits, docs/format/profile.md. Never fails: an unknown
+/** Rules: LLVM's and the hardware's limits; docs/formats.md has them. Never fails: an unknown
  *  architecture (NULL) or a launch that cannot exist gives known == false with the reason.
  *  When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
 void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,

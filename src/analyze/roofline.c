@@ -12,7 +12,7 @@
 #include "base/err.h"
 
 /* Formulas: AMD's documentation of the counters and rocprof-compute's roofline;
- * docs/format/roofline.md says where the published ones disagree and what real GPUs show. */
+ * docs/how-it-decides.md says where the published ones disagree and what real GPUs show. */
 
 enum {
     LANES = 64,        /* of a wave: as if all were active */
@@ -658,8 +658,6 @@ static int find_reason(const struct rp_counters *counters, struct rp_roofline *r
     r->reason = rp_buf_steal(&text);
     return r->reason ? 0 : no_memory(err);
 }
-
-/* --- notes -------------------------------------------------------------------------------- */
 
 /* --- all ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /**
  * @file roofline.h
  * @brief FLOPs, bytes and rates by kernel, against what the GPU can do. Rules:
- *        docs/format/roofline.md.
+ *        docs/how-it-decides.md, "Roofline bounds".
  */
 #ifndef RP_ANALYZE_ROOFLINE_H
 #define RP_ANALYZE_ROOFLINE_H

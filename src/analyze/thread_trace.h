@@ -1,7 +1,7 @@
 /**
  * @file thread_trace.h
  * @brief Decoded thread traces (ATT) of rocprofv3: what the waves of a compute unit did,
- * instruction by instruction. Rules: docs/format/thread-trace.md.
+ * instruction by instruction. Format of the files: docs/format/rocpd.md.
  *
  * Times are shader clock cycles. Each shader engine has its own origin.
  */

@@ -207,7 +207,7 @@ void rp_mcp_message_free(struct rp_mcp_message *message);
 /** A string whatever the bytes: what is no UTF-8, or a zero, becomes '?'. */
 json_t *rp_mcp_text(const char *text, size_t bytes);
 
-/* Files of schemas/, as text; schemas.c is made of them by the build. */
+/* Files of schemas/, as text, made by the build. */
 
 extern const char rp_mcp_schema_autotune[];
 extern const char rp_mcp_schema_compare[];

@@ -3,7 +3,7 @@
  * @brief Whether a changed text of a kernel changes only what may be changed: asked before anything
  *        of it is compiled to code.
  *
- * What is checked is listed in docs/format/guards.md.
+ * What is checked is listed in docs/how-it-decides.md, "What a candidate may change".
  */
 #ifndef RP_OPTIMIZE_CANDIDATE_CHECK_H
 #define RP_OPTIMIZE_CANDIDATE_CHECK_H

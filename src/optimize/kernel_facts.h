@@ -33,7 +33,7 @@ struct rp_stalled_line {
 
 /** A rule that led to the label. */
 struct rp_fired_rule {
-    char *id;   /**< as in docs/format/analysis.md */
+    char *id;   /**< as in analyze/bottleneck_rules.def */
     char *text; /**< its conditions with the numbers */
 };
 
@@ -59,7 +59,7 @@ struct rp_kernel_facts {
     bool runtime_internal;               /**< one of the HIP runtime's own */
 
     /* What limits it. */
-    char *bottleneck; /**< label of docs/format/analysis.md */
+    char *bottleneck; /**< label, as in analyze/bottleneck_labels.def */
     struct rp_fired_rule *rules;
     size_t rule_count;
     char *bound;                    /**< "hbm", "l2", "l1", "lds", "valu", "mfma" */

@@ -511,7 +511,7 @@ static const char unroll_rules[] =
     "unroll N` (N from 2 to 8) or `#pragma nounroll` directly before a loop that the list below "
     "allows. Every other token must stay as it is.\n";
 
-/* docs/format/guards.md has them all. */
+/* docs/how-it-decides.md has them all. */
 static const char body_rules[] =
     "- Change only what stands between the braces of the kernel. No inline assembly, no static "
     "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "

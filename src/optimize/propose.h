@@ -1,5 +1,5 @@
 /**
- * @file model_proposer.h
+ * @file propose.h
  * @brief Who proposes changes of a kernel: one struct per kind, listed in proposers.def.
  */
 #ifndef RP_OPTIMIZE_PROPOSE_H

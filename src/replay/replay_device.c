@@ -235,7 +235,6 @@ int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err)
 
 enum { GRAIN = RP_MEMORY_FINE | RP_MEMORY_COARSE | RP_MEMORY_KERNARG };
 
-/* replay_ranges.c */
 /* Two regions share a page. Of host memory the kind is that of what both are then: what the runtime
  * makes of memory by default. */
 static int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,

@@ -4,7 +4,7 @@
  *
  * Writers append to a struct rp_buf and look at nothing but their input: the same input gives the
  * same bytes (no clock, no environment, no locale). What each JSON key means is in
- * docs/format/profile.md, its shape in schemas/profile.schema.json.
+ * docs/formats.md, its shape in schemas/profile.schema.json.
  */
 #ifndef RP_REPORT_REPORT_H
 #define RP_REPORT_REPORT_H
@@ -97,7 +97,7 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
 int rp_report_dag_json(const struct rp_dag_result *dag, bool full, struct rp_buf *buf,
                        struct rp_err *err);
 /**
- * analysis.json (docs/format/analysis.md).
+ * analysis.json (docs/formats.md).
  * @param top  so many kernels at most; 0 = all
  */
 int rp_report_analysis_json(const struct rp_bottlenecks *bottlenecks, size_t top,
@@ -105,13 +105,13 @@ int rp_report_analysis_json(const struct rp_bottlenecks *bottlenecks, size_t top
 /** The same for people; 0 = the first 12. As rp_report_profile_term. */
 int rp_report_analysis_term(const struct rp_bottlenecks *bottlenecks, size_t top,
                             struct rp_term_style style, struct rp_buf *buf, struct rp_err *err);
-/** thread_trace.json (docs/format/thread-trace.md). */
+/** thread_trace.json (docs/formats.md). */
 int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_buf *buf,
                                 struct rp_err *err);
 /** The same for people. As rp_report_profile_term. */
 int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_term_style style,
                                 struct rp_buf *buf, struct rp_err *err);
-/** roofline.json (docs/format/roofline.md). */
+/** roofline.json (docs/formats.md). */
 int rp_report_roofline_json(const struct rp_roofline *roofline, struct rp_buf *buf,
                             struct rp_err *err);
 /** The same for people. As rp_report_profile_term. */
@@ -127,7 +127,7 @@ int rp_report_counters_term(const struct rp_roofline *roofline, bool raw,
 /** The same for people. As rp_report_profile_term. */
 int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err);
-/** timeline.json (docs/format/timeline.md). @param dag  with steps */
+/** timeline.json (docs/formats.md). @param dag  with steps */
 int rp_report_timeline_json(const struct rp_dag_result *dag, const struct rp_timeline *timeline,
                             struct rp_buf *buf, struct rp_err *err);
 
@@ -176,7 +176,7 @@ struct rp_compare_report {
     struct rp_versus_rule rule;
 };
 
-/** compare.json (docs/format/compare.md). */
+/** compare.json (docs/formats.md). */
 int rp_report_compare_json(const struct rp_compare_report *report, struct rp_buf *buf,
                            struct rp_err *err);
 /** The same for people. As rp_report_profile_term. */

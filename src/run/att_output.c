@@ -1,5 +1,5 @@
 /* Writes a thread trace as rocprofv3 leaves it after decoding: a folder of JSON files and a
- * table beside it (docs/format/thread-trace.md).
+ * table beside it (docs/format/rocpd.md).
  */
 #include <inttypes.h>
 #include <jansson.h>

@@ -90,7 +90,7 @@ struct rp_code_listing {
 };
 
 /* Writes a thread trace as rocprofv3 leaves it after decoding: a folder of JSON files and a
- * table beside it (docs/format/thread-trace.md).
+ * table beside it (docs/format/rocpd.md).
  */
 
 /**

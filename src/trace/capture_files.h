@@ -1,5 +1,5 @@
 /**
- * @file capture.h
+ * @file capture_files.h
  * @brief What the writer of a capture folder knows, for the files that make it.
  */
 #ifndef RP_TRACE_CAPTURE_FILES_H

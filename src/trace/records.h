@@ -135,7 +135,7 @@ struct rp_rec_kernel {
     uint32_t display_name_id; /**< demangled when the runtime tells, else 0 */
     uint32_t kernarg_bytes, kernarg_align_bytes;
     uint32_t group_bytes, private_bytes;
-    uint32_t sgpr_count; /**< as rocpd reports it, facts/rocm-formats.md 4.4; 0 = unknown */
+    uint32_t sgpr_count; /**< as rocpd reports it; 0 = unknown */
     uint32_t arch_vgpr_count;
     uint32_t accum_vgpr_count;
     uint32_t max_workgroup_size; /**< 0 = unknown */

@@ -16,7 +16,7 @@
  *
  * Layout and granularities: AMDGPU code object v3+ "Kernel Descriptor", compute_pgm_rsrc1 and 3.
  * What is reported is what was allocated, not what the compiler used, because that is what
- * rocprofv3 stores (facts/rocm-formats.md 4.4).
+ * rocprofv3 stores.
  */
 
 enum { RP_KD_BYTES = 64 };

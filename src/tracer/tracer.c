@@ -1,5 +1,5 @@
 /**
- * @file tracers.c
+ * @file tracer.c
  * @brief librocm-perf-tool.so: loaded by ROCr through HSA_TOOLS_LIB, records what the GPU does.
  *
  * ROCM_PERF_TRACE_DIR names the folder of the record file; without it the tool does nothing.
@@ -40,8 +40,6 @@ RP_EXPORT void OnUnload(void);
 /* ROCr sorts tools by it: after those that replace packets, so that we see what is really run. */
 RP_EXPORT extern const uint32_t HSA_AMD_TOOL_PRIORITY;
 const uint32_t HSA_AMD_TOOL_PRIORITY = 100;
-
-/* --- clocks and small things --------------------------------------------------------------- */
 
 /* --- life ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /**
- * @file tracers.h
+ * @file tracer.h
  * @brief The one context of librocm-perf-tool.so, and what its files offer each other.
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:

@@ -36,7 +36,7 @@ struct rp_recorded {
 };
 
 /**
- * Reads a recorded space, plain or compressed by gzip: of ours (docs/format/recorded-space.md), a
+ * Reads a recorded space, plain or compressed by gzip: of ours (docs/format/search-space.md), a
  * cache file of Kernel Tuner, also one that was never closed, or results in the format T4.
  * @param ret  written only on success
  * @return 0; RP_BAD_INPUT: the file is not one, with what is wrong and where; RP_ENVIRONMENT

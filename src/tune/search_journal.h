@@ -1,7 +1,7 @@
 /**
  * @file search_journal.h
  * @brief The journal of a search: what its answers are answers to, and which search may go on with
- *        it. Format: docs/format/autotune.md.
+ *        it. Format: docs/formats.md.
  */
 #ifndef RP_TUNE_SEARCH_JOURNAL_H
 #define RP_TUNE_SEARCH_JOURNAL_H
@@ -44,7 +44,7 @@ int rp_search_journal_open(const char *path, bool resume, const struct rp_search
 
 /* A runner that keeps every answer in a journal, and gives those that are there instead of
  *        running anything: a search that was killed goes on where it was, and one with other
- *        limits has what was run before. What is written: docs/format/autotune.md.
+ *        limits has what was run before. What is written: docs/formats.md.
  *
  * Answers are found by configuration and purpose, not by their order, so the search may ask for
  * other configurations in between. Of the same search they come in the order of then.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every relative link of the Markdown files leads to a file, and to a heading of it.
+"""Every relative link of the Markdown files leads to a file, and to a heading of it. What sources and manual pages say
+of a page of docs/ exists, and "@file" says the file's own name.
 
 usage: tests/docs/links.py SOURCE_FOLDER
 """
@@ -14,12 +15,38 @@ HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.M)
 MENTION = re.compile(r"(?<![\w/.-])((?:docs|bench)/[\w/-]+\.md)\b")  # docs/x.md without a link
 
 
-def markdown_files(root):
-    for folder, below, names in os.walk(root):
+SOURCES = (".c", ".h", ".def", ".js", ".py", ".sh", ".in", ".hip", ".json")
+PAGE = re.compile(r"(?<![\w/.-])(?<!ggml, )((?:docs|facts)/[\w/-]+\.md)\b")
+OWN_NAME = re.compile(r"@file (\S+)")
+EXAMPLES = {"tests/docs/links.py", "tests/tools/check_tools.py"}  # they name pages that are not there
+
+
+def files(root, endings, start=""):
+    for folder, below, names in os.walk(os.path.join(root, start)):
         below[:] = [d for d in below if not d.startswith((".", "build"))]
         for name in names:
-            if name.endswith(".md"):
+            if name.endswith(endings):
                 yield os.path.join(folder, name)
+
+
+def check_sources(root):
+    """What is wrong in sources, and how many pages they name."""
+    named, wrong = 0, []
+    for start in ("src", "include", "tests", "bench", "schemas", "docs/commands"):
+        for path in sorted(files(root, SOURCES, start)):
+            short = os.path.relpath(path, root)
+            if short in EXAMPLES:
+                continue
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            for match in PAGE.finditer(text):
+                named += 1
+                if not os.path.exists(os.path.join(root, match.group(1))):
+                    wrong.append(f"{short}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)}: there is no such page")
+            own = OWN_NAME.search(text)
+            if own and own.group(1) != os.path.basename(path):
+                wrong.append(f"{short}: @file says {own.group(1)}")
+    return named, wrong
 
 
 def without_code(text):
@@ -42,7 +69,7 @@ def anchors(text):
 
 def main():
     root = sys.argv[1]
-    texts = {os.path.realpath(p): open(p, encoding="utf-8").read() for p in markdown_files(root)}
+    texts = {os.path.realpath(p): open(p, encoding="utf-8").read() for p in files(root, ".md")}
     links, wrong = 0, []
 
     for path, text in sorted(texts.items()):
@@ -61,8 +88,10 @@ def main():
                 wrong.append(f"{where}: {target}: there is no such file")
             elif anchor and anchor not in anchors(texts.get(there, "")):
                 wrong.append(f"{where}: {target}: no heading has that name")
-    print(*wrong, f"{links} links in {len(texts)} files, {len(wrong)} lead nowhere", sep="\n")
-    if links < 100:  # the patterns above find nothing any more
+    named, in_sources = check_sources(root)
+    wrong += in_sources
+    print(*wrong, f"{named} pages are named in sources", f"{links} links in {len(texts)} files, {len(wrong)} lead nowhere", sep="\n")
+    if links < 100 or named < 20:  # the patterns above find nothing any more
         sys.exit("fewer links than there are")
     sys.exit(1 if wrong else 0)
 

@@ -1,6 +1,6 @@
 /*
  * The clock that kernels read, with detailed timing: what the model says of what they time. The
- * latencies are those of docs/model-accuracy.md, published measurements, of which some are
+ * latencies are those of bench/model-accuracy.md, published measurements, of which some are
  * constants of the model: what is tested is that kernels read them.
  */
 #include <math.h>
@@ -38,7 +38,7 @@ static void is_near(const char *what, double value, double expected, double shar
         fail_msg("%s: %g, not %g", what, value, expected);
 }
 
-/* Rows 1 to 5 of docs/model-accuracy.md: mt4g's report of an MI300X, in clocks. */
+/* Rows 1 to 5 of bench/model-accuracy.md: mt4g's report of an MI300X, in clocks. */
 static void latencies(void **state)
 {
     static const struct {

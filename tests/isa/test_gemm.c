@@ -1,7 +1,7 @@
 /*
- * The matrix products that stand for those of libraries in docs/model-accuracy.md are products: all
- * elements of small ones, against sums on the host. Their LDS accesses have no bank conflicts where
- * they are said to have none.
+ * The matrix products that stand for those of libraries in bench/model-accuracy.md are products:
+ * all elements of small ones, against sums on the host. Their LDS accesses have no bank conflicts
+ * where they are said to have none.
  */
 #include "kernels_test.h"
 

@@ -1,5 +1,5 @@
 /**
- * @file executor.h
+ * @file dispatch.h
  * @brief Execution of one kernel dispatch on the CPU: the only face the driver side sees.
  *
  * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and

@@ -140,7 +140,6 @@ static struct rp_opnd rp_dec_source(struct rp_dec *d, unsigned enc, unsigned typ
 
 /* The memory formats: SMEM, FLAT, DS, MUBUF, MTBUF. */
 
-/* isa_decode.c */
 static void rp_dec_smem(struct rp_dec *d, uint32_t w0)
 {
     uint32_t w1 = rp_dec_dword(d);
@@ -358,7 +357,6 @@ static void matrices(struct rp_dec *d, uint32_t w0, uint32_t w1)
         d->bad = true; /* the accumulator is registers or an inline constant */
 }
 
-/* isa_decode.c */
 static void rp_dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1)
 {
     const struct rp_op_row *row = d->row;

@@ -175,7 +175,7 @@ function ceilingTable(doc) {
 // Kernels by counters, also where no roofline can be made of them.
 const count = (value) => (Number.isInteger(value) ? whole(value) : digits(value));
 
-// Percentages and means do not add up: as in the terminal's table (counters_term.c).
+// Percentages and means do not add up: as in the terminal's table of counters.
 function addsUp(counter) {
   const name = counter.replace(/^.*:/, '').split('[')[0].replace(/_sum$/, '');
   return /^(FetchSize|WriteSize|Wavefronts)$/.test(name) || (!/[a-z]/.test(name) && !/(UTIL|UTILIZATION|PERCENT|RATIO|RATE)$/.test(name));

@@ -1,4 +1,4 @@
-/* Expected values are derived by hand from the rules of docs/format/profile.md; the comment beside
+/* Expected values are derived by hand from the rules of docs/formats.md; the comment beside
  * a row shows the arithmetic. */
 #include "analyze/profile.h"
 #include "arch/arch.h"

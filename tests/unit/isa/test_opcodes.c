@@ -1,5 +1,5 @@
 /*
- * docs/opcodes.md: every row of the instruction table, whether it executes, and what tests it.
+ * tests/isa/opcodes.md: every row of the instruction table, whether it executes, and what tests it.
  *
  * "Tested" is read off the tests: the oracles of the lane kernels, what test_mem_rows and
  * test_mem_format have written (--list FILE), and the mnemonics that the sources of the other
@@ -363,7 +363,7 @@ static void test_page_is_current(void **state)
     }
     char *page = read_file(RP_OPCODES_PAGE);
     if (!page || strcmp(page, now) != 0)
-        fail_msg("docs/opcodes.md is not current: ./check --update rewrites it");
+        fail_msg("tests/isa/opcodes.md is not current: ./check --update rewrites it");
     free(page);
     free(now);
 }

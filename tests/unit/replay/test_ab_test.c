@@ -496,7 +496,7 @@ static void test_refusals(void **state)
                      -RP_BAD_INPUT);
 }
 
-/* --- the tables in docs/replay-compare.md -------------------------------------------------- */
+/* --- the tables in docs/how-it-decides.md -------------------------------------------------- */
 
 static const double curve_ratios[] = {1,    1.005, 1.01, 1.015, 1.02, 1.025,
                                       1.03, 1.05,  1.07, 1.1,   1.2};

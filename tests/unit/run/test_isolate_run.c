@@ -1,5 +1,5 @@
 /**
- * @file test_snapshot_server.c
+ * @file test_isolate_run.c
  * @brief Programs that are stopped in the middle of a message hold up neither others nor the end.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /**
- * @file test_result_commit.c
+ * @file test_result_folder.c
  * @brief A test_commit that is killed at any of its system calls, or any of whose calls fails,
  * loses neither the result before nor the new one, and mixes nothing.
  */
