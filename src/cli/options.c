@@ -605,12 +605,36 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
+/** What is wrong with a long option that getopt did not take, from its name on. */
+static int bad_long_option(const struct table *t, const char *argument, struct rp_err *err)
+{
+    const size_t length = strcspn(argument + 2, "=");
+    const struct rp_row *first = NULL;
+
+    for (size_t i = 1; i <= t->option_count && length > 0; i++) {
+        const struct rp_row *row = t->options[i];
+
+        if (strncmp(row->name, argument + 2, length) != 0)
+            continue;
+        if (!row->name[length])
+            return rp_fail(err, RP_USAGE, "--%s takes no value", row->name);
+        if (first)
+            return rp_fail(err, RP_USAGE, "%s can be --%s or --%s: write it out", argument,
+                           first->name, row->name);
+        first = row;
+    }
+    return first ? rp_fail(err, RP_USAGE, "--%s takes no value", first->name)
+                 : rp_fail(err, RP_USAGE, "%s is no option", argument);
+}
+
 /** For what getopt returned as ':' or '?': names the option, also one within "-xyz". */
-static int bad_option(const char *argument, int key, struct rp_err *err)
+static int bad_option(const struct table *t, const char *argument, int key, struct rp_err *err)
 {
     const char single[] = {'-', (char)optopt, '\0'};
     const bool is_short = optopt > ' ' && optopt < 127 && strncmp(argument, "--", 2) != 0;
 
+    if (key == '?' && !is_short && strncmp(argument, "--", 2) == 0)
+        return bad_long_option(t, argument, err);
     return rp_fail(err, RP_USAGE, "%s %s", is_short ? single : argument,
                    key == ':' ? "needs a value" : "is no option");
 }
@@ -619,6 +643,8 @@ static int check_operands(const struct table *t, const struct rp_args *args, str
 {
     const struct rp_row *needs = row_of_kind(t, RP_ROW_NEEDS_ACTION);
 
+    if (needs && !args->action && args->operand_count)
+        return rp_fail(err, RP_USAGE, "%s: %s", args->operands[0], needs->text);
     if (needs && !args->action)
         return rp_fail(err, RP_USAGE, "%s", needs->text);
     if (t->rows->operands == RP_OPERANDS_NONE && args->operand_count)
@@ -654,7 +680,7 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
         if (key == HELP)
             return 0;
         if (key == '?' || key == ':')
-            return bad_option(argv[optind - 1], key, err);
+            return bad_option(t, argv[optind - 1], key, err);
         while (key < FIRST && t->options[++place]->letter != key)
             ;
         rc = take_option(l, place, optarg, args, err);
