@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every relative link of the Markdown files leads to a file, and to a heading of it. What sources and manual pages say
-of a page of docs/ exists, and "@file" says the file's own name.
+of a page of docs/ exists, "@file" says the file's own name, and pages that count instructions count as the list of
+them does.
 
 usage: tests/docs/links.py SOURCE_FOLDER
 """
@@ -67,6 +68,20 @@ def anchors(text):
     return found | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
 
 
+COUNTED = re.compile(r"([\d,]+) of the ([\d,]+) (?:gfx942 )?instructions")
+
+
+def check_counts(texts, root):
+    """What is wrong in "N of the M instructions" of README.md and docs/device.md."""
+    page = texts[os.path.realpath(os.path.join(root, "tests/isa/opcodes.md"))]
+    known = re.search(r"gfx942 \(MI300X\): (\d+), of which (\d+) execute", page)
+    right = (f"{int(known.group(2)):,}", f"{int(known.group(1)):,}")
+    for name in ("README.md", "docs/device.md"):
+        found = COUNTED.findall(texts[os.path.realpath(os.path.join(root, name))])
+        if found != [right]:
+            yield f"{name}: instructions {found}, and tests/isa/opcodes.md has {right}"
+
+
 def main():
     root = sys.argv[1]
     texts = {os.path.realpath(p): open(p, encoding="utf-8").read() for p in files(root, ".md")}
@@ -89,7 +104,7 @@ def main():
             elif anchor and anchor not in anchors(texts.get(there, "")):
                 wrong.append(f"{where}: {target}: no heading has that name")
     named, in_sources = check_sources(root)
-    wrong += in_sources
+    wrong += [*in_sources, *check_counts(texts, root)]
     print(*wrong, f"{named} pages are named in sources", f"{links} links in {len(texts)} files, {len(wrong)} lead nowhere", sep="\n")
     if links < 100 or named < 20:  # the patterns above find nothing any more
         sys.exit("fewer links than there are")
