@@ -12,10 +12,9 @@
 /* --- files and folders --------------------------------------------------------------------- */
 
 enum {
-    RP_LOCK_WAIT = 1, /**< for whoever has it; a signal ends the wait */
-    RP_LOCK_FOLDER =
-        2, /**< the folder itself; without this a file, which is made (0600) and stays */
-    RP_LOCK_NO_LINK = 4 /**< a symbolic link is refused: the place may be somebody else's */
+    RP_LOCK_WAIT = 1,   /**< waits while another process has it; a signal ends the wait */
+    RP_LOCK_FOLDER = 2, /**< locks the folder itself, not a file that is made (0600) and stays */
+    RP_LOCK_NO_LINK = 4 /**< refuses a symbolic link: the place may be somebody else's */
 };
 
 /**
@@ -33,8 +32,7 @@ int rp_lock_path(const char *path, unsigned flags);
  * been in the middle of a change; forget makes it anew before the child goes on. Static or never
  * freed; never destroyed.
  *
- *     static struct { struct rp_fork_lock lock; struct page *first; } pages = {.lock =
- * RP_FORK_LOCK(forget_pages)};
+ *     static struct rp_fork_lock lock = RP_FORK_LOCK(forget_pages);
  */
 struct rp_fork_lock {
     pthread_mutex_t mutex; /**< for pthread_cond_wait, too */

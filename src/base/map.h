@@ -7,14 +7,16 @@
  *     struct { RP_VEC(uint64_t); } totals = {0};
  *     ...
  *     uint32_t n = rp_map_add_text(&names, name);
- *     if (n == totals.count)                                 // a new key; programs alone need not
- * look at RP_NO_NUMBER rp_vec_push(&totals, 0); totals.items[n] += bytes;
+ *     if (n == totals.count)
+ *         rp_vec_push(&totals, 0);
+ *     totals.items[n] += bytes;
  *     ...
- *     for (uint32_t i = 0; i < names.count; i++)             // in the order of first use
+ *     for (uint32_t i = 0; i < names.count; i++)
  *         printf("%s %" PRIu64 "\n", names.keys[i].bytes, totals.items[i]);
  *     rp_map_free(&names);
  *
- * A set is a map without such an array. libc only; not for several threads.
+ * Where memory may end without the program (alloc.h), n can be RP_NO_NUMBER. A set is a map without
+ * such an array. libc only; not for several threads.
  */
 #ifndef RP_BASE_MAP_H
 #define RP_BASE_MAP_H

@@ -4,13 +4,15 @@
  *
  *     struct { RP_VEC(struct point); } points = {0};
  *     ...
- *     if (rp_vec_push(&points, (struct point){x, y}) < 0)    // programs alone need not look:
- * alloc.h return rp_out_of_memory(err); for (size_t i = 0; i < points.count; i++)
+ *     if (rp_vec_push(&points, (struct point){x, y}) < 0)
+ *         return rp_out_of_memory(err);
+ *     for (size_t i = 0; i < points.count; i++)
  *         draw(&points.items[i]);
  *     rp_vec_free(&points);
  *
- * The members are read directly. An array that is to leave is taken by rp_steal(points.items).
- * RP_VEC stands first in its struct, which may have a name and other members, too. libc only.
+ * Code that only programs have need not look at the result (alloc.h). The members are read
+ * directly. An array that is to leave is taken by rp_steal(points.items). RP_VEC stands first in
+ * its struct, which may have a name and other members, too. libc only.
  */
 #ifndef RP_BASE_VEC_H
 #define RP_BASE_VEC_H
