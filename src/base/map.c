@@ -213,42 +213,6 @@ uint32_t rp_idmap_find(const struct rp_idmap *map, uint64_t key)
     return map->slot_count ? map->slots[place_of(map, key)] - 1 : RP_NO_NUMBER;
 }
 
-/* Closes the gap at a free slot: whoever stands behind it, and might have stood there, moves up, or
- * searches would end at the gap. */
-static void close_gap(struct rp_idmap *map, size_t gap)
-{
-    const size_t mask = map->slot_count - 1;
-
-    for (size_t at = (gap + 1) & mask; map->slots[at]; at = (at + 1) & mask) {
-        const size_t home = home_of(map, map->keys[map->slots[at] - 1]);
-
-        if (((at - home) & mask) < ((at - gap) & mask))
-            continue;
-        map->slots[gap] = map->slots[at];
-        map->slots[at] = 0;
-        gap = at;
-    }
-}
-
-uint32_t rp_idmap_remove(struct rp_idmap *map, uint64_t key)
-{
-    size_t at = map->slot_count ? place_of(map, key) : 0;
-    uint32_t number;
-
-    if (!map->slot_count || !map->slots[at])
-        return RP_NO_NUMBER;
-    number = map->slots[at] - 1;
-    map->slots[at] = 0;
-    close_gap(map, at);
-    map->count--;
-    if (number != map->count) {
-        map->slots[place_of(map, map->keys[map->count])] = number + 1;
-        map->keys[number] = map->keys[map->count];
-    }
-    map->last = 0;
-    return number;
-}
-
 void rp_idmap_free(struct rp_idmap *map)
 {
     free(map->keys);

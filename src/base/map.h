@@ -76,9 +76,6 @@ struct rp_idmap {
 
 uint32_t rp_idmap_add(struct rp_idmap *map, uint64_t key);
 uint32_t rp_idmap_find(const struct rp_idmap *map, uint64_t key);
-/** Gives the removed key's number to the key that had the last one, so that there is no gap: the
- * caller does the same with its array. @return the number, RP_NO_NUMBER: the key is not there */
-uint32_t rp_idmap_remove(struct rp_idmap *map, uint64_t key);
 void rp_idmap_free(struct rp_idmap *map);
 
 #endif

@@ -68,9 +68,6 @@
         vec_->count = vec_->room = 0;                                                              \
     })
 
-/** At the end of scope: rp_autovec struct rp_points points = {0}; */
-#define rp_autovec __attribute__((cleanup(rp_vec_free_items)))
-
 /**
  * One more item of an array that keeps no room: it has that of the next power of two of its count,
  * and no item ever leaves it. @param items  address of the pointer  @return the item, which is to
@@ -85,13 +82,5 @@ void *rp_array_next(void *items, size_t *count, size_t item_bytes);
  *  @param items  address of the pointer to the items  @param room  items that it has room for
  *  @param count  items in it */
 int rp_vec_grow(void *items, size_t *room, size_t count, size_t extra, size_t item_bytes);
-
-static inline void rp_vec_free_items(void *vec)
-{
-    void *items;
-
-    memcpy(&items, vec, sizeof items); /* the first member */
-    free(items);
-}
 
 #endif

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/regex_size.h"
@@ -54,19 +54,15 @@ char *rp_build_output_path(const char *folder, const struct rp_command *command)
 static int lock(const char *output, struct rp_err *err)
 {
     rp_autofree char *path = rp_format("%s.lock", output);
-    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    int fd;
 
-    if (fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s.lock", output);
-    while (flock(fd, LOCK_EX) != 0) {
+    while ((fd = rp_lock_path(path, RP_LOCK_WAIT)) < 0) {
         const int why = errno;
         int rc = why == EINTR ? rp_proc_interrupted(err)
                               : rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot lock %s", path);
 
-        if (rc < 0) {
-            close(fd);
+        if (rc < 0)
             return rc;
-        }
     }
     return fd;
 }

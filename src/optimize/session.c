@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
@@ -189,13 +189,11 @@ static int lock(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "lock");
 
-    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->lock_fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
-    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
+    s->lock_fd = rp_lock_path(path, 0);
+    if (s->lock_fd < 0 && errno == EWOULDBLOCK)
         return rp_fail(err, RP_USAGE, "%s is in use by another session: choose another -o",
                        s->o->folder);
-    return 0;
+    return s->lock_fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path) : 0;
 }
 
 static int read_source(struct rp_session *s, struct rp_err *err)

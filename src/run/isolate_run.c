@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "run/kernel_names.h"
@@ -437,11 +437,11 @@ enum { SCRATCH_YOUNG_S = 60 }; /* it may have been made, and not be locked yet *
 /* Removes what a rocm-perf that was killed has left: nobody holds the lock on it. */
 static void remove_if_stale(const char *path)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    rp_autoclose int fd = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_NO_LINK);
     struct stat about;
 
     if (fd >= 0 && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
-        time(NULL) - about.st_mtime > SCRATCH_YOUNG_S && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        time(NULL) - about.st_mtime > SCRATCH_YOUNG_S)
         rp_remove_tree(path);
 }
 
@@ -472,11 +472,9 @@ static int make_scratch(struct scratch *scratch, struct rp_err *err)
     if (!mkdtemp(path))
         return rp_fail(err, RP_ENVIRONMENT, "cannot make a folder %s; set TMPDIR to another place",
                        path);
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd > 0) {
-        flock(fd, LOCK_EX);
+    fd = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_WAIT);
+    if (fd > 0)
         scratch->lock = fd;
-    }
     scratch->folder = rp_steal(path);
     return 0;
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 
 static const char result_name[] = "profile.json"; /* what a reader looks at first */
@@ -242,12 +242,13 @@ struct held_signals {
  * to their users. */
 static struct held_signals begin(const char *dir)
 {
-    struct held_signals quiet = {.lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    struct held_signals quiet = {0};
     sigset_t all;
 
     /* The wait for the other run first: it may be long, and Ctrl-C must end it. */
-    while (quiet.lock >= 0 && flock(quiet.lock, LOCK_EX) != 0 && errno == EINTR)
-        ;
+    do
+        quiet.lock = rp_lock_path(dir, RP_LOCK_FOLDER | RP_LOCK_WAIT);
+    while (quiet.lock < 0 && errno == EINTR);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &quiet.mask);
     return quiet;

@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/journal.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "experiment/measured_run.h"
 #include "run/standard_input.h"
@@ -189,12 +189,12 @@ static int lock_folder(struct autotune *a, struct rp_err *err)
     if ((rc = rp_mkdirs_private(a->o->folder, err)) < 0)
         return rc;
     path = rp_path_join(a->o->folder, "lock");
-    a->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (a->lock_fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
-    if (flock(a->lock_fd, LOCK_EX | LOCK_NB) != 0)
+    a->lock_fd = rp_lock_path(path, 0);
+    if (a->lock_fd < 0 && errno == EWOULDBLOCK)
         return rp_fail(err, RP_USAGE, "%s is in use by another search: choose another -o",
                        a->o->folder);
+    if (a->lock_fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path);
     return check_journal(a, err);
 }
 

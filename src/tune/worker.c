@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
@@ -37,16 +37,7 @@ struct rp_worker_folder {
 
 #define PREFIX "rocm-perf-worker-"
 
-static int open_locked(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
+enum { LOCKED = RP_LOCK_FOLDER | RP_LOCK_NO_LINK };
 
 /** Nobody holds its lock: its worker has ended without its clean-up. */
 static void remove_stale(const char *base)
@@ -62,7 +53,7 @@ static void remove_stale(const char *base)
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
             continue;
         path = rp_path_join(base, entry->d_name);
-        fd = path ? open_locked(path) : -1;
+        fd = rp_lock_path(path, LOCKED);
         if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
             rp_remove_tree(path);
     }
@@ -95,7 +86,7 @@ static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *er
 
         if (!mkdtemp(path))
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", base);
-        fd = open_locked(path);
+        fd = rp_lock_path(path, LOCKED);
         if (fd >= 0 && is_there(path, fd)) {
             *ret = (struct rp_worker_folder){.path = rp_steal(path), .lock = fd};
             return 0;

@@ -63,21 +63,23 @@ static void copy(void)
 
 static void push(void)
 {
-    rp_autovec struct {
+    struct {
         RP_VEC(int);
     } numbers = {0};
 
     rp_vec_push(&numbers, 1);
+    rp_vec_free(&numbers);
 }
 
 static void reserve_too_much(void)
 {
-    rp_autovec struct {
+    struct {
         RP_VEC(int);
     } numbers = {0};
 
     is_out = false;
     rp_vec_reserve(&numbers, SIZE_MAX);
+    rp_vec_free(&numbers);
 }
 
 static void number_text(void)

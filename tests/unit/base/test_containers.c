@@ -65,7 +65,7 @@ static void texts_are_copied(void **state)
 
 static void vecs_grow(void **state)
 {
-    rp_autovec struct points points = {.total = 7};
+    struct points points = {.total = 7};
     struct point *added;
 
     (void)state;
@@ -204,56 +204,6 @@ static void keys_are_numbered_in_their_order(void **state)
     assert_int_equal(rp_idmap_find(&n, 0), RP_NO_NUMBER);
 }
 
-/* The numbers of the keys that are there are 0 to count - 1, and no search is lost. */
-static void check_numbers(const struct rp_idmap *n, const bool *there, uint32_t keys)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < keys; i++) {
-        const uint32_t number = rp_idmap_find(n, nth_key(i));
-
-        assert_int_equal(number != RP_NO_NUMBER, there[i]);
-        if (there[i]) {
-            assert_true(number < n->count);
-            assert_int_equal(n->keys[number], nth_key(i));
-            count++;
-        }
-    }
-    assert_int_equal(n->count, count);
-}
-
-static void removed_keys_leave_no_gap(void **state)
-{
-    enum { KEYS = 400 };
-    struct rp_idmap n = {0};
-    bool there[KEYS] = {false};
-    uint32_t chance = 12345;
-
-    (void)state;
-    assert_int_equal(rp_idmap_remove(&n, 1), RP_NO_NUMBER);
-    for (int round = 0; round < 4000; round++) {
-        const uint32_t i = (chance = chance * 1664525u + 1013904223u) >> 8;
-        const uint32_t key = i % KEYS, before = n.count;
-
-        if (there[key]) {
-            const uint32_t was = rp_idmap_find(&n, nth_key(key));
-            const uint64_t last = n.keys[n.count - 1];
-
-            assert_int_equal(rp_idmap_remove(&n, nth_key(key)), was);
-            if (was < n.count)
-                assert_int_equal(n.keys[was], last);
-            assert_int_equal(rp_idmap_remove(&n, nth_key(key)), RP_NO_NUMBER);
-        } else {
-            assert_int_equal(rp_idmap_add(&n, nth_key(key)), before);
-        }
-        there[key] = !there[key];
-        if (round % 50 == 0)
-            check_numbers(&n, there, KEYS);
-    }
-    check_numbers(&n, there, KEYS);
-    rp_idmap_free(&n);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,7 +215,6 @@ int main(void)
         cmocka_unit_test(bytes_are_numbered_in_their_order),
         cmocka_unit_test(texts_are_numbered),
         cmocka_unit_test(keys_are_numbered_in_their_order),
-        cmocka_unit_test(removed_keys_leave_no_gap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
