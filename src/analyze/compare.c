@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "base/stats.h"
 
-/* How far two series of runs are apart, and how sure that is. docs/compare.md says why so. */
+/* How far two series of runs are apart, and how sure that is. docs/how-it-decides.md says why so.
+ */
 
 /* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
  * in tests/unit/analysis/test_compare.c makes more than 1 % of false verdicts, but for machines

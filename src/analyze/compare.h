@@ -1,7 +1,7 @@
 /**
  * @file compare.h
  * @brief Is one result faster than another, and by how much? Plain structs in and out: what a side
- *        is read from does not matter here. Rules and error rates: docs/compare.md.
+ *        is read from does not matter here. Rules and error rates: docs/how-it-decides.md.
  */
 #ifndef RP_ANALYZE_COMPARE_H
 #define RP_ANALYZE_COMPARE_H

@@ -12,7 +12,8 @@
 #include "base/err.h"
 #include "base/stats.h"
 
-/* Whether the last results of a series differ from those before. docs/history.md says why so. */
+/* Whether the last results of a series differ from those before. docs/how-it-decides.md says why
+ * so. */
 
 /* What the error and the allowance for drift are multiplied by. Found by simulation: with these no
  * kind of noise in tests/unit/analysis/test_history.c makes more than 1 % of false alarms. */

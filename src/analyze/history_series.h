@@ -1,7 +1,7 @@
 /**
  * @file history_series.h
  * @brief Series of results over time, and where they have become slower or faster. Rules and error
- *        rates: docs/history.md.
+ *        rates: docs/how-it-decides.md.
  */
 #ifndef RP_ANALYZE_HISTORY_SERIES_H
 #define RP_ANALYZE_HISTORY_SERIES_H

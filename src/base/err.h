@@ -15,7 +15,7 @@
 
 #include <stdarg.h>
 
-/** Categories. The values are the exit codes of the command line (docs/man). */
+/** Categories. The values are the exit codes of the command line (docs/commands/rocm-perf.in). */
 enum rp_code {
     RP_OK = 0,
     RP_VERDICT = 1,       /**< a negative verdict: a gate failed, not equal */

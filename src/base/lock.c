@@ -21,7 +21,7 @@ int rp_lock_path(const char *path, unsigned flags)
     return fd;
 }
 
-/* All fork locks that were ever taken. */
+/* All fork locks that were ever taken: pthread_atfork() gives its function no argument. */
 static struct {
     pthread_once_t once;
     pthread_mutex_t lock;

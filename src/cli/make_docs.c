@@ -9,7 +9,8 @@
  *   @sections          sections before EXIT STATUS, which is made of rows
  *   @end               sections behind it
  *   @use FILE          the lines of that file, which pages share
- * An option that the command does not have is an error, so that no page explains what has gone.
+ * An option that the command does not have is an error, so that no page explains what has gone. A
+ * page whose description has ".It Cm ACTION" has the actions there, else they are made of the rows.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -93,7 +94,7 @@ static void put_mdoc(const char *text, struct rp_buf *to)
             rp_buf_puts(to, "\n");
             column = 0;
         }
-        sentence_ends = text[length - 1] == '.';
+        sentence_ends = text[length - 1] == '.' && (length == 1 || text[length - 2] != '.');
         if (column)
             rp_buf_puts(to, " ");
         else if (*text == '.' || *text == '\'')
@@ -126,6 +127,25 @@ static void put_option(const struct rp_row *row, const char *source, struct rp_b
     rp_buf_puts(to, rp_buf_text(&more));
 }
 
+/** What the first word may be, unless the description says it. */
+static void put_actions(const struct rp_row *rows, size_t count, const char *source,
+                        struct rp_buf *to)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < count; i++) {
+        rp_autofree char *item = rp_format(".It Cm %s\n", rows[i].name ? rows[i].name : "");
+
+        if (rows[i].kind != RP_ROW_ACTION || strstr(source, item))
+            continue;
+        rp_buf_puts(to, open ? "" : ".Bl -tag -width full-vm\n");
+        open = true;
+        rp_buf_puts(to, item);
+        put_mdoc(rows[i].text, to);
+    }
+    rp_buf_puts(to, open ? ".El\n" : "");
+}
+
 /** Each list of options with its heading. */
 static void put_options(const struct rp_row *rows, size_t count, const char *source,
                         struct rp_buf *to)
@@ -151,18 +171,12 @@ static void put_options(const struct rp_row *rows, size_t count, const char *sou
             }
             rp_buf_puts(to, ".El\n");
         }
-        if ((rows[i].kind != RP_ROW_OPTION && rows[i].kind != RP_ROW_ACTION) ||
-            rows[i].flags & RP_OPTION_HIDDEN)
+        if (rows[i].kind != RP_ROW_OPTION || rows[i].flags & RP_OPTION_HIDDEN)
             continue;
         if (!open)
             rp_buf_puts(to, ".Bl -tag -width Fl\n");
         open = true;
-        if (rows[i].kind == RP_ROW_OPTION) {
-            put_option(&rows[i], source, to);
-        } else {
-            rp_buf_printf(to, ".It Cm %s\n", rows[i].name);
-            put_mdoc(rows[i].text, to);
-        }
+        put_option(&rows[i], source, to);
     }
     if (open || !help)
         rp_buf_printf(to, "%s%s.El\n", open ? "" : ".Bl -tag -width Fl\n",
@@ -243,6 +257,7 @@ static void make_page(enum rp_command_id command, const char *out)
                 rp_buf_puts(&page, i && rows[i - 1].kind == RP_ROW_TEXT ? ".Pp\n" : "");
                 put_mdoc(rows[i].text, &page);
             }
+    put_actions(rows, count, source, &page);
     rp_buf_puts(&page, ".Pp\nThe options are:\n");
     put_options(rows, count, source, &page);
     put_part(source, "@after", &page);

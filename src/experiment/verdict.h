@@ -1,6 +1,6 @@
 /**
  * @file verdict.h
- * @brief From measurements to a verdict on a candidate. Rules: docs/optimize.md.
+ * @brief From measurements to a verdict on a candidate. Rules: docs/how-it-decides.md.
  */
 #ifndef RP_EXPERIMENT_VERDICT_H
 #define RP_EXPERIMENT_VERDICT_H

@@ -178,7 +178,7 @@ static void at_exit(void)
 
 static void register_once(void)
 {
-    static bool registered;
+    static bool registered; /* of the process: atexit() cannot be taken back */
 
     if (registered)
         return;

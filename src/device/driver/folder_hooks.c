@@ -37,7 +37,8 @@ struct tree_dir {
 
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on x86-64");
 
-/* Which DIR pointers are ours. Few are open at a time; the count keeps readdir() cheap. */
+/* Which DIR pointers are ours: global, because all that readdir() is given is the pointer, from any
+ * thread. Few are open at a time; the count keeps readdir() cheap. */
 enum { OPEN_DIRS = 32 };
 static struct tree_dir *open_dirs[OPEN_DIRS];
 static unsigned open_dir_count;

@@ -53,7 +53,8 @@ RP_EXPORT int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, in
 
 RP_EXPORT int hsa_signal_destroy(hsa_signal_t signal);
 
-/* Threads that sleep in a wait; one that finds no place leaves all of the wait to the runtime. */
+/* Threads that sleep in a wait; one that finds no place leaves all of the wait to the runtime. They
+ * are of the process: whoever destroys a signal knows its handle only. */
 enum { SLEEPERS = 256, YIELDS = 100000 };
 
 struct sleeper {

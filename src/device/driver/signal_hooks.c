@@ -56,7 +56,7 @@ enum { SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3 }; /* of hsa_system_get_info, hsa.h *
 
 uint64_t rp_runtime_hz(void)
 {
-    static uint64_t known;
+    static uint64_t known; /* of the runtime, which does not change it; asked for once */
     uint64_t hz = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (hz)
         return hz;

@@ -11,6 +11,9 @@
 /* Not more than the lanes that a dispatch begins with (scheduler.c). */
 enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
+/* The settings of this file belong to the process: a replay changes them from one launch to the
+ * next through the table of the device (device_table.h), which has no handle of a device, and every
+ * worker asks for them. */
 static _Atomic uint32_t now;
 
 void rp_wave_order_set(uint32_t order)
@@ -94,6 +97,7 @@ uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most)
     return turn < most ? turn : most;
 }
 
+/* Of the process, as the order above. */
 static _Atomic uint32_t leftovers_now;
 
 void rp_exec_poison_set(uint32_t seed)
@@ -149,6 +153,7 @@ void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr,
     fill(seed + 4, w->sgpr + RP_SGPR_VCC_LO, 2);
 }
 
+/* Of the process, as the order above; the last two are the answer about the launch before. */
 static _Atomic uint64_t bound_now, last_work;
 static _Atomic bool last_exceeded;
 

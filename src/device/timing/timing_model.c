@@ -9,7 +9,8 @@
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_engine.h"
 
-/* The one context of this file: the mode, -1 = not asked for yet. */
+/* The one context of this file: the mode, -1 = not asked for yet. Global, as it is that of the
+ * process: its variable is read once, and every kernel and copy asks. */
 static int chosen = -1;
 
 int rp_timing_mode_of(const char *text)

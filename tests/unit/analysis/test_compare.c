@@ -4,7 +4,7 @@
  * simulation (drifting machines, runs that depend on each other, spells, coarse clocks), Holm's
  * order, what does not compare, gates, and JSON that is not as it should be.
  *
- * test_compare curve, test_compare many: the tables of docs/compare.md
+ * test_compare curve, test_compare many: the tables of docs/how-it-decides.md
  */
 #include <math.h>
 #include <stdint.h>
@@ -82,7 +82,7 @@ static const struct world worlds[] = {
     {.name = "slow wave", .noise = 0.01, .wave = 4},
     {.name = "coarse clock", .noise = 0.01, .tick_ms = 0.01},
 };
-/* Of these more than one per cent is false: what is known of it is in docs/compare.md. */
+/* Of these more than one per cent is false: what is known of it is in docs/how-it-decides.md. */
 static const struct world stepping[] = {
     {.name = "one step of 2 %", .noise = 0.01, .step = 0.02},
     {.name = "one step of 5 %", .noise = 0.01, .step = 0.05},
@@ -196,7 +196,7 @@ static void identical_programs_are_not_told_apart(void **state)
         }
 }
 
-/* Not one per cent, but what docs/compare.md says of them: less than ten. */
+/* Not one per cent, but what docs/how-it-decides.md says of them: less than ten. */
 static void steps_raise_false_alarms_in_bounds(void **state)
 {
     unsigned n[4];

@@ -3,7 +3,7 @@
  * @brief Series of results: false alarms and power by simulation, changes of exact times, states,
  *        times of day, results as rows.
  *
- * test_history curve: the tables of docs/history.md
+ * test_history curve: the tables of docs/how-it-decides.md
  */
 #include <math.h>
 #include <stdint.h>
