@@ -1,5 +1,6 @@
 #include "experiment/compile.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,10 +186,8 @@ static int add_overlay(const struct rp_compile_command *command, const char *sou
     rp_autofree char *path = NULL;
     int rc;
 
-    if (!command->unit || (text && strcmp(text, command->source) == 0))
+    if (!command->unit || strcmp(text, command->source) == 0)
         return 0;
-    if (!text)
-        return rp_fail(err, RP_ENVIRONMENT, "the current folder is gone");
     rc = rp_overlay_write(command->source, text, &path, err);
     if (rc == 0)
         rp_words_addf(words, "-ivfsoverlay%s", path);
@@ -217,7 +216,7 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
     file = what == RP_COMPILE_AST || what == RP_COMPILE_IR ? rp_strdup(output)
                                                            : rp_path_absolute(output);
     if (!input || !file)
-        return rp_fail(err, RP_ENVIRONMENT, "the current folder is gone");
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find the current folder");
     rc = add_overlay(command, source, &words, err);
     if (rc < 0)
         return rc;

@@ -444,9 +444,11 @@ static int read_failure(const struct rp_proc_end *end, const char *messages, con
     rp_autofree char *message = last_message(messages);
     rp_autofree char *how = rp_child_end_sentence(end);
     const bool verdict = !end->signaled && end->status == RP_VERDICT;
-    const char *said = said_of(message, 'B', after);
+    const char *said = message ? said_of(message, 'B', after) : NULL;
     char *reason;
 
+    if (!message)
+        return rp_fail(err, RP_ENVIRONMENT, "replay compare: cannot read %s (%s)", messages, how);
     if (end->over_memory) {
         *ret = (struct rp_compared){
             .comparison = {.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_LIMITS},

@@ -212,7 +212,6 @@ static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *
         return rc;
     if (profile->launches.failed) {
         sum->failed_launches = rp_launches_text(&profile->launches);
-        rc = 0;
     }
     rp_profile_free(profile);
     return rc;
@@ -436,33 +435,42 @@ static char *read_word(int fd)
     return rp_strndup(word, got > 0 ? (size_t)got : 0);
 }
 
-/* @param ret_why  why there is none; NULL: there is one */
-static char *search(const regex_t *regex, const char *text, char **ret_why)
+/**
+ * @param ret_word  the word; NULL: there is none
+ * @param ret_why   why there is none
+ * @return 0; RP_ENVIRONMENT: it was not searched for
+ */
+static int search(const regex_t *regex, const char *text, char **ret_word, char **ret_why,
+                  struct rp_err *err)
 {
     rp_autofree char *word = NULL;
-    int ends[2], status = 0;
+    int ends[2], status = 0, rc = 0;
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return NULL;
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot search what a program printed");
     child = fork();
     if (child == 0)
         search_main(regex, text, ends[1]);
+    if (child < 0)
+        rc = rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot search what a program printed");
     close(ends[1]);
     word = child > 0 ? read_word(ends[0]) : NULL;
     close(ends[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    if (rc < 0)
+        return rc;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == FOUND)
-        return rp_steal(word);
-    if (child > 0)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == FOUND)
+        *ret_word = rp_steal(word);
+    else
         *ret_why =
             WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND
                 ? rp_format("nothing that it printed matches")
                 : rp_format("the search for the expression takes more than %d s of processor "
                             "time, or 1 GiB of memory: make the expression simpler",
                             MOST_SEARCH_S);
-    return NULL;
+    return 0;
 }
 
 static char *take_number(const char *word, double unit_ns, double *ret_ns)
@@ -482,15 +490,17 @@ static char *take_number(const char *word, double unit_ns, double *ret_ns)
 /**
  * The number in the last match of the expression.
  * @param path     what the program printed
- * @param ret_why  as above
+ * @param ret_why  why there is none, owned; NULL: there is one
+ * @return 0, RP_ENVIRONMENT
  */
-static void rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
-                                   double *ret_ns, char **ret_why)
+static int rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
+                                  double *ret_ns, char **ret_why, struct rp_err *err)
 {
     rp_autofree char *text = rp_read_text(path, MOST_OUTPUT);
     rp_autofree char *word = NULL;
     double ns = 0;
     regex_t regex;
+    int rc = 0;
 
     *ret_why = NULL;
     if (!text)
@@ -498,13 +508,14 @@ static void rp_objective_of_output(const char *path, const char *pattern, double
     else if (regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) != 0)
         *ret_why = rp_format("the expression cannot be searched for");
     else {
-        word = search(&regex, text, ret_why);
+        rc = search(&regex, text, &word, ret_why, err);
         regfree(&regex);
         if (word)
             *ret_why = take_number(word, unit_ns, &ns);
     }
-    if (!*ret_why)
+    if (rc == 0 && !*ret_why)
         *ret_ns = ns;
+    return rc;
 }
 
 /** One run: where it writes to, and what became of it. */
@@ -729,7 +740,7 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     if (r->objective == RP_OBJECTIVE_DISPATCH)
         rc = rp_objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
-        rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why);
+        rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)
         return rc;
     if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */

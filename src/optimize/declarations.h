@@ -19,8 +19,7 @@ struct rp_text_range {
  * By names alone, as a reader would look them up, so sometimes more than needed: the includes, and
  * every declaration outside functions that declares a name which the kernel, or a declaration that
  * was found, has in it. Other kernels are left out. In the order of the file.
- * @param ret free it
- * @return 0 (with none when the file cannot be read as tokens) or RP_ENVIRONMENT
+ * @param ret free it; none when the file cannot be read as tokens
  */
 void rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
                         size_t *ret_count);

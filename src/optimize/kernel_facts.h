@@ -131,7 +131,6 @@ struct rp_rank {
 /**
  * @param wanted  for each kernel whether the user has named it, which counts for more than its
  *                weight and headroom; NULL: nothing is named
- * @return 0 or RP_ENVIRONMENT
  */
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
                      const bool *wanted, struct rp_rank *ret);

@@ -385,7 +385,8 @@ static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, s
     int written;
 
     result.json = rp_session_json(s, ended_by(s, rc), rc < 0 ? err->text : NULL);
-    written = rp_session_write(s, result.json, rc == 0, &result, &unwritten);
+    written = result.json ? rp_session_write(s, result.json, rc == 0, &result, &unwritten)
+                          : rp_fail(&unwritten, RP_ENVIRONMENT, "cannot read %s", s->source);
     if (rc == 0 && written == 0)
         written = rp_journal_add(s->journal, "finished", NULL,
                                  json_pack("{s:I, s:s, s:b}", "accepted",

@@ -410,7 +410,7 @@ static json_t *compiler_version(const struct rp_session *s, const char *compiler
     return rp_session_text(text ? text : "");
 }
 
-/** Whose times they are, whichever options and variables have said so. @return NULL: no memory */
+/** Whose times they are, whichever options and variables have said so. */
 static json_t *device_of(const struct rp_device_identity *on)
 {
     rp_autofree char *gpu = rp_device_identity_gpu(on);
@@ -421,7 +421,7 @@ static json_t *device_of(const struct rp_device_identity *on)
                          : NULL;
 }
 
-/** @return NULL: a text of it is not UTF-8 */
+/** @return NULL: JSON cannot hold it */
 static json_t *record_of(const struct rp_session *s)
 {
     const struct rp_session_options *o = s->o;
@@ -641,7 +641,7 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
         return rc;
     now = record_of(s);
     if (!now)
-        return rp_fail(err, RP_BAD_INPUT, "a name or an option is not UTF-8: rename it");
+        return rp_fail(err, RP_BAD_INPUT, "an option of the session is what JSON cannot hold");
     before = rp_journal_find(s->journal, "session", NULL);
     if (!before)
         return rp_journal_add(s->journal, "session", NULL, now, err);

@@ -218,6 +218,19 @@ static void check_argv(const struct rp_child_context *m, const char *const *word
     assert_null(argv[i]);
 }
 
+static void failures_without_a_message(void **state)
+{
+    rp_autofree char *none = rp_path_join(dir, "none");
+    const struct rp_proc_end end = {.status = RP_VERDICT};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_compared c;
+
+    (void)state;
+    assert_int_equal(read_failure(&end, none, "a", "b", &c, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "cannot read"));
+    assert_non_null(strstr(err.text, "it ended with exit status"));
+}
+
 /* What is said of the device goes before the program, whose own options are behind it. */
 static void commands_get_the_device_of_the_session(void **state)
 {
@@ -281,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_gain_that_holds_is_less_only_where_that_is_shown),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(failures_are_whose_they_are),
+        cmocka_unit_test(failures_without_a_message),
         cmocka_unit_test(commands_get_the_device_of_the_session),
         cmocka_unit_test(names_of_kernels_are_found_literally),
     };

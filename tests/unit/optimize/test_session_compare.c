@@ -177,6 +177,30 @@ static void patience_is_by_the_device(void **state)
     assert_false(rp_session_deadline(&options, 0).modelled);
 }
 
+/* optimize.json of before is not written over by what is none. */
+static void a_source_that_is_gone_leaves_the_result(void **state)
+{
+    rp_autofree char *path = rp_path_join(dir, "optimize.json"), *text = NULL;
+    char source[] = "/none/there.hip", original[] = "x";
+    const struct rp_session_options options = {.source = source, .folder = dir};
+    struct rp_session s = {.o = &options,
+                           .source = source,
+                           .original = original,
+                           .original_bytes = 1,
+                           .accepted = json_array()};
+    struct rp_session_result result;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_write_file(path, "{}\n", 3, &err), 0);
+    assert_int_equal(finish(&s, 0, &result, &err), -RP_ENVIRONMENT);
+    assert_string_equal(err.text, "cannot read /none/there.hip");
+    text = rp_read_text(path, 100);
+    assert_string_equal(text, "{}\n");
+    rp_session_result_free(&result);
+    json_decref(s.accepted);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -199,6 +223,7 @@ int main(void)
         cmocka_unit_test(what_was_not_tried_is_named),
         cmocka_unit_test(what_was_not_tried_has_one_order),
         cmocka_unit_test(patience_is_by_the_device),
+        cmocka_unit_test(a_source_that_is_gone_leaves_the_result),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -68,7 +69,8 @@ static void numbers(void **state)
         double ns = 0;
 
         put(cases[i].text, strlen(cases[i].text));
-        rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why);
+        assert_int_equal(rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why, &err),
+                         0);
         if (!cases[i].why && (why || ns != cases[i].ns))
             fail_msg("%zu: %s %g", i, why, ns);
         if (cases[i].why && (!why || !strstr(why, cases[i].why)))
@@ -97,7 +99,7 @@ static void searches_are_bounded(void **state)
         assert_non_null(strstr(err.text, "too large"));
     }
     put(line, LINE);
-    rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why);
+    assert_int_equal(rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
     assert_non_null(why);
     assert_non_null(strstr(why, "make the expression simpler"));
     free(line);
@@ -250,11 +252,37 @@ static void where_builds_go(void **state)
         free(outputs[i]);
 }
 
+/* That nothing was searched is no time of 0, which would be the best of all. */
+static void what_cannot_be_searched_has_no_time(void **state)
+{
+    rp_autofree char *why = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rlimit before, few;
+    double ns = -1;
+    int next = dup(STDIN_FILENO), rc;
+
+    (void)state;
+    put("12 ms\n", 6);
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)next + 1; /* enough for a file, too few for a pipe */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rc = rp_objective_of_output(test_path, "[0-9]+", 1e6, &ns, &why, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(rc, -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "Too many open files"));
+    assert_null(why);
+    assert_true(ns == -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
         cmocka_unit_test(searches_are_bounded),
+        cmocka_unit_test(what_cannot_be_searched_has_no_time),
         cmocka_unit_test(a_sum_of_a_part_is_no_time),
         cmocka_unit_test(last_lines),
         cmocka_unit_test(where_builds_go),
