@@ -360,7 +360,8 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
         return rc;
     ret->json = rp_search_json(&a->search, runner, &a->result, &a->about);
     if (!ret->json)
-        return rp_fail(err, RP_BAD_INPUT, "a name of the space is not UTF-8");
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the result has a name or a number that JSON cannot hold");
     ret->found = !json_is_null(json_object_get(ret->json, "best_config"));
     ret->interrupted = a->result.end == RP_END_INTERRUPT;
     if (a->result.end == RP_END_FAILURES && !ret->found)

@@ -76,7 +76,6 @@ struct rp_fill_in {
     float **places; /**< per parameter, by the value's number, and behind them of "no value" */
 };
 
-/** @return 0; RP_ENVIRONMENT */
 void rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret);
 void rp_fill_in_free(struct rp_fill_in *filling);
 

@@ -105,7 +105,7 @@ static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf 
 
 /* --- parts of an entry ----------------------------------------------------------------------- */
 
-/** Takes over value. @return 0, or RP_ENVIRONMENT */
+/** Takes over value. @return 0, or RP_BAD_INPUT */
 static int rp_recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
 {
     if (!value || json_object_set_new(object, key, value) < 0)

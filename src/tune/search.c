@@ -346,7 +346,7 @@ static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
                    (unsigned long long)ret->number);
 }
 
-/** Adds the answer's samples to those of *to. @return 0; RP_ENVIRONMENT */
+/** Adds the answer's samples to those of *to. */
 static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
 {
     double *grown;
@@ -603,6 +603,8 @@ static int begin_one(struct rp_search *s, struct rp_err *err)
         return 0;
     }
     config = choose(s, &phase);
+    if (config == RP_ASK_NO_MEMORY)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
     if (config == RP_ASK_NONE_LEFT)
         stop(s, RP_END_STRATEGY);
     if (config < 0)

@@ -584,6 +584,9 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     struct pending *of = find_pending(r, answer->number);
     rp_autofree char *config = of ? rp_space_key(r->space, of->job.config) : NULL;
 
+    if (!of)
+        return rp_fail(err, RP_ENVIRONMENT, "an answer to job %llu, which is not out",
+                       (unsigned long long)answer->number);
     answer->at_ms = fmax(answer->at_ms, r->now_ms); /* its clock knows nothing of what was before */
     return rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
 }

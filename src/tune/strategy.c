@@ -22,7 +22,6 @@ int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_op
 {
     struct rp_sequential *s = rp_alloc_zero(1, sizeof *s);
 
-    (void)err;
     s->space = space;
     s->algorithm = algorithm;
     s->options = *options;
@@ -33,8 +32,10 @@ int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_op
     s->costs = rp_alloc((space->count + 1) * sizeof *s->costs);
     for (size_t i = 0; i < space->count; i++)
         s->costs[i] = -1;
-    if (algorithm->begin)
-        algorithm->begin(s);
+    if (algorithm->begin && !algorithm->begin(s)) {
+        rp_sequential_close(s);
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
+    }
     *ret_state = s;
     return 0;
 }

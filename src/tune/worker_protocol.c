@@ -68,7 +68,8 @@ int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
 
     json_decref(value);
     if (!text)
-        return rp_fail(err, RP_BAD_INPUT, "a line of JSON would hold text that is not UTF-8");
+        return rp_fail(err, RP_BAD_INPUT,
+                       "a number that is not finite: a line of JSON cannot hold it");
     rp_buf_puts(to, text);
     rp_buf_puts(to, "\n");
     return 0;

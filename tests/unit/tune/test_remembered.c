@@ -51,6 +51,7 @@ struct inner {
     struct rp_run_job jobs[16];
     size_t submitted, answered;
     enum rp_evaluation_outcome outcome;
+    bool wrong_number; /**< of no job */
 };
 
 static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
@@ -70,7 +71,7 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
     if (inner->answered == inner->submitted)
         return rp_fail(err, RP_ENVIRONMENT, "no job is out");
     inner->answered++;
-    *ret = (struct rp_run_answer){.number = job->number,
+    *ret = (struct rp_run_answer){.number = inner->wrong_number ? 77 : job->number,
                                   .outcome = inner->outcome,
                                   .run_ms = 4,
                                   .build_ms = -1,
@@ -389,6 +390,22 @@ static void limits_may_differ(void **state)
     assert_int_equal(open_journal(true, &identity, false, &err), 0);
 }
 
+static void answers_to_nothing(void **state)
+{
+    struct rp_run_answer answer;
+    struct rp_err err = RP_ERR_INIT;
+    struct session s;
+
+    (void)state;
+    begin(&s, false);
+    s.inner.wrong_number = true;
+    ask(&s, (struct rp_run_job){.number = 1, .config = 2, .samples = 1});
+    assert_int_equal(s.runner.next(s.runner.state, &answer, &err), -RP_ENVIRONMENT);
+    assert_string_equal(err.text, "an answer to job 77, which is not out");
+    assert_int_equal(rp_journal_count(s.journal), 0);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +416,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stopped_ones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(when, set_up, tear_down),
         cmocka_unit_test_setup_teardown(limits_may_differ, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_to_nothing, set_up, tear_down),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
