@@ -259,8 +259,7 @@ static int print(const struct command *c, const struct rp_autotune_result *resul
     if (c->args.json) {
         rp_autofree char *json = json_dumps(result->json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 
-        rp_buf_printf(&text, "%s\n", json ? json : "");
-        text.failed |= !json;
+        rp_buf_printf(&text, "%s\n", json);
     } else if (c->args.quiet) {
         rp_autotune_put_runtime(result->json, &text);
     } else {

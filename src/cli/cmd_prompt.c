@@ -124,6 +124,9 @@ static int print_prompt(const struct rp_prompt_cli *choice, const struct rp_kern
                                          : -(int)err->code;
     out = choice->json ? prompt_json(choice, source, arch, &prompt)
                        : rp_format("%s\n%s", prompt.system, prompt.user);
+    if (!out)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "the name of the kernel is not UTF-8, which --json cannot hold");
     rp_cli_note("about %llu tokens%s", (unsigned long long)prompt.tokens,
                 prompt.left_out > 0 ? "; parts are left out for want of room (--max-tokens)" : "");
     return -rp_cli_result(out);

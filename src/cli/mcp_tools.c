@@ -1,4 +1,5 @@
 /* The tools that are offered: commands of options.def, and how a call of one becomes a command. */
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
@@ -406,7 +407,9 @@ static int take_directory(const json_t *arguments, struct rp_mcp_command *c, str
     if (!json_is_string(value) || !rp_path_is_dir(json_string_value(value)))
         return rp_fail(err, RP_USAGE, "argument directory: must be a folder that is there");
     c->directory = rp_path_absolute(json_string_value(value));
-    return 0;
+    return c->directory ? 0
+                        : rp_fail_errno(err, RP_ENVIRONMENT, errno,
+                                        "argument directory: cannot find the current folder");
 }
 
 static int add_words(const char *words, struct rp_mcp_command *c)

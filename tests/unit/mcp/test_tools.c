@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "unit/cmocka_all.h"
 
@@ -111,6 +113,25 @@ static void what_is_refused(void **state)
     assert_null(rp_mcp_tool_find("run"));
 }
 
+/* Not in the folder of the server, where another one was asked for. */
+static void a_folder_that_is_gone(void **state)
+{
+    char folder[] = "/tmp/rp-tools-XXXXXX";
+    rp_autofree char *here = getcwd(NULL, 0);
+    struct rp_mcp_command command;
+    struct rp_err err = RP_ERR_INIT;
+    int rc;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(rmdir(folder), 0);
+    rc = make("doctor", "{\"directory\":\".\"}", &command, &err);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(rc, -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "argument directory: cannot find the current folder"));
+}
+
 /* `most` fits and one more does not: bytes of one text, or how many texts. */
 static void limit(const char *name, json_t *fits, json_t *too_much, const char *says)
 {
@@ -209,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_commands),        cmocka_unit_test(what_is_refused),
         cmocka_unit_test(what_linux_does_not_take), cmocka_unit_test(schemas_are_closed),
-        cmocka_unit_test(what_is_read_only),
+        cmocka_unit_test(what_is_read_only),        cmocka_unit_test(a_folder_that_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
