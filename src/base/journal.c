@@ -353,8 +353,10 @@ int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key
 
     if (!body || journal->broken) {
         json_decref(record);
-        return rp_fail(err, RP_ENVIRONMENT,
-                       body ? "the journal could not be written before" : "out of memory");
+        return rp_fail(
+            err, RP_ENVIRONMENT,
+            body ? "the journal could not be written before"
+                 : "a record of the journal has a name or a number that JSON cannot hold");
     }
     hash_of(journal->last_hash, body, strlen(body), hash);
     rp_buf_printf(&line, HEAD "%s" MID "%s}\n", hash, body);

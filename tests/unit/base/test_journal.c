@@ -318,6 +318,22 @@ static void a_missing_end_is_found_by_the_head(void **state)
     assert_non_null(strstr(err.text, "is damaged"));
 }
 
+/* json_pack has made nothing of it: that is no end of memory. */
+static void what_json_cannot_hold(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+
+    (void)state;
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
+    assert_int_equal(rp_journal_add(journal, "k", NULL, json_pack("{s:s}", "a", "\xff"), &err),
+                     -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "that JSON cannot hold"));
+    assert_int_equal(rp_journal_add(journal, "k", NULL, json_pack("{s:i}", "a", 1), &err), 0);
+    assert_int_equal(rp_journal_count(journal), 1);
+    rp_journal_close(journal);
+}
+
 static void text_that_is_no_utf8_is_kept_readable(void **state)
 {
     (void)state;
@@ -346,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_not_begun_twice_and_is_private, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_anew_where_nothing_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_end_is_found_by_the_head, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_json_cannot_hold, set_up, tear_down),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_readable),
     };
 
