@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/stats.h"
@@ -25,11 +26,11 @@ struct summary {
 
 static struct summary sum_up(const struct rp_replay_result *result)
 {
-    rp_autofree double *sorted = calloc(result->count + 1, sizeof *sorted);
+    rp_autofree double *sorted = rp_alloc_zero(result->count + 1, sizeof *sorted);
     struct summary s = {0};
     const size_t n = result->count;
 
-    if (!sorted || n == 0)
+    if (n == 0)
         return s;
     memcpy(sorted, result->samples, n * sizeof *sorted);
     s.median = rp_median(sorted, n);
@@ -377,9 +378,9 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
 static double median_us(const struct rp_replay_comparison *c, unsigned which)
 {
     const size_t n = c->block_count * RP_COMPARE_RUNS;
-    rp_autofree double *us = calloc(n + 1, sizeof *us);
+    rp_autofree double *us = rp_alloc_zero(n + 1, sizeof *us);
 
-    if (!us || n == 0)
+    if (n == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
         us[i] = c->blocks[i / RP_COMPARE_RUNS].us[which][i % RP_COMPARE_RUNS];

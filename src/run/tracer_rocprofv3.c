@@ -86,7 +86,7 @@ static void put_counters(struct list *list, const char *const *counters)
 
 static void put_thread_trace(struct list *list, const struct rp_thread_trace_options *options)
 {
-    put(list, strdup("--att"));
+    put(list, rp_strdup("--att"));
 #define NUMBER(member, option, ...) put_value(list, option, options->member);
 #define WORD(member, option, ...)   put_value(list, option, options->member);
 #include "run/thread_trace_options.def"
