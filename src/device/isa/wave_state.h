@@ -202,10 +202,11 @@ struct rp_mem_range {
 };
 
 struct rp_mem {
+    /** [0] reads, [1] writes. Entries of 32 bytes: none lies in two cache lines. */
+    _Alignas(64) struct rp_mem_range side[2][RP_MEM_ENTRIES];
     const struct rp_exec_host *host;
     uint64_t generation;
     struct rp_counts *counts; /**< where bytes that cross a link are counted; NULL: nowhere */
-    struct rp_mem_range side[2][RP_MEM_ENTRIES]; /**< [0] reads, [1] writes */
 };
 
 void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host);
@@ -257,8 +258,8 @@ struct rp_wave_env {
     const struct rp_wave_services *services;
     struct rp_atomic_log *log; /**< of the present slice, or NULL */
     bool logging;              /**< the present instruction's atomics go there */
-    struct rp_counts counts;   /**< of the present slice */
     struct rp_mem mem;
+    struct rp_counts counts; /**< of the present slice */
 };
 
 /**
