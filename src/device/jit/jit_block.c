@@ -51,16 +51,6 @@ void rp_rows_reload(struct rp_jit_translation *t)
             load_slot(t, i);
 }
 
-void rp_rows_load_masks(struct rp_jit_translation *t)
-{
-    for (unsigned q = 0; q < 4; q++) {
-        struct rp_rm part = rp_jit_exec();
-        part.disp += (int32_t)(2 * q);
-        rp_x86_k(&t->x86, RP_X86_KMOVW_LOAD, 4 + q, 0, part);
-        rp_x86_k(&t->x86, RP_X86_KNOTW, 4 + q, 0, rp_reg(4 + q));
-    }
-}
-
 static int slot_of(const struct rp_jit_translation *t, unsigned row)
 {
     for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
@@ -178,13 +168,6 @@ static void widen(struct rp_jit_translation *t, unsigned to, unsigned from, unsi
     rp_x86_v(&t->x86, RP_X86_VCVTPH2PS, RP_ALL, to, 0, rp_reg(to), 0);
 }
 
-void rp_narrow(struct rp_jit_translation *t, unsigned to, unsigned from)
-{
-    enum { NEAREST_NO_EXCEPTIONS = 8 };
-    rp_x86_v(&t->x86, RP_X86_VCVTPS2PH, RP_ALL, from, 0, rp_reg(to), NEAREST_NO_EXCEPTIONS);
-    rp_x86_v(&t->x86, RP_X86_VPMOVZXWD, RP_ALL, to, 0, rp_reg(to), 0);
-}
-
 struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                           bool high)
 {
@@ -211,14 +194,6 @@ struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in
     t->row[slot] = (int)(row + WIDENED * half);
     s.kind = RP_SRC_SLOT;
     s.reg = (uint8_t)(4 * slot);
-    return s;
-}
-
-struct rp_src rp_src_signed(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i)
-{
-    struct rp_src s = rp_src(t, in, i, 0);
-    s.neg = in->neg >> i & 1;
-    s.abs = in->abs >> i & 1;
     return s;
 }
 
@@ -281,45 +256,6 @@ void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row)
     }
     rp_rows_forget_row(t, row);
     t->row[reg / 4] = (int)row;
-}
-
-static void compare_nan(struct rp_jit_translation *t, unsigned k, unsigned a, unsigned b)
-{
-    rp_x86_v(&t->x86, RP_X86_VCMPPS, RP_ALL, k, a, rp_reg(b), CMP_UNORD_Q);
-}
-
-void rp_leave_lanes(struct rp_jit_translation *t)
-{
-    for (unsigned q = 0; q < 4 && t->masked; q++)
-        rp_x86_k(&t->x86, RP_X86_KANDNW, q, 4 + q, rp_reg(q));
-    rp_x86_k(&t->x86, RP_X86_KORW, 0, 0, rp_reg(1));
-    rp_x86_k(&t->x86, RP_X86_KORW, 2, 2, rp_reg(3));
-    rp_x86_k(&t->x86, RP_X86_KORTESTW, 0, 0, rp_reg(2));
-    rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
-}
-
-void rp_leave_nan(struct rp_jit_translation *t, unsigned reg)
-{
-    compare_nan(t, 1, reg, reg + 1);
-    compare_nan(t, 2, reg + 2, reg + 3);
-    rp_x86_k(&t->x86, RP_X86_KORTESTW, 1, 0, rp_reg(2));
-    if (!t->masked) {
-        rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
-        return;
-    }
-    /* Lanes that are off often have one for long. */
-    const size_t none = rp_x86_jcc(&t->x86, RP_CC_E);
-    for (unsigned q = 0; q < 4; q++)
-        compare_nan(t, q, reg + q, reg + q);
-    rp_leave_lanes(t);
-    rp_x86_land(&t->x86, none, t->x86.bytes);
-}
-
-void rp_leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other)
-{
-    for (unsigned q = 0; q < 4; q++)
-        compare_nan(t, q, reg + q, other + q);
-    rp_leave_lanes(t);
 }
 
 enum { TABLE_WORDS = 16 * RP_JIT_TABLES };
@@ -405,53 +341,4 @@ void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc)
         rp_x86_mov_imm(&t->x86, RP_RAX, pc);
     }
     rp_x86_store(&t->x86, true, rp_at(RP_JIT_W, offsetof(struct rp_wave, pc)), RP_RAX);
-}
-
-static struct rp_jit_detour *present_detour(struct rp_jit_translation *t)
-{
-    return t->second ? t->second : &t->detour[t->detour_count ? t->detour_count - 1 : 0];
-}
-
-void rp_jit_detour_begin(struct rp_jit_translation *t)
-{
-    if (t->detour_count == RP_JIT_DETOURS)
-        t->overflow = true;
-    else
-        t->detour_count++;
-    *present_detour(t) = (struct rp_jit_detour){.in = t->in,
-                                                .pc = t->pc,
-                                                .insts = t->insts,
-                                                .first = t->first,
-                                                .cycles = t->cycles,
-                                                .masked = t->masked,
-                                                .counts_lanes = t->counts_lanes};
-}
-
-void rp_jit_detour(struct rp_jit_translation *t, size_t jump)
-{
-    struct rp_jit_detour *d = present_detour(t);
-    if (d->jump_count == RP_JIT_DETOUR_JUMPS)
-        t->overflow = true;
-    else
-        d->jump[d->jump_count++] = jump;
-}
-
-void rp_jit_detour_scattered(struct rp_jit_translation *t, size_t jump)
-{
-    present_detour(t)->apart = jump;
-}
-
-void rp_jit_detour_end(struct rp_jit_translation *t)
-{
-    struct rp_jit_detour *d = present_detour(t);
-    d->back = t->x86.bytes;
-    memcpy(d->row, t->row, sizeof d->row);
-}
-
-void rp_write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, struct rp_rm b,
-                  bool neg_product, bool neg_sum)
-{
-    static const enum rp_x86_vop ops[2][2] = {{RP_X86_VFMADD231PS, RP_X86_VFMSUB231PS},
-                                              {RP_X86_VFNMADD231PS, RP_X86_VFNMSUB231PS}};
-    rp_v3(t, ops[neg_product][neg_sum], to, a, b);
 }

@@ -26,8 +26,6 @@
 #include "device/jit/jit_translate.h"
 #include "device/jit/x86_emit.h"
 
-struct rp_valu_row;
-
 enum {
     RP_JIT_W = RP_RBX,
     RP_JIT_ROWS = RP_R12,
@@ -161,16 +159,6 @@ struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table)
 /** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
 void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
 
-/** The present instruction has a detour, to which jumps are added. */
-void rp_jit_detour_begin(struct rp_jit_translation *t);
-void rp_jit_detour(struct rp_jit_translation *t, size_t jump);
-
-/** One that leads to the second way of a memory instruction (rp_jit_mem_scattered). */
-void rp_jit_detour_scattered(struct rp_jit_translation *t, size_t jump);
-
-/** All of the instruction is written: there its detour comes back. */
-void rp_jit_detour_end(struct rp_jit_translation *t);
-
 /** rp_wave.pc = @p pc; RAX is lost. */
 void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc);
 
@@ -252,9 +240,6 @@ void rp_rows_forget_widened(struct rp_jit_translation *t);
 /** All slots that hold rows are loaded. */
 void rp_rows_reload(struct rp_jit_translation *t);
 
-/** K4 to K7 = complement of EXEC. */
-void rp_rows_load_masks(struct rp_jit_translation *t);
-
 /** Source @p i of an instruction, dword @p dword, made ready. */
 struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                      unsigned dword);
@@ -267,9 +252,6 @@ struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, 
 struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                           bool high);
 
-/** The same with the instruction's neg and abs. */
-struct rp_src rp_src_signed(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i);
-
 /** A scalar's register gets its signs now, once for all quarters. */
 void rp_src_settle(struct rp_jit_translation *t, struct rp_src *s);
 
@@ -279,83 +261,11 @@ struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, uns
 /** A quarter in a register. */
 unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter);
 
-/** Two registers: 16 f32 to f16, one in a dword. */
-void rp_narrow(struct rp_jit_translation *t, unsigned to, unsigned from);
-
 /** A slot for a result; its first register. */
 unsigned rp_result_new(struct rp_jit_translation *t);
 
 /** The slot at register @p reg becomes VGPR row @p row: in memory as far as EXEC goes. */
 void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row);
-
-/** Leaves the instruction to the interpreter when K0 to K3 name a lane that is on. */
-void rp_leave_lanes(struct rp_jit_translation *t);
-
-/** The same when there is a NaN in the results at @p reg. */
-void rp_leave_nan(struct rp_jit_translation *t, unsigned reg);
-
-/** The same of two rows. */
-void rp_leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other);
-
-/* Elements of one, two or four dwords side by side, between memory and register rows.
- *
- * Memory is 64-byte lines, as many for a quarter of the lanes as an element has dwords.
- */
-
-/** Where they are. */
-struct rp_jit_lines {
-    uint8_t reg[4];  /**< general registers: the host's address of each quarter's first line */
-    bool one_behind; /**< or of all lines, of which each is behind the other: reg[0] */
-    int32_t disp;
-};
-
-/** The same registers are lost, but those that @p s uses. */
-void rp_jit_lines_store(struct rp_jit_translation *t, const struct rp_jit_lines *l, unsigned dwords,
-                        const struct rp_src *s);
-
-/* Matrix instructions in translation: operands that have been widened stay so in scratch
- * memory, for the other instructions of the block that use the same registers.
- */
-
-enum {
-    RP_WIDE_BYTES = RP_MFMA_VALUES_MAX * sizeof(uint32_t[RP_LANES]),
-    /* Of the stack, for all operands and for aligning them. */
-    RP_WIDE_STACK_BYTES = RP_JIT_WIDES * RP_WIDE_BYTES + 64,
-};
-
-/** Nothing is widened. */
-void rp_wide_forget(struct rp_jit_translation *t);
-
-/** The instruction has been executed: what it writes is not widened any more. */
-void rp_wide_written(struct rp_jit_translation *t, const struct rp_insn *in);
-
-/** Translates a dense matrix instruction; false: nothing written, its handler has to do it. */
-bool rp_jit_mfma(struct rp_jit_translation *t, const struct rp_insn *in);
-
-/* Writers of vector instructions: jit_valu.c (one dword per lane), jit_valu_wide.c (others). */
-
-/** Writes the instruction; false: nothing written, its handler has to do it. */
-typedef bool rp_valu_write_fn(struct rp_jit_translation *t, const struct rp_insn *in,
-                              const struct rp_valu_row *row);
-
-/** A row of jit_valu.def. */
-struct rp_valu_row {
-    uint16_t op;        /**< enum rp_op */
-    uint16_t vop, vop2; /**< enum rp_x86_vop */
-    uint8_t imm;
-    rp_valu_write_fn *write;
-};
-
-#define RP_JIT_V(name, function, vop, vop2, imm) rp_valu_write_fn rp_write_##function;
-#include "device/jit/jit_valu.def"
-
-/** The same for moves and exchanges between lanes (jit_valu_wide.c). */
-bool rp_write_cross_knows(const struct rp_insn *in);
-bool rp_write_cross(struct rp_jit_translation *t, const struct rp_insn *in);
-
-/** to = a * b + to of f32, with signs of the product and the sum. */
-void rp_write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, struct rp_rm b,
-                  bool neg_product, bool neg_sum);
 
 struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump);
 

@@ -8,7 +8,14 @@
 
 enum { LINE_BYTES = 64 };
 
-static struct rp_rm line_at(const struct rp_jit_lines *l, unsigned dwords, unsigned line)
+/** Where they are. */
+struct lines {
+    uint8_t reg[4];  /**< general registers: the host's address of each quarter's first line */
+    bool one_behind; /**< or of all lines, of which each is behind the other: reg[0] */
+    int32_t disp;
+};
+
+static struct rp_rm line_at(const struct lines *l, unsigned dwords, unsigned line)
 {
     if (l->one_behind)
         return rp_at(l->reg[0], l->disp + (int32_t)(LINE_BYTES * line));
@@ -35,8 +42,7 @@ static void permute(struct rp_jit_translation *t, unsigned to, unsigned table, s
     rp_x86_v(&t->x86, RP_X86_VPERMT2D, RP_ALL, to, table, other, 0);
 }
 
-static void load_pairs(struct rp_jit_translation *t, const struct rp_jit_lines *l,
-                       const unsigned d[2])
+static void load_pairs(struct rp_jit_translation *t, const struct lines *l, const unsigned d[2])
 {
     const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
     load_table(t, table[0], RP_JIT_EVEN);
@@ -48,8 +54,7 @@ static void load_pairs(struct rp_jit_translation *t, const struct rp_jit_lines *
         }
 }
 
-static void load_fours(struct rp_jit_translation *t, const struct rp_jit_lines *l,
-                       const unsigned d[4])
+static void load_fours(struct rp_jit_translation *t, const struct lines *l, const unsigned d[4])
 {
     enum { LOW_HALVES = 0x44, HIGH_HALVES = 0xee }; /* VSHUFI64X2: of both sources */
     const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
@@ -68,8 +73,8 @@ static void load_fours(struct rp_jit_translation *t, const struct rp_jit_lines *
 }
 
 /** To the slots at @p d, one for each dword. RP_ZMM_SCALAR to RP_ZMM_TEMP2 are lost. */
-static void rp_jit_lines_load(struct rp_jit_translation *t, const struct rp_jit_lines *l,
-                              unsigned dwords, const unsigned *d)
+static void lines_load(struct rp_jit_translation *t, const struct lines *l, unsigned dwords,
+                       const unsigned *d)
 {
     if (dwords == 1)
         for (unsigned q = 0; q < 4; q++)
@@ -80,7 +85,7 @@ static void rp_jit_lines_load(struct rp_jit_translation *t, const struct rp_jit_
         load_fours(t, l, d);
 }
 
-static void store_pairs(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+static void store_pairs(struct rp_jit_translation *t, const struct lines *l,
                         const struct rp_src s[2])
 {
     const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
@@ -95,7 +100,7 @@ static void store_pairs(struct rp_jit_translation *t, const struct rp_jit_lines 
 }
 
 /* First x with y and z with w, then those pairs. */
-static void store_fours(struct rp_jit_translation *t, const struct rp_jit_lines *l,
+static void store_fours(struct rp_jit_translation *t, const struct lines *l,
                         const struct rp_src s[4])
 {
     static const enum rp_jit_table tables[4] = {RP_JIT_PAIRS, RP_JIT_PAIRS_UP, RP_JIT_TWOS,
@@ -118,7 +123,8 @@ static void store_fours(struct rp_jit_translation *t, const struct rp_jit_lines 
         }
 }
 
-void rp_jit_lines_store(struct rp_jit_translation *t, const struct rp_jit_lines *l, unsigned dwords,
+/* The same registers are lost, but those that @p s uses. */
+static void lines_store(struct rp_jit_translation *t, const struct lines *l, unsigned dwords,
                         const struct rp_src *s)
 {
     if (dwords == 1)
@@ -150,7 +156,7 @@ enum {
 };
 
 /* At RAX, each behind the other. */
-static const struct rp_jit_lines lines = {.reg = {RP_RAX}, .one_behind = true};
+static const struct lines lines = {.reg = {RP_RAX}, .one_behind = true};
 
 static const struct access {
     rp_insn_fn *fn;
@@ -188,10 +194,54 @@ static const struct access *find(const struct rp_insn *in)
     return NULL;
 }
 
+static struct rp_jit_detour *present_detour(struct rp_jit_translation *t)
+{
+    return t->second ? t->second : &t->detour[t->detour_count ? t->detour_count - 1 : 0];
+}
+
+/* The present instruction has a detour, to which jumps are added. */
+static void begin_detour(struct rp_jit_translation *t)
+{
+    if (t->detour_count == RP_JIT_DETOURS)
+        t->overflow = true;
+    else
+        t->detour_count++;
+    *present_detour(t) = (struct rp_jit_detour){.in = t->in,
+                                                .pc = t->pc,
+                                                .insts = t->insts,
+                                                .first = t->first,
+                                                .cycles = t->cycles,
+                                                .masked = t->masked,
+                                                .counts_lanes = t->counts_lanes};
+}
+
+static void add_detour_jump(struct rp_jit_translation *t, size_t jump)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    if (d->jump_count == RP_JIT_DETOUR_JUMPS)
+        t->overflow = true;
+    else
+        d->jump[d->jump_count++] = jump;
+}
+
+/* One that leads to the second way of a memory instruction (rp_jit_mem_scattered). */
+static void scatter_detour(struct rp_jit_translation *t, size_t jump)
+{
+    present_detour(t)->apart = jump;
+}
+
+/* All of the instruction is written: there its detour comes back. */
+static void end_detour(struct rp_jit_translation *t)
+{
+    struct rp_jit_detour *d = present_detour(t);
+    d->back = t->x86.bytes;
+    memcpy(d->row, t->row, sizeof d->row);
+}
+
 /* Takes the detour on a condition. */
 static void detour_if(struct rp_jit_translation *t, enum rp_x86_cc cc)
 {
-    rp_jit_detour(t, rp_x86_jcc(&t->x86, cc));
+    add_detour_jump(t, rp_x86_jcc(&t->x86, cc));
 }
 
 static void load_env(struct rp_jit_translation *t)
@@ -314,9 +364,9 @@ static void check_lanes(struct rp_jit_translation *t, const struct rp_insn *in, 
     rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
     const size_t apart = rp_x86_jcc(e, RP_CC_NE);
     if (in->seg == RP_SEG_GLOBAL)
-        rp_jit_detour_scattered(t, apart);
+        scatter_detour(t, apart);
     else
-        rp_jit_detour(t, apart);
+        add_detour_jump(t, apart);
 }
 
 /* RAX = lane 0's address. Those of the other lanes must not pass 2^32 where they are added to. */
@@ -387,7 +437,7 @@ static void write_load(struct rp_jit_translation *t, const struct rp_insn *in, u
     t->pinned = 0; /* the addresses' slots are no longer needed */
     for (unsigned i = 0; i < dwords; i++)
         d[i] = rp_result_new(t);
-    rp_jit_lines_load(t, &lines, dwords, d);
+    lines_load(t, &lines, dwords, d);
     for (unsigned i = 0; i < dwords; i++)
         rp_result_store(t, d[i], in->dst.index + i);
 }
@@ -399,7 +449,7 @@ static void write_store(struct rp_jit_translation *t, const struct rp_insn *in, 
     t->pinned = 0;
     for (unsigned i = 0; i < dwords; i++)
         s[i] = rp_src_in(t, in, 1, i, RP_ZMM_PART, RP_ZMM_PART + 2);
-    rp_jit_lines_store(t, &lines, dwords, s);
+    lines_store(t, &lines, dwords, s);
 }
 
 static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
@@ -409,7 +459,7 @@ static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
     const unsigned bytes = 4u * a->dwords, all_bytes = RP_LANES * bytes;
     const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
     rp_rows_forget_widened(t);
-    rp_jit_detour_begin(t);
+    begin_detour(t);
     rp_jit_set_pc(t, t->pc + in->size_bytes); /* memory may trap: wave_run.c, run_guarded */
     load_env(t);
     check_gate(t, in);
@@ -432,7 +482,7 @@ static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
         note_load(t);
         write_load(t, in, a->dwords);
     }
-    rp_jit_detour_end(t);
+    end_detour(t);
 }
 
 /* ---- GLOBAL, each quarter of the lanes side by side: rows of a matrix ---- */
@@ -490,24 +540,24 @@ static void load_quarters(struct rp_jit_translation *t, const struct rp_insn *in
 }
 
 static void load_apart(struct rp_jit_translation *t, const struct rp_insn *in,
-                       const struct rp_jit_lines *l, unsigned dwords)
+                       const struct lines *l, unsigned dwords)
 {
     static const unsigned d[4] = {0, 4, 8, 12};
-    rp_jit_lines_load(t, l, dwords, d);
+    lines_load(t, l, dwords, d);
     for (unsigned i = 0; i < dwords; i++)
         for (unsigned q = 0; q < 4; q++)
             rp_x86_v(&t->x86, RP_X86_VMOVSTORE, RP_ALL, d[i] + q, 0, quarter_of(&in->dst, i, q), 0);
 }
 
 static void store_apart(struct rp_jit_translation *t, const struct rp_insn *in,
-                        const struct rp_jit_lines *l, unsigned dwords)
+                        const struct lines *l, unsigned dwords)
 {
     struct rp_src s[4];
     for (unsigned i = 0; i < dwords; i++)
         s[i] = (struct rp_src){.kind = RP_SRC_MEMORY,
                                .disp = rp_row_disp(in->src[1].index + i, 0),
                                .part = RP_ZMM_PART + 2};
-    rp_jit_lines_store(t, l, dwords, s);
+    lines_store(t, l, dwords, s);
 }
 
 void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in)
@@ -516,7 +566,7 @@ void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in
     const struct access *a = find(in);
     const unsigned bytes = 4u * a->dwords, quarter_bytes = RP_LANES / 4 * bytes;
     const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
-    struct rp_jit_lines l = {.disp = 0};
+    struct lines l = {.disp = 0};
     for (unsigned q = 0; q < 4; q++)
         l.reg[q] = quarter_reg[q];
     check_quarters(t, in, bytes);
@@ -554,7 +604,7 @@ static void write_scalar_load(struct rp_jit_translation *t, const struct rp_insn
     struct rp_x86 *e = &t->x86;
     const unsigned dwords = in->dst.dwords;
     rp_rows_forget_widened(t);
-    rp_jit_detour_begin(t);
+    begin_detour(t);
     rp_jit_set_pc(t, t->pc + in->size_bytes);
     load_env(t);
     check_gate(t, in);
@@ -573,7 +623,7 @@ static void write_scalar_load(struct rp_jit_translation *t, const struct rp_insn
         rp_x86_load(e, wide, RP_RDX, rp_at(RP_RAX, (int32_t)(4 * i)));
         rp_x86_store(e, wide, rp_jit_sgpr(in->dst.index + i), RP_RDX);
     }
-    rp_jit_detour_end(t);
+    end_detour(t);
 }
 
 bool rp_jit_mem_knows(const struct rp_insn *in)
@@ -591,5 +641,251 @@ bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in)
     if (a || !is_scalar_load(in))
         return false;
     write_scalar_load(t, in);
+    return true;
+}
+
+/* ---- LDS ---- */
+
+/*
+ * Loads and stores of the LDS by all lanes, as they mostly lie: in each quarter of the wave within
+ * a few lines of its first lane's place (loads), or side by side (stores). Matrix tiles are read
+ * and written so, rows of them and single elements for a row of lanes. Whatever is otherwise takes
+ * the detour to the handler, before anything has been changed. What is written for each is what its
+ * handler in mem_lds.c does.
+ */
+
+enum {
+    /* General registers: host addresses of each quarter's first lane, and others. */
+    GROUP = RP_R11,
+    LDS = RP_RCX,
+    LAST = RP_RDX,
+};
+
+static const uint8_t lds_quarter[4] = {RP_R8, RP_R9, RP_R10, RP_RDI};
+
+static const struct lds_access {
+    rp_insn_fn *fn;
+    uint8_t dwords; /**< of an element */
+    uint8_t unit;   /**< two elements: of their offsets, in bytes / 4; 0: one */
+    bool is_store;
+} lds_accesses[] = {
+    {rp_ds_read_b32, 1, 0, false},        {rp_ds_read_b64, 2, 0, false},
+    {rp_ds_read_b96, 3, 0, false},        {rp_ds_read_b128, 4, 0, false},
+    {rp_ds_read2_b32, 1, 1, false},       {rp_ds_read2_b64, 2, 2, false},
+    {rp_ds_read2st64_b32, 1, 64, false},  {rp_ds_read2st64_b64, 2, 128, false},
+    {rp_ds_write_b32, 1, 0, true},        {rp_ds_write_b64, 2, 0, true},
+    {rp_ds_write_b128, 4, 0, true},       {rp_ds_write2_b32, 1, 1, true},
+    {rp_ds_write2_b64, 2, 2, true},       {rp_ds_write2st64_b32, 1, 64, true},
+    {rp_ds_write2st64_b64, 2, 128, true},
+};
+
+static uint32_t offset_of(const struct lds_access *a, const struct rp_insn *in, unsigned which)
+{
+    const uint32_t offset = (uint32_t)in->offset;
+    return a->unit ? (offset >> 8 * which & 0xff) * a->unit * 4 : offset & 0xffff;
+}
+
+static unsigned elements(const struct lds_access *a)
+{
+    return a->unit ? 2 : 1;
+}
+
+static const struct lds_access *find_lds(const struct rp_insn *in)
+{
+    if (in->fmt != RP_FMT_DS || in->gated || in->flags & RP_IF_GDS ||
+        in->src[0].kind != RP_OPND_VGPR)
+        return NULL;
+    for (unsigned i = 0; i < sizeof lds_accesses / sizeof lds_accesses[0]; i++) {
+        const struct lds_access *a = &lds_accesses[i];
+        if (a->fn != in->fn)
+            continue;
+        if (!a->is_store)
+            return in->dst.kind == RP_OPND_VGPR ? a : NULL;
+        if (in->src[1].kind != RP_OPND_VGPR || (a->unit && in->src[3].kind != RP_OPND_VGPR))
+            return NULL;
+        /* to one place twice: only the first is written */
+        return a->unit && offset_of(a, in, 0) == offset_of(a, in, 1) ? NULL : a;
+    }
+    return NULL;
+}
+
+/* The detour, when a bit of DIFFERS is set that is also in a constant. */
+static void detour_if_bits(struct rp_jit_translation *t, uint32_t bits)
+{
+    struct rp_x86 *e = &t->x86;
+    rp_x86_v(e, RP_X86_VPTESTMD, RP_BROADCAST, 1, DIFFERS, rp_jit_constant(t, bits), 0);
+    rp_x86_k(e, RP_X86_KORTESTW, 1, 0, rp_reg(1));
+    detour_if(t, RP_CC_NE);
+}
+
+static struct rp_rm quarter_lane(const struct rp_insn *in, unsigned quarter)
+{
+    return rp_at(RP_JIT_ROWS, rp_row_disp(in->src[0].index, quarter));
+}
+
+/*
+ * The quarters' registers become the host's addresses of their first lanes, with the lower offset;
+ * from there on so many bytes of LDS follow, and as many more as the other offset is higher.
+ */
+static void find_quarters(struct rp_jit_translation *t, const struct rp_insn *in,
+                          const struct lds_access *a, unsigned bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    const uint32_t one = offset_of(a, in, 0), two = offset_of(a, in, elements(a) - 1);
+    const uint32_t low = one < two ? one : two, high = one < two ? two : one;
+    rp_x86_load(e, true, GROUP, rp_at(RP_JIT_W, offsetof(struct rp_wave, group)));
+    rp_x86_load(e, false, LAST, rp_at(GROUP, offsetof(struct rp_group, lds_bytes)));
+    rp_x86_alu_imm(e, false, RP_SUB, rp_reg(LAST), (int32_t)(high - low + bytes));
+    detour_if(t, RP_CC_B);
+    rp_x86_load(e, true, LDS, rp_at(GROUP, offsetof(struct rp_group, lds)));
+    for (unsigned q = 0; q < 4; q++) {
+        rp_x86_load(e, false, lds_quarter[q], quarter_lane(in, q));
+        if (low) /* modulo 2^32, as the handler */
+            rp_x86_alu_imm(e, false, RP_ADD, rp_reg(lds_quarter[q]), (int32_t)low);
+        rp_x86_alu(e, false, RP_CMP, lds_quarter[q], rp_reg(LAST));
+        detour_if(t, RP_CC_A);
+    }
+    for (unsigned q = 0; q < 4; q++)
+        rp_x86_alu(e, true, RP_ADD, lds_quarter[q], rp_reg(LDS));
+}
+
+static struct lines lines_of(const struct rp_insn *in, const struct lds_access *a, unsigned which)
+{
+    struct lines l = {.disp = 0};
+    const uint32_t other = offset_of(a, in, !which), own = offset_of(a, in, which);
+    for (unsigned q = 0; q < 4; q++)
+        l.reg[q] = lds_quarter[q];
+    if (a->unit && own > other)
+        l.disp = (int32_t)(own - other);
+    return l;
+}
+
+static void count_lds(struct rp_jit_translation *t, const struct lds_access *a)
+{
+    struct rp_x86 *e = &t->x86;
+    const int32_t counter =
+        offsetof(struct rp_wave_env, counts) + offsetof(struct rp_counts, lds_bytes);
+    rp_x86_load(e, true, GROUP, rp_at(GROUP, offsetof(struct rp_group, env)));
+    rp_x86_alu_imm(e, true, RP_ADD, rp_at(GROUP, counter),
+                   (int32_t)(RP_LANES * 4 * a->dwords * elements(a)));
+}
+
+/* ---- loads ---- */
+
+/* A slot with the dwords of the window behind its quarter's first lane where each lane's begin. */
+static unsigned find_indices(struct rp_jit_translation *t, const struct rp_insn *in,
+                             unsigned window_bytes)
+{
+    struct rp_x86 *e = &t->x86;
+    const struct rp_src address = rp_src(t, in, 0, 0);
+    const unsigned index = rp_result_new(t);
+    for (unsigned q = 0; q < 4; q++) {
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, quarter_lane(in, q), 0);
+        rp_x86_v(e, RP_X86_VPSUBD, RP_ALL, index + q, rp_src_reg(t, &address, q), rp_reg(EXPECTED),
+                 0);
+        if (q)
+            rp_x86_v(e, RP_X86_VPORD, RP_ALL, DIFFERS, q == 1 ? index : (unsigned)DIFFERS,
+                     rp_reg(index + q), 0);
+    }
+    detour_if_bits(t, ~(window_bytes - 4));
+    for (unsigned q = 0; q < 4; q++)
+        rp_x86_v(e, RP_X86_VPSRLD_IMM, RP_ALL, 0, index + q, rp_reg(index + q), 2);
+    return index;
+}
+
+/* Dwords of one line, or of two. */
+static void load_dword(struct rp_jit_translation *t, unsigned d, unsigned index, bool wide,
+                       const struct lines *l, unsigned dword)
+{
+    struct rp_x86 *e = &t->x86;
+    for (unsigned q = 0; q < 4; q++) {
+        const int32_t disp = l->disp + (int32_t)(4 * dword);
+        const struct rp_rm at = rp_at(l->reg[q], disp),
+                           behind = rp_at(l->reg[q], disp + LINE_BYTES);
+        if (!wide) {
+            rp_x86_v(e, RP_X86_VPERMD, RP_ALL, d + q, index + q, at, 0);
+            continue;
+        }
+        rp_x86_v(e, RP_X86_VMOVULOAD, RP_ALL, d + q, 0, at, 0);
+        rp_x86_v(e, RP_X86_VPERMT2D, RP_ALL, d + q, index + q, behind, 0);
+    }
+}
+
+static void write_lds_load(struct rp_jit_translation *t, const struct rp_insn *in,
+                           const struct lds_access *a)
+{
+    const bool wide = a->dwords > 1;
+    const unsigned window_bytes = wide ? 2 * LINE_BYTES : LINE_BYTES,
+                   rows = a->dwords * elements(a);
+    unsigned d[4];
+    const unsigned index = find_indices(t, in, window_bytes);
+    find_quarters(t, in, a, window_bytes + 4 * (a->dwords - 1u));
+    count_lds(t, a);
+    t->pinned = 1u << index / 4; /* the address's slot is no longer needed */
+    for (unsigned i = 0; i < rows; i++) {
+        const struct lines l = lines_of(in, a, i / a->dwords);
+        d[i] = rp_result_new(t);
+        load_dword(t, d[i], index, wide, &l, i % a->dwords);
+    }
+    for (unsigned i = 0; i < rows; i++)
+        rp_result_store(t, d[i], in->dst.index + i);
+}
+
+/* ---- stores ---- */
+
+/* Each quarter's lanes are side by side. */
+static void check_lds_quarters(struct rp_jit_translation *t, const struct rp_insn *in,
+                               unsigned dwords)
+{
+    struct rp_x86 *e = &t->x86;
+    const enum rp_jit_table steps = dwords == 1   ? RP_JIT_FOURS
+                                    : dwords == 2 ? RP_JIT_EIGHTS
+                                                  : RP_JIT_SIXTEENS;
+    const struct rp_src address = rp_src(t, in, 0, 0);
+    for (unsigned q = 0; q < 4; q++) {
+        const struct rp_rm row = rp_src_rm(t, &address, q);
+        rp_x86_v(e, RP_X86_VBROADCAST, RP_ALL, EXPECTED, 0, quarter_lane(in, q), 0);
+        rp_x86_v(e, RP_X86_VPADDD, RP_ALL, EXPECTED, EXPECTED, rp_jit_table(t, steps), 0);
+        if (q == 0)
+            rp_x86_v(e, RP_X86_VPXORD, RP_ALL, DIFFERS, EXPECTED, row, 0);
+        else
+            rp_x86_v(e, RP_X86_VPTERNLOGD, RP_ALL, DIFFERS, EXPECTED, row, OR_XOR);
+    }
+    detour_if_bits(t, UINT32_MAX);
+}
+
+static void write_lds_store(struct rp_jit_translation *t, const struct rp_insn *in,
+                            const struct lds_access *a)
+{
+    check_lds_quarters(t, in, a->dwords);
+    find_quarters(t, in, a, RP_LANES / 4 * 4u * a->dwords);
+    count_lds(t, a);
+    for (unsigned which = 0; which < elements(a); which++) {
+        const struct lines l = lines_of(in, a, which);
+        struct rp_src s[4];
+        t->pinned = 0;
+        for (unsigned i = 0; i < a->dwords; i++)
+            s[i] = rp_src_in(t, in, which ? 3 : 1, i, RP_ZMM_PART, RP_ZMM_PART + 2);
+        lines_store(t, &l, a->dwords, s);
+    }
+}
+
+bool rp_jit_lds_knows(const struct rp_insn *in)
+{
+    return find_lds(in);
+}
+
+bool rp_jit_lds(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    const struct lds_access *a = find_lds(in);
+    if (!a || t->masked)
+        return false;
+    rp_rows_forget_widened(t);
+    begin_detour(t);
+    if (a->is_store)
+        write_lds_store(t, in, a);
+    else
+        write_lds_load(t, in, a);
+    end_detour(t);
     return true;
 }

@@ -14,11 +14,11 @@
 #include "device/isa/opcodes.h"
 #include "device/jit/jit_block.h"
 
-static void rp_jit_memory_free(void *memory, size_t bytes);
+static void code_memory_free(void *memory, size_t bytes);
 
 /** A copy of @p code that can be executed; NULL when the system refuses or is out of memory. */
 /* System calls, not mmap(): the library has its own of that name for the program. */
-static void *rp_jit_memory_new(const uint8_t *code, size_t bytes)
+static void *code_memory_new(const uint8_t *code, size_t bytes)
 {
     long mapped =
         syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,13 +27,13 @@ static void *rp_jit_memory_new(const uint8_t *code, size_t bytes)
     void *memory = (void *)mapped;
     memcpy(memory, code, bytes);
     if (syscall(SYS_mprotect, memory, bytes, PROT_READ | PROT_EXEC) < 0) {
-        rp_jit_memory_free(memory, bytes);
+        code_memory_free(memory, bytes);
         return NULL;
     }
     return memory;
 }
 
-static void rp_jit_memory_free(void *memory, size_t bytes)
+static void code_memory_free(void *memory, size_t bytes)
 {
     syscall(SYS_munmap, memory, bytes);
 }
@@ -50,12 +50,12 @@ static struct {
 static bool system_allows(void)
 {
     static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3};
-    void *memory = rp_jit_memory_new(code, sizeof code);
+    void *memory = code_memory_new(code, sizeof code);
     if (!memory)
         return false;
     int (*function)(void) = (int (*)(void))(uintptr_t)memory;
     const bool works = function() == 42;
-    rp_jit_memory_free(memory, sizeof code);
+    code_memory_free(memory, sizeof code);
     return works;
 }
 
@@ -102,6 +102,17 @@ static unsigned index_of(const struct rp_jit_translation *t, const struct rp_ins
 static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
 {
     return index_of(t, in) + in->size_bytes / 4u;
+}
+
+/* K4 to K7 = complement of EXEC. */
+static void load_masks(struct rp_jit_translation *t)
+{
+    for (unsigned q = 0; q < 4; q++) {
+        struct rp_rm part = rp_jit_exec();
+        part.disp += (int32_t)(2 * q);
+        rp_x86_k(&t->x86, RP_X86_KMOVW_LOAD, 4 + q, 0, part);
+        rp_x86_k(&t->x86, RP_X86_KNOTW, 4 + q, 0, rp_reg(4 + q));
+    }
 }
 
 /* ---- leaving ---- */
@@ -214,6 +225,12 @@ static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s
     }
     rp_x86_land(e, rp_x86_jmp(e), epilogue);
 }
+
+enum {
+    RP_WIDE_BYTES = RP_MFMA_VALUES_MAX * sizeof(uint32_t[RP_LANES]),
+    /* Of the stack, for all operands and for aligning them. */
+    RP_WIDE_STACK_BYTES = RP_JIT_WIDES * RP_WIDE_BYTES + 64,
+};
 
 static const uint8_t saved[] = {RP_RBX, RP_RBP, RP_R12, RP_R13, RP_R14, RP_R15};
 
@@ -435,7 +452,7 @@ static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
     call_handler(t, in, t->pc);
     rp_rows_forget(t);
     if (t->masked)
-        rp_rows_load_masks(t);
+        load_masks(t);
 }
 
 /* s_endpgm, s_barrier: their step is known. */
@@ -481,18 +498,180 @@ static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
     call_handler(t, d->in, d->pc);
     come_back(t, d);
     if (d->masked)
-        rp_rows_load_masks(t);
+        load_masks(t);
     account(t, -insts, -cycles); /* the block does so later */
     tally(t, d->first, after(t, d->in), -1);
     rp_x86_land(e, rp_x86_jmp(e), d->back);
+}
+
+/* ---- matrix instructions ---- */
+
+/*
+ * Matrix instructions: calls of the parts of their kernels, widening only what is not widened yet.
+ * As everywhere in a block, registers are in memory before and after.
+ */
+
+/** What a call of a handler may write beside its result is not known of all of them. */
+static bool writes_result_only(const struct rp_insn *in)
+{
+    switch (in->fmt) {
+    case RP_FMT_SOP1:
+    case RP_FMT_SOP2:
+    case RP_FMT_SOPC:
+    case RP_FMT_SOPK:
+    case RP_FMT_SOPP:
+    case RP_FMT_SMEM:
+    case RP_FMT_DS:
+    case RP_FMT_FLAT:
+    case RP_FMT_MUBUF:
+    case RP_FMT_MTBUF:
+        return true;
+    default:
+        return in->fn == rp_mfma || in->fn == rp_v_accvgpr_read_b32 || rp_jit_valu_knows(in);
+    }
+}
+
+static void wide_forget(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_WIDES; i++)
+        t->wide[i].widen = NULL;
+}
+
+static bool meet(const struct rp_opnd *o, unsigned kind, unsigned first, unsigned rows)
+{
+    return o->kind == kind && o->index < first + rows && first < o->index + (unsigned)o->dwords;
+}
+
+static void wide_written(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    if (!writes_result_only(in)) {
+        wide_forget(t);
+        return;
+    }
+    for (unsigned i = 0; i < RP_JIT_WIDES; i++) {
+        struct rp_jit_wide *w = &t->wide[i];
+        if (meet(&in->dst, w->kind, w->first, w->rows) ||
+            meet(&in->sdst, w->kind, w->first, w->rows))
+            w->widen = NULL;
+    }
+}
+
+static bool is_rows(const struct rp_opnd *o)
+{
+    return o->kind == RP_OPND_VGPR || o->kind == RP_OPND_AGPR;
+}
+
+static bool overlap(const struct rp_opnd *a, const struct rp_opnd *b)
+{
+    return meet(a, b->kind, b->index, b->dwords);
+}
+
+/* reg = address of the operand's first row. */
+static void rows_address(struct rp_jit_translation *t, unsigned reg, const struct rp_opnd *o)
+{
+    if (o->kind == RP_OPND_VGPR) {
+        rp_x86_lea(&t->x86, reg, rp_at(RP_JIT_ROWS, rp_row_disp(o->index, 0)));
+        return;
+    }
+    rp_x86_load(&t->x86, true, reg, rp_at(RP_JIT_W, offsetof(struct rp_wave, agpr)));
+    rp_x86_lea(&t->x86, reg, rp_at(reg, (int32_t)(o->index * sizeof(uint32_t[RP_LANES]))));
+}
+
+/* reg = address in scratch memory, which lies behind [RSP]. */
+static void scratch_address(struct rp_jit_translation *t, unsigned reg, unsigned wide)
+{
+    rp_x86_lea(&t->x86, reg, rp_at(RP_RSP, (int32_t)(8 + 63 + wide * RP_WIDE_BYTES)));
+    rp_x86_alu_imm(&t->x86, true, RP_AND, rp_reg(reg), -64);
+}
+
+static void call_kernel(struct rp_jit_translation *t, uintptr_t function)
+{
+    rp_x86_mov_imm(&t->x86, RP_RAX, function);
+    rp_x86_call_reg(&t->x86, RP_RAX);
+}
+
+/* Where the operand is, widened, or the one used longest ago but for @p not. */
+static unsigned place_of(const struct rp_jit_translation *t, const struct rp_opnd *o,
+                         rp_mfma_widen_fn *widen, unsigned other)
+{
+    unsigned best = other == 0;
+    for (unsigned i = 0; i < RP_JIT_WIDES; i++) {
+        const struct rp_jit_wide *w = &t->wide[i];
+        if (w->widen == widen && w->kind == o->kind && w->first == o->index && w->rows == o->dwords)
+            return i;
+        if (i == other)
+            continue;
+        if (t->wide[best].widen && (!w->widen || w->used < t->wide[best].used))
+            best = i;
+    }
+    return best;
+}
+
+/* Makes operand @p i wide; returns its place. */
+static unsigned make_wide(struct rp_jit_translation *t, const struct rp_opnd *o,
+                          rp_mfma_widen_fn *widen, unsigned values, unsigned other)
+{
+    const unsigned place = place_of(t, o, widen, other);
+    struct rp_jit_wide *w = &t->wide[place];
+    w->used = ++t->clock;
+    if (w->widen == widen && w->kind == o->kind && w->first == o->index && w->rows == o->dwords)
+        return place;
+    *w = (struct rp_jit_wide){
+        .widen = widen, .kind = o->kind, .first = o->index, .rows = o->dwords, .used = w->used};
+    scratch_address(t, RP_RDI, place);
+    rows_address(t, RP_RSI, o);
+    rp_x86_mov_imm(&t->x86, RP_RDX, values);
+    call_kernel(t, (uintptr_t)widen);
+    return place;
+}
+
+static bool can_do(const struct rp_insn *in, const struct rp_mfma_parts *parts)
+{
+    const struct rp_opnd *c = &in->src[2];
+    if (in->cbsz || in->abid || in->blgp || in->flags & RP_IF_FLUSH || !is_rows(&in->src[0]) ||
+        !is_rows(&in->src[1]) || !is_rows(&in->dst) || !is_rows(c))
+        return false;
+    if (overlap(c, &in->dst) && c->index != in->dst.index)
+        return false;
+    /* What is not widened is read while D is written. */
+    return (parts->widen_a || !overlap(&in->src[0], &in->dst)) &&
+           (parts->widen_b || !overlap(&in->src[1], &in->dst));
+}
+
+static bool write_mfma(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    struct rp_mfma_parts parts;
+    unsigned a = RP_JIT_WIDES, b = RP_JIT_WIDES;
+    if (in->fn != rp_mfma || !rp_mfma_parts(in->lane, &parts) || !can_do(in, &parts))
+        return false;
+    if (parts.widen_a)
+        a = make_wide(t, &in->src[0], parts.widen_a, parts.values, a);
+    if (parts.widen_b)
+        b = make_wide(t, &in->src[1], parts.widen_b, parts.values, a);
+    rows_address(t, RP_RDI, &in->dst);
+    rows_address(t, RP_RSI, &in->src[2]);
+    rp_x86_mov_imm(&t->x86, RP_RDX, RP_LANES);
+    if (parts.widen_a)
+        scratch_address(t, RP_RCX, a);
+    else
+        rows_address(t, RP_RCX, &in->src[0]);
+    if (parts.widen_b)
+        scratch_address(t, RP_R8, b);
+    else
+        rows_address(t, RP_R8, &in->src[1]);
+    call_kernel(t, (uintptr_t)parts.core);
+    rp_rows_forget(t); /* the CPU's registers, that is */
+    if (t->masked)
+        load_masks(t);
+    return true;
 }
 
 static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     const bool noted = t->recorded && is_memory(in);
     const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
-                                 rp_jit_mem(t, in) || rp_jit_lds(t, in) || rp_jit_mfma(t, in));
-    rp_wide_written(t, in);
+                                 rp_jit_mem(t, in) || rp_jit_lds(t, in) || write_mfma(t, in));
+    wide_written(t, in);
     if (!done) {
         write_call(t, in);
         return;
@@ -512,9 +691,9 @@ static void write_body(struct rp_jit_translation *t, const struct rp_jit_block *
     t->cycles = 0;
     tally_lanes(t);
     rp_rows_forget(t);
-    rp_wide_forget(t);
+    wide_forget(t);
     if (masked)
-        rp_rows_load_masks(t);
+        load_masks(t);
     t->end = &t->page->insn[index];
     for (unsigned i = 0; i < b->count; i++)
         t->end = rp_jit_next(t->end);
@@ -591,7 +770,7 @@ static void publish(struct rp_jit_translation *t)
     if (!r)
         return;
     r->bytes = t->x86.bytes;
-    r->memory = rp_jit_memory_new(t->x86.code, r->bytes);
+    r->memory = code_memory_new(t->x86.code, r->bytes);
     if (!r->memory) {
         free(r);
         rp_jit_set(false);
@@ -648,7 +827,7 @@ static void drop(struct rp_code_page *page)
     while (page->regions) {
         struct rp_jit_region *r = page->regions;
         page->regions = r->next;
-        rp_jit_memory_free(r->memory, r->bytes);
+        code_memory_free(r->memory, r->bytes);
         free(r);
     }
 }
