@@ -9,33 +9,10 @@
 #include "device/isa/opcodes.h"
 #include "device/jit/jit_translate.h"
 
-/* What a slot holds besides rows: the f16 halves of row r as f32, r + WIDENED * enum rp_half. */
-enum { WIDENED = 1024 };
-
 /* Slots that results can count on. */
 enum { RESULT_SLOTS = 2 };
 
 enum { CMP_UNORD_Q = 3, ALL_SLOTS = (1 << RP_JIT_SLOTS) - 1, AHEAD_INSTS = 20 };
-
-void rp_rows_forget(struct rp_jit_translation *t)
-{
-    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
-        t->row[i] = -1;
-}
-
-void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
-{
-    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
-        if (t->row[i] >= 0 && (unsigned)t->row[i] % WIDENED == row)
-            t->row[i] = -1;
-}
-
-void rp_rows_forget_widened(struct rp_jit_translation *t)
-{
-    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
-        if (t->row[i] >= WIDENED)
-            t->row[i] = -1;
-}
 
 static void load_slot(struct rp_jit_translation *t, unsigned slot)
 {
@@ -151,12 +128,6 @@ struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, 
     return s;
 }
 
-struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
-                     unsigned dword)
-{
-    return rp_src_in(t, in, i, dword, RP_ZMM_SCALAR + i, RP_ZMM_PART + i);
-}
-
 /* to = the f16 of each dword of from. */
 static void widen(struct rp_jit_translation *t, unsigned to, unsigned from, unsigned half)
 {
@@ -173,7 +144,7 @@ struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in
 {
     const unsigned half = high ? RP_HIGH_HALF : RP_LOW_HALF, row = in->src[i].index;
     const bool is_row = in->src[i].kind == RP_OPND_VGPR;
-    const int held = is_row ? slot_of(t, row + WIDENED * half) : -1;
+    const int held = is_row ? slot_of(t, row + RP_ROW_WIDENED * half) : -1;
     if (held >= 0 && (has_room(t) || t->pinned >> held & 1)) {
         pin(t, (unsigned)held);
         return (struct rp_src){
@@ -191,7 +162,7 @@ struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in
     const unsigned slot = take_slot(t);
     for (unsigned q = 0; q < 4; q++)
         widen(t, 4 * slot + q, rp_src_reg(t, &s, q), half);
-    t->row[slot] = (int)(row + WIDENED * half);
+    t->row[slot] = (int)(row + RP_ROW_WIDENED * half);
     s.kind = RP_SRC_SLOT;
     s.reg = (uint8_t)(4 * slot);
     return s;
@@ -232,13 +203,6 @@ unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsign
         return reg;
     sign(t, s, s->part, reg);
     return s->part;
-}
-
-struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter)
-{
-    if (s->kind == RP_SRC_MEMORY && !s->half && !s->neg && !s->abs)
-        return rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter));
-    return rp_reg(rp_src_reg(t, s, quarter));
 }
 
 unsigned rp_result_new(struct rp_jit_translation *t)
@@ -325,11 +289,6 @@ struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump)
                               .counts_lanes = t->counts_lanes,
                               .code = RP_JIT_INTERPRET};
     return s;
-}
-
-void rp_jit_leave(struct rp_jit_translation *t, size_t jump)
-{
-    rp_jit_stub_new(t, jump);
 }
 
 void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc)

@@ -156,9 +156,6 @@ enum rp_jit_table {
 /** Memory operand of one. */
 struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table);
 
-/** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
-void rp_jit_leave(struct rp_jit_translation *t, size_t jump);
-
 /** rp_wave.pc = @p pc; RAX is lost. */
 void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc);
 
@@ -184,7 +181,7 @@ bool rp_jit_valu(struct rp_jit_translation *t, const struct rp_insn *in);
 /** Whether rp_jit_valu would look at EXEC. */
 bool rp_jit_valu_knows(const struct rp_insn *in);
 
-/** Translates a load or store; false: nothing written, its handler has to. */
+/** Translates a load or store of memory or the LDS; false: nothing written, its handler has to. */
 bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
 
 /**
@@ -195,10 +192,6 @@ void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in
 
 /** Whether rp_jit_mem would look at EXEC. */
 bool rp_jit_mem_knows(const struct rp_insn *in);
-
-/** The same two for the LDS. */
-bool rp_jit_lds(struct rp_jit_translation *t, const struct rp_insn *in);
-bool rp_jit_lds_knows(const struct rp_insn *in);
 
 /* Register rows in CPU registers, and the sources and results of a vector instruction.
  *
@@ -218,6 +211,9 @@ enum {
 /** Half of a dword that is an f16. */
 enum rp_half { RP_WHOLE, RP_LOW_HALF, RP_HIGH_HALF };
 
+/* What a slot holds besides rows: the f16 halves of row r as f32, r + this * enum rp_half. */
+enum { RP_ROW_WIDENED = 1024 };
+
 /** One row of a source. */
 struct rp_src {
     enum { RP_SRC_SLOT, RP_SRC_MEMORY, RP_SRC_SCALAR } kind;
@@ -228,21 +224,8 @@ struct rp_src {
     uint8_t half; /**< enum rp_half: the source is f16, widened when it is read */
 };
 
-/** Nothing is held in registers any more. */
-void rp_rows_forget(struct rp_jit_translation *t);
-
-/** The slots hold these rows no more: something else writes them. */
-void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row);
-
-/** The same of what they hold beside rows themselves. */
-void rp_rows_forget_widened(struct rp_jit_translation *t);
-
 /** All slots that hold rows are loaded. */
 void rp_rows_reload(struct rp_jit_translation *t);
-
-/** Source @p i of an instruction, dword @p dword, made ready. */
-struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
-                     unsigned dword);
 
 /** The same with other registers: for what is the same in all lanes, and for a quarter. */
 struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
@@ -255,9 +238,6 @@ struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in
 /** A scalar's register gets its signs now, once for all quarters. */
 void rp_src_settle(struct rp_jit_translation *t, struct rp_src *s);
 
-/** A quarter as an operand that may be memory. */
-struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter);
-
 /** A quarter in a register. */
 unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter);
 
@@ -268,6 +248,51 @@ unsigned rp_result_new(struct rp_jit_translation *t);
 void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row);
 
 struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump);
+
+/** Nothing is held in registers any more. */
+static inline void rp_rows_forget(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        t->row[i] = -1;
+}
+
+/** The slots hold these rows no more: something else writes them. */
+static inline void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= 0 && (unsigned)t->row[i] % RP_ROW_WIDENED == row)
+            t->row[i] = -1;
+}
+
+/** The same of what they hold beside rows themselves. */
+static inline void rp_rows_forget_widened(struct rp_jit_translation *t)
+{
+    for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
+        if (t->row[i] >= RP_ROW_WIDENED)
+            t->row[i] = -1;
+}
+
+/** Source @p i of an instruction, dword @p dword, made ready. */
+static inline struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in,
+                                   unsigned i, unsigned dword)
+{
+    return rp_src_in(t, in, i, dword, RP_ZMM_SCALAR + i, RP_ZMM_PART + i);
+}
+
+/** A quarter as an operand that may be memory. */
+static inline struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s,
+                                     unsigned quarter)
+{
+    if (s->kind == RP_SRC_MEMORY && !s->half && !s->neg && !s->abs)
+        return rp_at(RP_JIT_ROWS, s->disp + (int32_t)(64 * quarter));
+    return rp_reg(rp_src_reg(t, s, quarter));
+}
+
+/** The jump at @p jump leaves the block: the present instruction is the interpreter's. */
+static inline void rp_jit_leave(struct rp_jit_translation *t, size_t jump)
+{
+    rp_jit_stub_new(t, jump);
+}
 
 /** The instruction behind. */
 static inline const struct rp_insn *rp_jit_next(const struct rp_insn *in)

@@ -626,24 +626,6 @@ static void write_scalar_load(struct rp_jit_translation *t, const struct rp_insn
     end_detour(t);
 }
 
-bool rp_jit_mem_knows(const struct rp_insn *in)
-{
-    return find(in);
-}
-
-bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in)
-{
-    const struct access *a = find(in);
-    if (a && !t->masked) {
-        write_flat(t, in, a);
-        return true;
-    }
-    if (a || !is_scalar_load(in))
-        return false;
-    write_scalar_load(t, in);
-    return true;
-}
-
 /* ---- LDS ---- */
 
 /*
@@ -870,12 +852,7 @@ static void write_lds_store(struct rp_jit_translation *t, const struct rp_insn *
     }
 }
 
-bool rp_jit_lds_knows(const struct rp_insn *in)
-{
-    return find_lds(in);
-}
-
-bool rp_jit_lds(struct rp_jit_translation *t, const struct rp_insn *in)
+static bool translate_lds(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     const struct lds_access *a = find_lds(in);
     if (!a || t->masked)
@@ -888,4 +865,23 @@ bool rp_jit_lds(struct rp_jit_translation *t, const struct rp_insn *in)
         write_lds_load(t, in, a);
     end_detour(t);
     return true;
+}
+
+bool rp_jit_mem_knows(const struct rp_insn *in)
+{
+    return find(in) || find_lds(in);
+}
+
+bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    const struct access *a = find(in);
+    if (a && !t->masked) {
+        write_flat(t, in, a);
+        return true;
+    }
+    if (!a && is_scalar_load(in)) {
+        write_scalar_load(t, in);
+        return true;
+    }
+    return translate_lds(t, in);
 }

@@ -370,7 +370,7 @@ static void make_blocks(struct rp_jit_translation *t)
         do {
             const struct rp_insn *in = &t->page->insn[index];
             b->count++;
-            b->has_rows |= rp_jit_valu_knows(in) || rp_jit_mem_knows(in) || rp_jit_lds_knows(in);
+            b->has_rows |= rp_jit_valu_knows(in) || rp_jit_mem_knows(in);
             b->has_vector |= rp_insn_counts_lanes(in);
             index = after(t, in);
             if (rp_jit_is_branch(in) || is_known_step(in))
@@ -670,7 +670,7 @@ static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     const bool noted = t->recorded && is_memory(in);
     const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
-                                 rp_jit_mem(t, in) || rp_jit_lds(t, in) || write_mfma(t, in));
+                                 rp_jit_mem(t, in) || write_mfma(t, in));
     wide_written(t, in);
     if (!done) {
         write_call(t, in);

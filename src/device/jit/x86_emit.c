@@ -1,8 +1,6 @@
 /* Encodings: Intel SDM volume 2, chapters 2 (formats) and 3 to 5 (opcodes). */
 #include "device/jit/x86_emit.h"
 
-#include <string.h>
-
 struct vop {
     uint8_t map, pp, w, opcode;
     int8_t ext;
@@ -32,10 +30,15 @@ static void byte(struct rp_x86 *e, unsigned b)
         e->full = true;
 }
 
+void rp_x86_bytes(struct rp_x86 *e, uint32_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        byte(e, value >> (8 * i) & 0xff);
+}
+
 static void dword(struct rp_x86 *e, uint32_t v)
 {
-    for (unsigned i = 0; i < 4; i++)
-        byte(e, v >> (8 * i) & 0xff);
+    rp_x86_bytes(e, v, 4);
 }
 
 /*
@@ -102,13 +105,6 @@ void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop name, unsigned reg, unsigned v, 
     modrm(e, reg, rm, 1, 0);
 }
 
-void rp_x86_vzeroupper(struct rp_x86 *e)
-{
-    byte(e, 0xc5);
-    byte(e, 0xf8);
-    byte(e, 0x77);
-}
-
 /* ---- general registers ---- */
 
 /* @p is_byte: reg is one, and SPL to DIL need the prefix. */
@@ -120,38 +116,15 @@ static void rex(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm, bool
         byte(e, 0x40 | bits);
 }
 
-static void simple(struct rp_x86 *e, bool wide, unsigned opcode, unsigned reg, struct rp_rm rm)
+void rp_x86_insn(struct rp_x86 *e, bool wide, uint32_t opcode, unsigned reg, struct rp_rm rm)
 {
+    if (opcode >> 16)
+        byte(e, opcode >> 16);
     rex(e, wide, reg, rm, false);
-    byte(e, opcode);
+    if (opcode >> 8)
+        byte(e, opcode >> 8 & 0xff);
+    byte(e, opcode & 0xff);
     modrm(e, reg, rm, 1, 0);
-}
-
-/* Behind 0F, perhaps with a prefix in front. */
-static void extended(struct rp_x86 *e, unsigned prefix, bool wide, unsigned opcode, unsigned reg,
-                     struct rp_rm rm)
-{
-    if (prefix)
-        byte(e, prefix);
-    rex(e, wide, reg, rm, false);
-    byte(e, 0x0f);
-    byte(e, opcode);
-    modrm(e, reg, rm, 1, 0);
-}
-
-void rp_x86_load(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm from)
-{
-    simple(e, wide, 0x8b, reg, from);
-}
-
-void rp_x86_store(struct rp_x86 *e, bool wide, struct rp_rm to, unsigned reg)
-{
-    simple(e, wide, 0x89, reg, to);
-}
-
-void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at)
-{
-    simple(e, true, 0x8d, reg, at);
 }
 
 void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm)
@@ -162,16 +135,6 @@ void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm)
     dword(e, (uint32_t)imm);
     if (wide)
         dword(e, (uint32_t)(imm >> 32));
-}
-
-void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, struct rp_rm rm)
-{
-    simple(e, wide, (unsigned)op << 3 | 3, reg, rm);
-}
-
-void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg)
-{
-    simple(e, wide, (unsigned)op << 3 | 1, reg, rm);
 }
 
 void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm)
@@ -194,53 +157,6 @@ void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm)
     byte(e, imm);
 }
 
-void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b)
-{
-    simple(e, wide, 0x85, b, rp_reg(a));
-}
-
-void rp_x86_not(struct rp_x86 *e, bool wide, unsigned reg)
-{
-    simple(e, wide, 0xf7, 2, rp_reg(reg));
-}
-
-void rp_x86_shift_cl(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg)
-{
-    simple(e, wide, 0xd3, op, rp_reg(reg));
-}
-
-void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg,
-                      unsigned count)
-{
-    simple(e, wide, 0xc1, op, rp_reg(reg));
-    byte(e, count);
-}
-
-void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
-{
-    extended(e, 0, wide, 0xaf, reg, rm);
-}
-
-void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
-{
-    extended(e, 0xf3, wide, 0xbc, reg, rm);
-}
-
-void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
-{
-    extended(e, 0xf3, wide, 0xb8, reg, rm);
-}
-
-void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)
-{
-    extended(e, 0, false, 0x18, 2, at);
-}
-
-void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at)
-{
-    extended(e, 0, false, 0x0d, 1, at);
-}
-
 void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg)
 {
     rex(e, false, 0, rp_reg(reg), false);
@@ -255,58 +171,4 @@ void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg)
     modrm(e, reg, rp_reg(reg), 1, 0);
 }
 
-void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg, struct rp_rm rm)
-{
-    extended(e, 0, wide, 0x40 | cc, reg, rm);
-}
-
 /* ---- control ---- */
-
-size_t rp_x86_jmp(struct rp_x86 *e)
-{
-    byte(e, 0xe9);
-    dword(e, 0);
-    return e->bytes - 4;
-}
-
-size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc)
-{
-    byte(e, 0x0f);
-    byte(e, 0x80 | cc);
-    dword(e, 0);
-    return e->bytes - 4;
-}
-
-void rp_x86_land(struct rp_x86 *e, size_t at, size_t target)
-{
-    const uint32_t distance = (uint32_t)(target - (at + 4));
-    if (!e->full)
-        memcpy(e->code + at, &distance, sizeof distance);
-}
-
-void rp_x86_jmp_reg(struct rp_x86 *e, unsigned reg)
-{
-    simple(e, false, 0xff, 4, rp_reg(reg));
-}
-
-void rp_x86_call_reg(struct rp_x86 *e, unsigned reg)
-{
-    simple(e, false, 0xff, 2, rp_reg(reg));
-}
-
-void rp_x86_push(struct rp_x86 *e, unsigned reg)
-{
-    rex(e, false, 0, rp_reg(reg), false);
-    byte(e, 0x50 | (reg & 7));
-}
-
-void rp_x86_pop(struct rp_x86 *e, unsigned reg)
-{
-    rex(e, false, 0, rp_reg(reg), false);
-    byte(e, 0x58 | (reg & 7));
-}
-
-void rp_x86_ret(struct rp_x86 *e)
-{
-    byte(e, 0xc3);
-}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct rp_x86 {
     uint8_t *code;
@@ -81,8 +82,6 @@ void rp_x86_v(struct rp_x86 *e, enum rp_x86_vop op, struct rp_mask mask, unsigne
 /** One VEX instruction on mask registers (or between one and memory or a general register). */
 void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop op, unsigned reg, unsigned v, struct rp_rm rm);
 
-void rp_x86_vzeroupper(struct rp_x86 *e);
-
 /** Operations of the first opcode map, by their extension in group 1. */
 enum rp_x86_alu {
     RP_ADD = 0,
@@ -113,47 +112,24 @@ enum rp_x86_cc {
     RP_CC_G = 15,
 };
 
-void rp_x86_load(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm from);
-void rp_x86_store(struct rp_x86 *e, bool wide, struct rp_rm to, unsigned reg);
-void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at);
+/** The last bytes of @p value, so many, the lowest first. */
+void rp_x86_bytes(struct rp_x86 *e, uint32_t value, unsigned bytes);
+
+/**
+ * One instruction on a general register and another or memory, without immediate. @p opcode: a
+ * byte, two behind 0F, or three with a prefix in front; @p reg is the register, or extends the
+ * opcode.
+ */
+void rp_x86_insn(struct rp_x86 *e, bool wide, uint32_t opcode, unsigned reg, struct rp_rm rm);
 
 /** Shortest way to a constant; flags stay. */
 void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm);
 
-void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg, struct rp_rm rm);
-/** The same with the result in @p rm. */
-void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, unsigned reg);
 void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm);
 void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm);
-void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b);
-void rp_x86_not(struct rp_x86 *e, bool wide, unsigned reg);
-void rp_x86_shift_cl(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg);
-void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg,
-                      unsigned count);
-void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
-void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
-void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm);
-
-/** Hints: into the second level of the caches; into the first, to be written. */
-void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at);
-void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at);
 
 /** reg = condition ? 1 : 0. */
 void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg);
-void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg, struct rp_rm rm);
-
-/** Jumps to be completed by rp_x86_land; return where their displacement is. */
-size_t rp_x86_jmp(struct rp_x86 *e);
-size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc);
-
-/** The jump whose displacement is at @p at goes to offset @p target. */
-void rp_x86_land(struct rp_x86 *e, size_t at, size_t target);
-
-void rp_x86_jmp_reg(struct rp_x86 *e, unsigned reg);
-void rp_x86_call_reg(struct rp_x86 *e, unsigned reg);
-void rp_x86_push(struct rp_x86 *e, unsigned reg);
-void rp_x86_pop(struct rp_x86 *e, unsigned reg);
-void rp_x86_ret(struct rp_x86 *e);
 
 static inline struct rp_rm rp_reg(unsigned reg)
 {
@@ -163,6 +139,141 @@ static inline struct rp_rm rp_reg(unsigned reg)
 static inline struct rp_rm rp_at(unsigned base, int32_t disp)
 {
     return (struct rp_rm){true, (uint8_t)base, disp};
+}
+
+static inline void rp_x86_load(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm from)
+{
+    rp_x86_insn(e, wide, 0x8b, reg, from);
+}
+
+static inline void rp_x86_store(struct rp_x86 *e, bool wide, struct rp_rm to, unsigned reg)
+{
+    rp_x86_insn(e, wide, 0x89, reg, to);
+}
+
+static inline void rp_x86_lea(struct rp_x86 *e, unsigned reg, struct rp_rm at)
+{
+    rp_x86_insn(e, true, 0x8d, reg, at);
+}
+
+static inline void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, unsigned reg,
+                              struct rp_rm rm)
+{
+    rp_x86_insn(e, wide, (unsigned)op << 3 | 3, reg, rm);
+}
+
+/** The same with the result in @p rm. */
+static inline void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm,
+                                 unsigned reg)
+{
+    rp_x86_insn(e, wide, (unsigned)op << 3 | 1, reg, rm);
+}
+
+static inline void rp_x86_test(struct rp_x86 *e, bool wide, unsigned a, unsigned b)
+{
+    rp_x86_insn(e, wide, 0x85, b, rp_reg(a));
+}
+
+static inline void rp_x86_not(struct rp_x86 *e, bool wide, unsigned reg)
+{
+    rp_x86_insn(e, wide, 0xf7, 2, rp_reg(reg));
+}
+
+static inline void rp_x86_shift_cl(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg)
+{
+    rp_x86_insn(e, wide, 0xd3, op, rp_reg(reg));
+}
+
+static inline void rp_x86_shift_imm(struct rp_x86 *e, bool wide, enum rp_x86_shift op, unsigned reg,
+                                    unsigned count)
+{
+    rp_x86_insn(e, wide, 0xc1, op, rp_reg(reg));
+    rp_x86_bytes(e, count, 1);
+}
+
+static inline void rp_x86_imul(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    rp_x86_insn(e, wide, 0x0faf, reg, rm);
+}
+
+static inline void rp_x86_tzcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    rp_x86_insn(e, wide, 0xf30fbc, reg, rm);
+}
+
+static inline void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm)
+{
+    rp_x86_insn(e, wide, 0xf30fb8, reg, rm);
+}
+
+/** Hints: into the second level of the caches; into the first, to be written. */
+static inline void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)
+{
+    rp_x86_insn(e, false, 0x0f18, 2, at);
+}
+
+static inline void rp_x86_prefetch_write(struct rp_x86 *e, struct rp_rm at)
+{
+    rp_x86_insn(e, false, 0x0f0d, 1, at);
+}
+
+static inline void rp_x86_cmov(struct rp_x86 *e, bool wide, enum rp_x86_cc cc, unsigned reg,
+                               struct rp_rm rm)
+{
+    rp_x86_insn(e, wide, 0x0f40 | cc, reg, rm);
+}
+
+static inline void rp_x86_jmp_reg(struct rp_x86 *e, unsigned reg)
+{
+    rp_x86_insn(e, false, 0xff, 4, rp_reg(reg));
+}
+
+static inline void rp_x86_call_reg(struct rp_x86 *e, unsigned reg)
+{
+    rp_x86_insn(e, false, 0xff, 2, rp_reg(reg));
+}
+
+/** Jumps to be completed by rp_x86_land; return where their displacement is. */
+static inline size_t rp_x86_jmp(struct rp_x86 *e)
+{
+    rp_x86_bytes(e, 0xe9, 1);
+    rp_x86_bytes(e, 0, 4);
+    return e->bytes - 4;
+}
+
+static inline size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc)
+{
+    rp_x86_bytes(e, 0x800f | (uint32_t)cc << 8, 2);
+    rp_x86_bytes(e, 0, 4);
+    return e->bytes - 4;
+}
+
+/** The jump whose displacement is at @p at goes to offset @p target. */
+static inline void rp_x86_land(struct rp_x86 *e, size_t at, size_t target)
+{
+    const uint32_t distance = (uint32_t)(target - (at + 4));
+    if (!e->full)
+        memcpy(e->code + at, &distance, sizeof distance);
+}
+
+static inline void rp_x86_push(struct rp_x86 *e, unsigned reg)
+{
+    rp_x86_bytes(e, reg >= RP_R8 ? 0x5041 | (reg & 7) << 8 : 0x50 | reg, reg >= RP_R8 ? 2 : 1);
+}
+
+static inline void rp_x86_pop(struct rp_x86 *e, unsigned reg)
+{
+    rp_x86_bytes(e, reg >= RP_R8 ? 0x5841 | (reg & 7) << 8 : 0x58 | reg, reg >= RP_R8 ? 2 : 1);
+}
+
+static inline void rp_x86_ret(struct rp_x86 *e)
+{
+    rp_x86_bytes(e, 0xc3, 1);
+}
+
+static inline void rp_x86_vzeroupper(struct rp_x86 *e)
+{
+    rp_x86_bytes(e, 0x77f8c5, 3);
 }
 
 #endif
