@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"
 #include "trace/records.h"
@@ -187,9 +188,20 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart.
- * @return < 0: the path is not UTF-8 */
-static int put_in_tree(json_t *tree, const char *path, const char *copy)
+/* JSON holds nothing but UTF-8, and a name may be any bytes: of one that is not, the odd bytes are
+ * written \xNN, so that two such names stay two. */
+static char *text_of_name(const char *name)
+{
+    rp_autobuf text = {0};
+
+    if (rp_utf8_is_valid(name, strlen(name)))
+        return rp_strdup(name);
+    rp_escape(&text, name);
+    return rp_buf_steal(&text);
+}
+
+/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart. */
+static void put_in_tree(json_t *tree, const char *path, const char *copy)
 {
     rp_autofree char *parts = rp_strdup(path);
     char *state = NULL, *next;
@@ -201,14 +213,14 @@ static int put_in_tree(json_t *tree, const char *path, const char *copy)
     }
     for (char *part = strtok_r(parts, "/", &state); part; part = next) {
         next = strtok_r(NULL, "/", &state);
-        if (!next)
-            return json_object_set_new(tree, part, json_string(copy));
-        if (!json_is_object(json_object_get(tree, part)) &&
-            json_object_set_new(tree, part, json_object()) < 0)
-            return -1;
+        if (!next) {
+            json_object_set_new(tree, part, json_string(copy));
+            return;
+        }
+        if (!json_is_object(json_object_get(tree, part)))
+            json_object_set_new(tree, part, json_object());
         tree = json_object_get(tree, part);
     }
-    return 0;
 }
 
 /* 1: copied; 0: it cannot be read. */
@@ -232,17 +244,16 @@ static int copy_all(const struct names *names, const char *folder, json_t *tree,
     size_t number = 0;
 
     for (size_t i = 0; i < names->count; i++) {
-        const char *slash = strrchr(names->at[i], '/');
-        rp_autofree char *copy =
-            rp_format("source_%zu_%s", number, slash ? slash + 1 : names->at[i]);
+        rp_autofree char *name = text_of_name(names->at[i]);
+        const char *slash = strrchr(name, '/');
+        rp_autofree char *copy = rp_format("source_%zu_%s", number, slash ? slash + 1 : name);
         rp_autofree char *path = rp_path_join(folder, copy);
         int rc = copy_file(names->at[i], path, err);
 
         if (rc < 0)
             return rc;
-        if (rc > 0 && put_in_tree(tree, names->at[i], copy) < 0)
-            return rp_fail(err, RP_BAD_INPUT, "the name of a source file is not UTF-8: %s",
-                           names->at[i]);
+        if (rc > 0)
+            put_in_tree(tree, name, copy);
         number += rc > 0;
     }
     return 0;
@@ -259,7 +270,7 @@ static int write_tree(json_t *tree, const char *folder, struct rp_err *err)
 /**
  * FOLDER/source_<n>_<name>, and FOLDER/snapshots.json, which names them in a tree of folders. What
  * cannot be read is left out; without any file there is no tree.
- * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT
+ * @return 0, RP_ENVIRONMENT
  */
 static int rp_att_copy_sources(const struct rp_code_listing *listing, const char *folder,
                                struct rp_err *err)
@@ -303,17 +314,12 @@ static int put_file(const struct writer *w, const char *name, const struct rp_bu
     return rp_write_file(path, text->data ? text->data : "", text->len, err);
 }
 
-/* A JSON string; what is not UTF-8 becomes "?". */
+/* A JSON string. */
 static void put_string(struct rp_buf *to, const char *text)
 {
-    rp_autofree char *plain = rp_strdup(text), *quoted = NULL;
-    json_t *string = json_string(text);
+    rp_autofree char *plain = text_of_name(text), *quoted = NULL;
+    json_t *string = json_string(plain);
 
-    for (char *at = plain; !string && *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    if (!string)
-        string = json_string(plain);
     quoted = json_dumps(string, JSON_ENCODE_ANY);
     rp_buf_puts(to, quoted);
     json_decref(string);

@@ -282,6 +282,50 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
                               "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n0x1234\n");
 }
 
+/* JSON cannot hold such names as they are: their odd bytes are written \\xNN, and two stay two. */
+static void names_that_are_not_utf8_are_escaped(void **state)
+{
+    static const struct {
+        const char *file, *text, *copy;
+    } rows[] = {{"a\xff.hip", "a\\xff.hip", "source_1_a\\xff.hip"},
+                {"a\xfe.hip", "a\\xfe.hip", "source_0_a\\xfe.hip"},
+                {"\xc3\xa9.hip", "\xc3\xa9.hip", "source_2_\xc3\xa9.hip"}};
+    char dir[] = "/tmp/rp-att-sources-XXXXXX";
+    struct rp_code_line lines[3] = {{0}};
+    const struct rp_code_listing listing = {.at = lines, .count = 3};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < 3; i++) {
+        rp_autofree char *path = rp_path_join(dir, rows[i].file);
+
+        lines[i].source = rp_format("%s:%zu", path, i + 1);
+        assert_int_equal(rp_write_file(path, rows[i].file, strlen(rows[i].file), &err), 0);
+    }
+    assert_int_equal(rp_att_copy_sources(&listing, dir, &err), 0);
+
+    rp_autofree char *name = rp_path_join(dir, "snapshots.json");
+    json_t *tree = json_load_file(name, 0, NULL);
+    json_t *folder = json_object_get(json_object_get(json_object_get(tree, "/"), "tmp"),
+                                     dir + sizeof "/tmp/" - 1);
+    for (size_t i = 0; i < 3; i++) {
+        rp_autofree char *path = rp_path_join(dir, rows[i].copy);
+        rp_autofree char *copied = rp_read_text(path, 100);
+        rp_autobuf quoted = {0}, expected = {0};
+
+        assert_non_null(copied);
+        free(lines[i].source);
+        put_string(&quoted, rows[i].file);
+        put_string(&expected, rows[i].text);
+        assert_string_equal(quoted.data, expected.data);
+        assert_string_equal(json_string_value(json_object_get(folder, rows[i].text)), rows[i].copy);
+    }
+    assert_int_equal(json_object_size(folder), 3);
+    json_decref(tree);
+    rp_remove_tree(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +337,7 @@ int main(void)
         cmocka_unit_test(expressions_find_what_they_find_elsewhere),
         cmocka_unit_test(names_with_quotes_come_to_the_symbolizer),
         cmocka_unit_test(what_cannot_be_said_is_refused),
+        cmocka_unit_test(names_that_are_not_utf8_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
