@@ -18,13 +18,24 @@ enum { L1_WAYS = 16, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 
 /* rp_tag.dirty: sectors not yet in memory, and above them those that are there. */
 enum { VALID = SECTORS };
 
-struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch)
+/* Sizes of the caches of one architecture. */
+struct cache_shape {
+    uint32_t dies, cus_per_die, scalar_caches_per_die;
+    uint32_t l1_lines, l1_ways, scalar_lines, scalar_ways, l2_lines, l2_ways;
+    uint32_t read_bytes; /**< of a vector L1's read request: 128, gfx90a 64 */
+};
+
+/*
+ * Of a GPU, or what a CU mask leaves of it; CUs are numbered as by the replay (timing_engine.h). An
+ * MI300X has 20 scalar caches a die (rocprof-compute's sysinfo).
+ */
+static struct cache_shape shape_of(const struct rp_arch *arch)
 {
     const uint32_t cus = arch->compute_units ? arch->compute_units : 1;
     const uint32_t all = arch->xcc_count ? arch->xcc_count : 1, dies = cus < all ? cus : all;
     const struct rp_arch_timing *t = arch->timing;
 
-    return (struct rp_cache_shape){
+    return (struct cache_shape){
         .dies = dies,
         .cus_per_die = cus / dies,
         .scalar_caches_per_die = t ? t->sqcs_per_xcc : SQC_PER_DIE,
@@ -40,8 +51,8 @@ struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch)
 
 /* ---- the machine ---- */
 
-struct rp_caches {
-    struct rp_cache_shape shape;
+struct caches {
+    struct cache_shape shape;
     struct rp_cache_result sum;
     struct rp_tags *l1, *scalar, *l2; /* per CU, scalar cache and die; used ones have tags */
 };
@@ -53,7 +64,7 @@ static void release(struct rp_tags *tags, uint32_t count)
     free(tags);
 }
 
-void rp_caches_free(struct rp_caches *c)
+static void caches_free(struct caches *c)
 {
     if (!c)
         return;
@@ -63,9 +74,9 @@ void rp_caches_free(struct rp_caches *c)
     free(c);
 }
 
-struct rp_caches *rp_caches_new(const struct rp_cache_shape *s)
+static struct caches *caches_new(const struct cache_shape *s)
 {
-    struct rp_caches *c = calloc(1, sizeof *c);
+    struct caches *c = calloc(1, sizeof *c);
 
     if (!c)
         return NULL;
@@ -75,13 +86,13 @@ struct rp_caches *rp_caches_new(const struct rp_cache_shape *s)
     c->l2 = calloc(s->dies, sizeof *c->l2);
     if (c->l1 && c->scalar && c->l2)
         return c;
-    rp_caches_free(c);
+    caches_free(c);
     return NULL;
 }
 
-static struct rp_tags *scalar_cache(const struct rp_caches *c, uint32_t cu)
+static struct rp_tags *scalar_cache(const struct caches *c, uint32_t cu)
 {
-    const struct rp_cache_shape *s = &c->shape;
+    const struct cache_shape *s = &c->shape;
 
     return &c->scalar[rp_sqc_of(cu, s->cus_per_die, s->scalar_caches_per_die)];
 }
@@ -92,9 +103,9 @@ static int open_tags(struct rp_tags *t, uint32_t lines, uint32_t ways)
 }
 
 /* Before a compute unit's first access: a small dispatch uses few of a GPU's caches. */
-static int open_caches(const struct rp_caches *c, uint32_t cu)
+static int open_caches(const struct caches *c, uint32_t cu)
 {
-    const struct rp_cache_shape *s = &c->shape;
+    const struct cache_shape *s = &c->shape;
 
     return open_tags(&c->l1[cu], s->l1_lines, s->l1_ways) < 0 ||
                    open_tags(scalar_cache(c, cu), s->scalar_lines, s->scalar_ways) < 0 ||
@@ -135,7 +146,7 @@ static void write_back(struct rp_cache_result *sum, unsigned dirty)
     }
 }
 
-static struct rp_tag *in_l2(struct rp_caches *c, uint32_t die, uint64_t number, bool *ret_there)
+static struct rp_tag *in_l2(struct caches *c, uint32_t die, uint64_t number, bool *ret_there)
 {
     struct rp_tag old = {0}, *tag = look_up(&c->l2[die], number, ret_there, &old);
 
@@ -148,7 +159,7 @@ static struct rp_tag *in_l2(struct rp_caches *c, uint32_t die, uint64_t number, 
 }
 
 /* A read of a whole line, or of one half of it. */
-static void read_l2(struct rp_caches *c, uint32_t die, uint64_t number, unsigned sectors,
+static void read_l2(struct caches *c, uint32_t die, uint64_t number, unsigned sectors,
                     struct rp_cache_sums *sum)
 {
     bool there;
@@ -166,7 +177,7 @@ static void read_l2(struct rp_caches *c, uint32_t die, uint64_t number, unsigned
 }
 
 /* One request for each half that is written; nothing is read for it. */
-static void write_l2(struct rp_caches *c, uint32_t die, const struct rp_rec_line *l, bool reads,
+static void write_l2(struct caches *c, uint32_t die, const struct rp_rec_line *l, bool reads,
                      struct rp_cache_sums *sum)
 {
     for (unsigned half = 0; half < 2; half++) {
@@ -186,7 +197,7 @@ static void write_l2(struct rp_caches *c, uint32_t die, const struct rp_rec_line
     }
 }
 
-static void flush(struct rp_caches *c)
+static void flush(struct caches *c)
 {
     for (uint32_t die = 0; die < c->shape.dies; die++) {
         const struct rp_tags *l2 = &c->l2[die];
@@ -208,7 +219,7 @@ static uint64_t lookups_of(const struct rp_rec_access *a, const struct rp_rec_li
     return (l->lanes + lanes - 1) / lanes;
 }
 
-static void load(struct rp_caches *c, uint32_t cu, const struct rp_rec_access *a,
+static void load(struct caches *c, uint32_t cu, const struct rp_rec_access *a,
                  const struct rp_rec_line *l, struct rp_cache_sums *sum)
 {
     const uint32_t die = cu / c->shape.cus_per_die;
@@ -233,7 +244,7 @@ static void load(struct rp_caches *c, uint32_t cu, const struct rp_rec_access *a
     }
 }
 
-static void scalar(struct rp_caches *c, uint32_t cu, const struct rp_rec_line *l,
+static void scalar(struct caches *c, uint32_t cu, const struct rp_rec_line *l,
                    struct rp_cache_sums *sum)
 {
     for (unsigned half = 0; half < 2; half++) {
@@ -259,8 +270,12 @@ static enum rp_cache_kind kind_of(const struct rp_rec_access *a)
     return a->flags & RP_REC_WRITES ? RP_CACHE_STORE : RP_CACHE_LOAD;
 }
 
-int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
-                     const struct rp_rec_access *a)
+/*
+ * A wave on compute unit @p cu, numbered over all dies, accesses memory.
+ * @return 0; 1 when a vector access waits for the L2; or -ENOMEM: nothing was counted
+ */
+static int caches_access(struct caches *c, uint32_t cu, const struct rp_rec_wave *w,
+                         const struct rp_rec_access *a)
 {
     const enum rp_cache_kind kind = kind_of(a);
     struct rp_cache_sums *sum = &c->sum.of[kind];
@@ -295,11 +310,12 @@ int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave 
     return sum->requests > before && (kind == RP_CACHE_LOAD || kind == RP_CACHE_FETCH);
 }
 
-void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret)
+/* The end of the dispatch; frees them. */
+static void caches_end(struct caches *c, struct rp_cache_result *ret)
 {
     flush(c);
     *ret = c->sum;
-    rp_caches_free(c);
+    caches_free(c);
 }
 
 /* ---- turns ---- */
@@ -320,7 +336,7 @@ struct turns {
 };
 
 /* The next workgroup of the die takes the seat. False: there is none, or no memory. */
-static int sit_down(struct turns *t, const struct rp_caches *c, struct seat *s)
+static int sit_down(struct turns *t, const struct caches *c, struct seat *s)
 {
     const struct rp_rec_plan *plan = &t->record->plan;
     const uint32_t die = s->cu / c->shape.cus_per_die;
@@ -343,7 +359,7 @@ static int sit_down(struct turns *t, const struct rp_caches *c, struct seat *s)
 }
 
 /* Each wave of the seat makes an access. */
-static int take_turn(struct rp_caches *c, struct seat *s, bool *ret_any)
+static int take_turn(struct caches *c, struct seat *s, bool *ret_any)
 {
     *ret_any = false;
 
@@ -351,7 +367,7 @@ static int take_turn(struct rp_caches *c, struct seat *s, bool *ret_any)
         const struct rp_rec_wave *w = &s->group->wave[i];
         if (s->next[i] == w->access_count)
             continue;
-        if (rp_caches_access(c, s->cu, w, &w->access[s->next[i]++]) < 0)
+        if (caches_access(c, s->cu, w, &w->access[s->next[i]++]) < 0)
             return -ENOMEM;
         *ret_any = true;
     }
@@ -359,7 +375,7 @@ static int take_turn(struct rp_caches *c, struct seat *s, bool *ret_any)
 }
 
 /* Seats are numbered so that groups come to the CUs of a die one after the other. */
-static int take_turns(struct turns *t, struct rp_caches *c)
+static int take_turns(struct turns *t, struct caches *c)
 {
     int rc = 0;
 
@@ -385,9 +401,9 @@ static int take_turns(struct turns *t, struct rp_caches *c)
     return rc;
 }
 
-static int run(struct turns *t, struct rp_caches *c)
+static int run(struct turns *t, struct caches *c)
 {
-    const struct rp_cache_shape *s = &c->shape;
+    const struct cache_shape *s = &c->shape;
     const uint32_t cus = s->dies * s->cus_per_die;
     const uint32_t rounds = t->record->shape.groups_per_cu ? t->record->shape.groups_per_cu : 1;
     int rc = 0;
@@ -410,19 +426,30 @@ static int run(struct turns *t, struct rp_caches *c)
     return rc;
 }
 
-int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_wave_record *record,
-                 struct rp_cache_result *ret)
+/* The main workgroups of a record. 0, or -ENOMEM. */
+static int run_turns(const struct cache_shape *shape, const struct rp_wave_record *record,
+                     struct rp_cache_result *ret)
 {
-    struct rp_caches *c = rp_caches_new(shape);
+    struct caches *c = caches_new(shape);
     struct turns t = {.record = record};
     int rc = c ? run(&t, c) : -ENOMEM;
 
     if (rc < 0)
-        rp_caches_free(c);
+        caches_free(c);
     else
-        rp_caches_end(c, ret);
+        caches_end(c, ret);
     return rc;
 }
+
+/* What it takes to add them up. */
+struct wave_meter {
+    struct rp_wave_sums sums;
+    struct meter_cu {
+        uint64_t vmem_until, pending_until;
+    } * cu;
+    uint64_t *code_end; /**< per wave: behind its latest instruction; 0 = none yet */
+    uint32_t waves_per_group;
+};
 
 /** Bytes that a wave fetches of its code at a time: a real MI300X (and MI100, MI200, MI350) counts
  *  four requests for each wave of a copy of 100 to 128 bytes. */
@@ -437,32 +464,34 @@ static bool code_fits(const struct rp_arch *arch, const struct rp_wave_record *r
     return bytes <= arch->timing->inst_l1_bytes;
 }
 
-int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_wave_record *r, uint32_t cus)
-{
-    const uint64_t waves = r->plan.count * r->shape.waves_per_group;
-
-    *m = (struct rp_wave_meter){.waves_per_group = r->shape.waves_per_group};
-    m->cu = calloc(cus ? cus : 1, sizeof *m->cu);
-    m->code_end = calloc(waves ? waves : 1, sizeof *m->code_end);
-    if (m->cu && m->code_end)
-        return 0;
-    rp_wave_meter_release(m);
-    return -ENOMEM;
-}
-
-struct rp_wave_sums rp_wave_meter_end(struct rp_wave_meter *m, const struct rp_arch *arch,
-                                      const struct rp_wave_record *record)
-{
-    m->sums.code_fits = code_fits(arch, record);
-    return m->sums;
-}
-
-void rp_wave_meter_release(struct rp_wave_meter *m)
+static void meter_release(struct wave_meter *m)
 {
     free(m->cu);
     free(m->code_end);
     m->cu = NULL;
     m->code_end = NULL;
+}
+
+/* 0 or -ENOMEM. @p cus: over all dies. */
+static int meter_init(struct wave_meter *m, const struct rp_wave_record *r, uint32_t cus)
+{
+    const uint64_t waves = r->plan.count * r->shape.waves_per_group;
+
+    *m = (struct wave_meter){.waves_per_group = r->shape.waves_per_group};
+    m->cu = calloc(cus ? cus : 1, sizeof *m->cu);
+    m->code_end = calloc(waves ? waves : 1, sizeof *m->code_end);
+    if (m->cu && m->code_end)
+        return 0;
+    meter_release(m);
+    return -ENOMEM;
+}
+
+/* All sums, when the replay is over. */
+static struct rp_wave_sums meter_end(struct wave_meter *m, const struct rp_arch *arch,
+                                     const struct rp_wave_record *record)
+{
+    m->sums.code_fits = code_fits(arch, record);
+    return m->sums;
 }
 
 /* What the interval adds to those before, none of which begins much later. */
@@ -488,11 +517,17 @@ static uint64_t fetches(uint64_t *code_end, const struct rp_rec_code *code)
     return goes_on ? last - before : last - first + 1;
 }
 
-void rp_wave_meter_issued(struct rp_wave_meter *m, const struct rp_wave_placement *where,
-                          uint32_t cu, const struct rp_rec_code *code,
-                          const struct rp_issue_times *times, bool memory, bool past_l1)
+/*
+ * An instruction was issued; on each compute unit about in the order of time.
+ * @param cu        numbered over all dies
+ * @param memory    vector memory: it touches lines
+ * @param past_l1   some of them were not in the vector L1
+ */
+static void meter_issued(struct wave_meter *m, const struct rp_wave_placement *where, uint32_t cu,
+                         const struct rp_rec_code *code, const struct rp_issue_times *times,
+                         bool memory, bool past_l1)
 {
-    struct rp_meter_cu *unit = &m->cu[cu];
+    struct meter_cu *unit = &m->cu[cu];
     struct rp_wave_sums *s = &m->sums;
 
     s->level_clocks[code->unit] += times->done - times->issued;
@@ -503,6 +538,98 @@ void rp_wave_meter_issued(struct rp_wave_meter *m, const struct rp_wave_placemen
     if (past_l1)
         s->pending_clocks += not_yet(&unit->pending_until, times->issued, times->done);
 }
+
+static void meter_ended(struct wave_meter *m, uint64_t clock)
+{
+    m->sums.last_clock = clock > m->sums.last_clock ? clock : m->sums.last_clock;
+}
+
+/* ---- what a replay is told to ---- */
+
+/* What comes to the caches, in the order in which the modelled machine issues it. */
+struct rp_count_watch {
+    const struct rp_wave_record *record;
+    struct caches *caches;
+    uint32_t cus_per_die;
+    uint32_t *next; /* access of each wave */
+    struct wave_meter meter;
+    bool failed;
+};
+
+static void count_issued(void *ctx, const struct rp_wave_placement *where, uint32_t step,
+                         const struct rp_issue_times *times)
+{
+    struct rp_count_watch *c = ctx;
+    const struct rp_rec_wave *w = &c->record->group[where->group].wave[where->wave];
+    uint32_t *next = &c->next[where->group * c->record->shape.waves_per_group + where->wave];
+
+    const uint32_t cu = where->xcc * c->cus_per_die + where->cu;
+    const struct rp_rec_code *code = &c->record->code[w->step[step]];
+    bool memory = false, past_l1 = false;
+
+    if (*next < w->access_count && w->access[*next].step == step) {
+        const struct rp_rec_access *a = &w->access[(*next)++];
+        const int beyond = caches_access(c->caches, cu, w, a);
+        c->failed |= beyond < 0;
+        past_l1 = beyond > 0;
+        memory = code->unit == RP_REC_VMEM && a->line_count;
+    }
+    meter_issued(&c->meter, where, cu, code, times, memory, past_l1);
+}
+
+static void count_wave_end(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
+{
+    (void)where;
+    meter_ended(&((struct rp_count_watch *)ctx)->meter, clock);
+}
+
+static void watch_free(struct rp_count_watch *c)
+{
+    caches_free(c->caches);
+    meter_release(&c->meter);
+    free(c->next);
+    free(c);
+}
+
+struct rp_count_watch *rp_count_watch_begin(const struct rp_arch *arch,
+                                            const struct rp_wave_record *record,
+                                            struct rp_engine_watch *ret_watch)
+{
+    const struct cache_shape shape = shape_of(arch);
+    struct rp_count_watch *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->record = record;
+    c->cus_per_die = shape.cus_per_die;
+    c->caches = caches_new(&shape);
+    c->next = calloc(record->plan.count * record->shape.waves_per_group + 1, sizeof *c->next);
+    c->failed =
+        meter_init(&c->meter, record, shape.dies * shape.cus_per_die) < 0 || !c->caches || !c->next;
+    if (c->failed) {
+        watch_free(c);
+        return NULL;
+    }
+    *ret_watch =
+        (struct rp_engine_watch){.ctx = c, .issued = count_issued, .wave_ends = count_wave_end};
+    return c;
+}
+
+bool rp_count_watch_end(struct rp_count_watch *c, const struct rp_arch *arch, bool replayed,
+                        struct rp_cache_result *ret_caches, struct rp_wave_sums *ret_waves)
+{
+    if (!c)
+        return false;
+    const bool known = replayed && !c->failed;
+    if (known) {
+        caches_end(c->caches, ret_caches);
+        c->caches = NULL;
+        *ret_waves = meter_end(&c->meter, arch, c->record);
+    }
+    watch_free(c);
+    return known;
+}
+
+/* ---- counters of waves and units ---- */
 
 enum { QUAD = 4 };
 
@@ -670,4 +797,149 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
     count_vector_memory(&r, values);
     count_scalar_caches(&r, values);
     count_room(&r, shape, values);
+}
+
+/* ---- counters of memory ---- */
+
+/* How much more was executed than replayed. */
+struct factors {
+    double of[RP_CACHE_KINDS];
+    double writes; /* of stores and atomics, whose lines nobody can tell apart any more */
+};
+
+static int find_factors(const struct rp_cache_result *r, const uint64_t *values, struct factors *f)
+{
+    const uint64_t loads =
+        values[RP_COUNTER_TA_FLAT_READ_WAVEFRONTS] + values[RP_COUNTER_TA_BUFFER_READ_WAVEFRONTS];
+    const uint64_t stores =
+        values[RP_COUNTER_TA_FLAT_WRITE_WAVEFRONTS] + values[RP_COUNTER_TA_BUFFER_WRITE_WAVEFRONTS];
+    const uint64_t executed[RP_CACHE_KINDS] = {
+        [RP_CACHE_LOAD] = loads,
+        [RP_CACHE_STORE] = stores,
+        [RP_CACHE_ATOMIC] = values[RP_COUNTER_SQ_INSTS_VMEM_WR] - stores,
+        [RP_CACHE_FETCH] = values[RP_COUNTER_SQ_INSTS_VMEM_RD] - loads,
+        [RP_CACHE_SCALAR] = values[RP_COUNTER_SQC_DCACHE_REQ],
+        [RP_CACHE_LDS] = values[RP_COUNTER_SQ_INSTS_LDS],
+    };
+    uint64_t writes = 0, replayed_writes = 0;
+
+    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) {
+        const uint64_t replayed = r->of[k].insts;
+        if (executed[k] && !replayed)
+            return -ENODATA;
+        f->of[k] = replayed ? (double)executed[k] / (double)replayed : 0;
+        if (k == RP_CACHE_STORE || k == RP_CACHE_ATOMIC || k == RP_CACHE_FETCH) {
+            writes += executed[k];
+            replayed_writes += replayed;
+        }
+    }
+    f->writes = replayed_writes ? (double)writes / (double)replayed_writes : 0;
+    return 0;
+}
+
+static uint64_t scaled(uint64_t value, double factor)
+{
+    return (uint64_t)((double)value * factor + 0.5);
+}
+
+static void count_requests(const struct rp_cache_result *r, const struct factors *f,
+                           uint64_t *values)
+{
+    static const int lanes[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCP_TOTAL_READ,
+                                [RP_CACHE_STORE] = RP_COUNTER_TCP_TOTAL_WRITE,
+                                [RP_CACHE_ATOMIC] = RP_COUNTER_TCP_TOTAL_ATOMIC_WITHOUT_RET,
+                                [RP_CACHE_FETCH] = RP_COUNTER_TCP_TOTAL_ATOMIC_WITH_RET};
+    static const int from_l1[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCP_TCC_READ_REQ,
+                                  [RP_CACHE_STORE] = RP_COUNTER_TCP_TCC_WRITE_REQ,
+                                  [RP_CACHE_ATOMIC] = RP_COUNTER_TCP_TCC_ATOMIC_WITHOUT_RET_REQ,
+                                  [RP_CACHE_FETCH] = RP_COUNTER_TCP_TCC_ATOMIC_WITH_RET_REQ,
+                                  [RP_CACHE_SCALAR] = RP_COUNTER_SQC_TC_DATA_READ_REQ};
+    static const int in_l2[] = {[RP_CACHE_LOAD] = RP_COUNTER_TCC_READ,
+                                [RP_CACHE_STORE] = RP_COUNTER_TCC_WRITE,
+                                [RP_CACHE_ATOMIC] = RP_COUNTER_TCC_ATOMIC,
+                                [RP_CACHE_FETCH] = RP_COUNTER_TCC_ATOMIC,
+                                [RP_CACHE_SCALAR] = RP_COUNTER_TCC_READ};
+
+    for (unsigned k = RP_CACHE_LOAD; k <= RP_CACHE_SCALAR; k++) {
+        const struct rp_cache_sums *s = &r->of[k];
+        const uint64_t requests = scaled(s->requests, f->of[k]);
+        const uint64_t hits = scaled(s->hits, f->of[k]);
+        values[from_l1[k]] += requests;
+        values[in_l2[k]] += requests;
+        values[RP_COUNTER_TCC_REQ] += requests;
+        values[RP_COUNTER_TCC_STREAMING_REQ] += scaled(s->streaming, f->of[k]);
+        values[RP_COUNTER_TCC_HIT] += hits;
+        values[RP_COUNTER_TCC_MISS] += requests - hits;
+        values[RP_COUNTER_TCC_EA0_RDREQ_64B] += scaled(s->reads_64, f->of[k]);
+        values[RP_COUNTER_TCC_EA0_RDREQ_128B] += scaled(s->reads_128, f->of[k]);
+        if (k == RP_CACHE_SCALAR)
+            continue;
+        values[lanes[k]] += scaled(s->lanes, f->of[k]);
+        values[RP_COUNTER_TCP_TOTAL_ACCESSES] += scaled(s->lanes, f->of[k]);
+        values[RP_COUNTER_TCP_TOTAL_CACHE_ACCESSES] += scaled(s->lookups, f->of[k]);
+        values[RP_COUNTER_TCP_UTCL1_REQUEST] += scaled(s->lookups, f->of[k]);
+    }
+    values[RP_COUNTER_SQC_DCACHE_MISSES] =
+        scaled(r->of[RP_CACHE_SCALAR].scalar_misses, f->of[RP_CACHE_SCALAR]);
+}
+
+/* A line gives way to one that is missing. */
+static double misses_factor(const struct rp_cache_result *r, const uint64_t *values)
+{
+    uint64_t misses = 0;
+
+    for (unsigned k = RP_CACHE_LOAD; k <= RP_CACHE_SCALAR; k++)
+        misses += r->of[k].misses;
+    return misses ? (double)values[RP_COUNTER_TCC_MISS] / (double)misses : 0;
+}
+
+/* On gfx950 TCC_BUBBLE stays 0: reads of 128 bytes have a counter of their own. */
+static void count_memory(const struct rp_arch *arch, const struct rp_cache_result *r,
+                         const struct factors *f, uint64_t *values)
+{
+    const uint64_t reads_64 = values[RP_COUNTER_TCC_EA0_RDREQ_64B];
+    const uint64_t reads_128 = values[RP_COUNTER_TCC_EA0_RDREQ_128B];
+    const uint64_t writes_64 = scaled(r->writes_64, f->writes);
+    const uint64_t writes_32 = scaled(r->writes_32, f->writes);
+
+    values[RP_COUNTER_TCC_EA0_RDREQ] = reads_64 + reads_128;
+    values[RP_COUNTER_TCC_BUBBLE] = arch->gfx_target_version >= 90500 ? 0 : reads_128;
+    values[RP_COUNTER_TCC_EA0_WRREQ] = writes_64 + writes_32;
+    values[RP_COUNTER_TCC_EA0_WRREQ_64B] = writes_64;
+    values[RP_COUNTER_TCC_NORMAL_WRITEBACK] = scaled(r->evicted_lines, f->writes);
+    values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK] = scaled(r->flushed_lines, f->writes);
+    values[RP_COUNTER_TCC_WRITEBACK] =
+        values[RP_COUNTER_TCC_NORMAL_WRITEBACK] + values[RP_COUNTER_TCC_ALL_TC_OP_WB_WRITEBACK];
+    values[RP_COUNTER_TCC_NORMAL_EVICT] = scaled(r->replaced_lines, misses_factor(r, values));
+    values[RP_COUNTER_FETCH_SIZE] = 64 * reads_64 + 128 * reads_128;
+    values[RP_COUNTER_WRITE_SIZE] = 64 * writes_64 + 32 * writes_32;
+}
+
+int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,
+                       uint64_t *values)
+{
+    struct factors f;
+    int rc = find_factors(replayed, values, &f);
+
+    if (rc < 0)
+        return rc;
+    count_requests(replayed, &f, values);
+    count_memory(arch, replayed, &f, values);
+    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) { /* FLAT may be to the LDS, too */
+        values[RP_COUNTER_SQ_LDS_IDX_ACTIVE] += scaled(replayed->of[k].lds_clocks, f.of[k]);
+        values[RP_COUNTER_SQ_LDS_BANK_CONFLICT] +=
+            scaled(replayed->of[k].lds_conflict_clocks, f.of[k]);
+        values[RP_COUNTER_SQ_LDS_ATOMIC_RETURN] +=
+            scaled(replayed->of[k].lds_return_clocks, f.of[k]);
+    }
+    return 0;
+}
+
+int rp_memory_counters_by_turns(const struct rp_arch *arch, const struct rp_wave_record *record,
+                                uint64_t *values)
+{
+    const struct cache_shape shape = shape_of(arch);
+    struct rp_cache_result result;
+    const int status = run_turns(&shape, record, &result);
+    return status < 0 ? status : rp_memory_counters(arch, &result, values);
 }

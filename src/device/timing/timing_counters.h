@@ -19,15 +19,8 @@
 #include "device/timing/wave_record.h"
 
 struct rp_arch;
-struct rp_caches;
+struct rp_count_watch;
 struct rp_counts;
-
-/** Sizes of the caches of one architecture. */
-struct rp_cache_shape {
-    uint32_t dies, cus_per_die, scalar_caches_per_die;
-    uint32_t l1_lines, l1_ways, scalar_lines, scalar_ways, l2_lines, l2_ways;
-    uint32_t read_bytes; /**< of a vector L1's read request: 128, gfx90a 64 */
-};
 
 /** Kinds of accesses: what is known of all executions is how many there were of each. */
 enum rp_cache_kind {
@@ -62,34 +55,6 @@ struct rp_cache_result {
     uint64_t replaced_lines;               /**< that gave way to others, dirty or not */
 };
 
-/**
- * Of a GPU, or what a CU mask leaves of it; CUs are numbered as by the replay (timing_engine.h). An
- * MI300X has 20 scalar caches a die (rocprof-compute's sysinfo).
- */
-struct rp_cache_shape rp_cache_shape_of(const struct rp_arch *arch);
-
-/** NULL when the host is out of memory. */
-struct rp_caches *rp_caches_new(const struct rp_cache_shape *shape);
-/** Accepts NULL. */
-void rp_caches_free(struct rp_caches *c);
-
-/**
- * A wave on compute unit @p cu, numbered over all dies, accesses memory.
- * @return 0; 1 when a vector access waits for the L2; or -ENOMEM: nothing was counted
- */
-int rp_caches_access(struct rp_caches *c, uint32_t cu, const struct rp_rec_wave *w,
-                     const struct rp_rec_access *a);
-
-/** The end of the dispatch; frees them. */
-void rp_caches_end(struct rp_caches *c, struct rp_cache_result *ret);
-
-/**
- * Replays the main workgroups of a record.
- * @return 0, or -ENOMEM
- */
-int rp_cache_run(const struct rp_cache_shape *shape, const struct rp_wave_record *record,
-                 struct rp_cache_result *ret);
-
 /* What a watcher of the replay (rp_engine_watch) adds up for counters of waves and units. */
 
 struct rp_wave_sums {
@@ -101,37 +66,21 @@ struct rp_wave_sums {
     bool code_fits;          /**< the program into an instruction cache */
 };
 
-/** What it takes to add them up. */
-struct rp_wave_meter {
-    struct rp_wave_sums sums;
-    struct rp_meter_cu {
-        uint64_t vmem_until, pending_until;
-    } * cu;
-    uint64_t *code_end; /**< per wave: behind its latest instruction; 0 = none yet */
-    uint32_t waves_per_group;
-};
-
-/** 0 or -ENOMEM. @p cus over all dies */
-int rp_wave_meter_init(struct rp_wave_meter *m, const struct rp_wave_record *record, uint32_t cus);
-
-/** All sums, when the replay is over. */
-struct rp_wave_sums rp_wave_meter_end(struct rp_wave_meter *m, const struct rp_arch *arch,
-                                      const struct rp_wave_record *record);
-
-/** Accepts one that could not be made. */
-void rp_wave_meter_release(struct rp_wave_meter *m);
+/**
+ * Counts what a replay does, which is to be told to @p ret_watch. NULL: no memory for that.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
+ */
+struct rp_count_watch *rp_count_watch_begin(const struct rp_arch *arch,
+                                            const struct rp_wave_record *record,
+                                            struct rp_engine_watch *ret_watch);
 
 /**
- * An instruction was issued; on each compute unit about in the order of time.
- * @param cu        numbered over all dies
- * @param memory    vector memory: it touches lines
- * @param past_l1   some of them were not in the vector L1
+ * The replay is over. Frees it; accepts NULL.
+ * @param replayed  to the end
+ * @return whether it is known what it did
  */
-void rp_wave_meter_issued(struct rp_wave_meter *m, const struct rp_wave_placement *where,
-                          uint32_t cu, const struct rp_rec_code *code,
-                          const struct rp_issue_times *times, bool memory, bool past_l1);
-
-/* Hardware counters of waves and of units through time, from a replay. */
+bool rp_count_watch_end(struct rp_count_watch *c, const struct rp_arch *arch, bool replayed,
+                        struct rp_cache_result *ret_caches, struct rp_wave_sums *ret_waves);
 
 /**
  * Sets those of kind WAVES.
@@ -143,9 +92,18 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
                       const struct rp_wave_sums *sums, const struct rp_rec_shape *shape,
                       const struct rp_counts *counts, uint64_t *values);
 
-static inline void rp_wave_meter_ended(struct rp_wave_meter *m, uint64_t clock)
-{
-    m->sums.last_clock = clock > m->sums.last_clock ? clock : m->sums.last_clock;
-}
+/**
+ * Fills in the counters of kind CACHES. What was replayed is taken times what was executed: of each
+ * kind of instruction that is known exactly. Where all was recorded that factor is 1.
+ * @param values  indexed by enum rp_device_counter; those of instructions are there;
+ *                RP_COUNTER_FETCH_SIZE and RP_COUNTER_WRITE_SIZE in bytes
+ * @return 0; -ENODATA when a kind was executed of which nothing is recorded
+ */
+int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,
+                       uint64_t *values);
+
+/** The same of the main workgroups of a record, in the order of turns. Or -ENOMEM. */
+int rp_memory_counters_by_turns(const struct rp_arch *arch, const struct rp_wave_record *record,
+                                uint64_t *values);
 
 #endif

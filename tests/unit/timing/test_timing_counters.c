@@ -1,17 +1,18 @@
-/* Counters of units through time: of records made by hand, of which the answer is known. */
+/* Counters of units through time, and the cache model: of records made by hand, of which the answer
+ * is known. */
 #include "machine.h"
 
 #include "arch/hardware_counters.h"
 #include "device/exec/kernel_launch.h"
 #include "device/isa/wave_state.h"
-#include "device/timing/timing_counters.h"
+#include "device/timing/timing_counters.c"
 
 enum { CUS = 304, DIES = 8, ENGINES = 32, SIMDS = 4 };
 
 /* A watcher as exec's: every access that touches lines and takes longer than the L1 waits. */
 struct watched {
     const struct made *made;
-    struct rp_wave_meter meter;
+    struct wave_meter meter;
 };
 
 static void issued(void *ctx, const struct rp_wave_placement *where, uint32_t step,
@@ -22,14 +23,14 @@ static void issued(void *ctx, const struct rp_wave_placement *where, uint32_t st
     const struct rp_rec_code *code = &w->made->code[wave->step[step]];
     const bool memory = code->unit == RP_REC_VMEM;
     const uint32_t l1_clocks = rp_arch_find("gfx942")->timing->l1_clocks;
-    rp_wave_meter_issued(&w->meter, where, where->xcc * (CUS / DIES) + where->cu, code, times,
-                         memory, memory && times->done - times->issued > l1_clocks + 1);
+    meter_issued(&w->meter, where, where->xcc * (CUS / DIES) + where->cu, code, times, memory,
+                 memory && times->done - times->issued > l1_clocks + 1);
 }
 
 static void wave_ends(void *ctx, const struct rp_wave_placement *where, uint64_t clock)
 {
     (void)where;
-    rp_wave_meter_ended(&((struct watched *)ctx)->meter, clock);
+    meter_ended(&((struct watched *)ctx)->meter, clock);
 }
 
 /* @p values may have counts of instructions. */
@@ -39,14 +40,14 @@ static void count(struct made *m, uint64_t *values)
     struct watched w = {.made = m};
     const struct rp_engine_watch watch = {.ctx = &w, .issued = issued, .wave_ends = wave_ends};
     struct rp_timing_stats stats;
-    assert_int_equal(rp_wave_meter_init(&w.meter, m->record, CUS), 0);
+    assert_int_equal(meter_init(&w.meter, m->record, CUS), 0);
     m->record->code = m->code;
     m->record->code_count = m->codes;
     assert_int_equal(rp_engine_run(arch, m->record, &watch, &stats), 0);
-    const struct rp_wave_sums sums = rp_wave_meter_end(&w.meter, arch, m->record);
+    const struct rp_wave_sums sums = meter_end(&w.meter, arch, m->record);
     const struct rp_counts counts = {.waves = stats.waves, .wave_insts = stats.insts};
     rp_wave_counters(arch, &stats, &sums, &m->record->shape, &counts, values);
-    rp_wave_meter_release(&w.meter);
+    meter_release(&w.meter);
 }
 
 static void between(const uint64_t *values, unsigned counter, uint64_t least, uint64_t most)
@@ -208,6 +209,119 @@ static void waits_are_told_apart_by_unit(void **state)
     made_free(m);
 }
 
+/* ---- caches: what gives way, what is written back, who shares ---- */
+
+enum { LINES = 128 };
+
+/* Two dies of one CU each. */
+static const struct cache_shape shape = {
+    .dies = 2,
+    .cus_per_die = 1,
+    .scalar_caches_per_die = 1,
+    .l1_lines = 16,
+    .l1_ways = 4,
+    .scalar_lines = 8,
+    .scalar_ways = 4,
+    .l2_lines = 64,
+    .l2_ways = 16,
+    .read_bytes = 128,
+};
+
+/* Groups of one wave, which accesses LINES lines one after the other, so many times over. */
+static struct rp_wave_record *record_of(uint64_t groups, uint32_t lines, unsigned times,
+                                        uint8_t flags, unsigned sectors)
+{
+    const struct rp_rec_plan plan = {
+        .group_count = groups, .stride = 1, .count = groups, .steps_limit = 1 << 20};
+    const struct rp_rec_shape room = {.waves_per_group = 1, .groups_per_cu = 1};
+    struct rp_wave_record *r = rp_record_new(&plan, &room);
+    assert_non_null(r);
+    for (uint64_t g = 0; g < groups; g++) {
+        assert_true(rp_rec_begin(&r->group[g], 1, UINT32_MAX));
+        struct rp_rec_wave *w = &r->group[g].wave[0];
+        for (unsigned i = 0; i < lines * times; i++) {
+            assert_true(rp_rec_grow(w, 0, 1, 1));
+            w->access[w->access_count++] = (struct rp_rec_access){.first_line = w->line_count,
+                                                                  .line_count = 1,
+                                                                  .lanes = 64,
+                                                                  .lane_bytes = 4,
+                                                                  .flags = flags};
+            w->line[w->line_count++] = (struct rp_rec_line){
+                .number = 1024 + i % lines, .sectors = sectors & 15, .lanes = 32};
+        }
+    }
+    return r;
+}
+
+static struct rp_cache_result cached(struct rp_wave_record *r)
+{
+    struct rp_cache_result result;
+    assert_int_equal(run_turns(&shape, r, &result), 0);
+    rp_record_free(r);
+    return result;
+}
+
+static void stores_are_written_back(void **state)
+{
+    (void)state;
+    /* 128 whole lines into an L2 of 64: half of them make room for the others. */
+    struct rp_cache_result r = cached(record_of(1, LINES, 1, RP_REC_WRITES, 0xf));
+    assert_int_equal(r.of[RP_CACHE_STORE].requests, 2 * LINES);
+    assert_int_equal(r.of[RP_CACHE_STORE].misses, LINES);
+    assert_int_equal(r.of[RP_CACHE_STORE].hits, LINES); /* the second half of each line */
+    assert_int_equal(r.evicted_lines, LINES - 64);
+    assert_int_equal(r.flushed_lines, 64);
+    assert_int_equal(r.writes_64, 2 * LINES);
+    assert_int_equal(r.writes_32, 0);
+    assert_int_equal(r.of[RP_CACHE_STORE].reads_128 + r.of[RP_CACHE_STORE].reads_64, 0);
+    /* A sector of 32 bytes each. */
+    r = cached(record_of(1, 16, 3, RP_REC_WRITES, 0x4));
+    assert_int_equal(r.of[RP_CACHE_STORE].requests, 3 * 16);
+    assert_int_equal(r.writes_64, 0);
+    assert_int_equal(r.writes_32, 16);
+}
+
+static void loads_hit_where_they_fit(void **state)
+{
+    (void)state;
+    /* 16 lines fit into the vector L1, 32 into the L2 only, 128 into neither. */
+    struct rp_cache_result r = cached(record_of(1, 16, 5, RP_REC_READS, 0xf));
+    assert_int_equal(r.of[RP_CACHE_LOAD].requests, 16);
+    assert_int_equal(r.of[RP_CACHE_LOAD].lookups, 5 * 16 * 2);
+    r = cached(record_of(1, 32, 5, RP_REC_READS, 0xf));
+    assert_int_equal(r.of[RP_CACHE_LOAD].requests, 5 * 32);
+    assert_int_equal(r.of[RP_CACHE_LOAD].hits, 4 * 32);
+    assert_int_equal(r.of[RP_CACHE_LOAD].reads_128, 32);
+    r = cached(record_of(1, LINES, 5, RP_REC_READS, 0xf));
+    assert_int_equal(r.of[RP_CACHE_LOAD].reads_128, 5 * LINES);
+    /* Past the vector L1. */
+    r = cached(record_of(1, 16, 5, RP_REC_READS | RP_REC_PAST_L1, 0xf));
+    assert_int_equal(r.of[RP_CACHE_LOAD].requests, 5 * 16);
+    assert_int_equal(r.of[RP_CACHE_LOAD].reads_128, 16);
+}
+
+static void dies_share_nothing(void **state)
+{
+    (void)state;
+    /* Groups 0 and 2 come to one die, one after the other; 1 to the other. */
+    struct rp_cache_result r = cached(record_of(3, 16, 1, RP_REC_READS, 0xf));
+    assert_int_equal(r.of[RP_CACHE_LOAD].insts, 3 * 16);
+    assert_int_equal(r.of[RP_CACHE_LOAD].requests, 2 * 16);
+    assert_int_equal(r.of[RP_CACHE_LOAD].reads_128, 2 * 16);
+}
+
+static void atomics_fetch_what_they_change(void **state)
+{
+    (void)state;
+    struct rp_cache_result r = cached(record_of(1, 16, 3, RP_REC_WRITES | RP_REC_ATOMIC, 0x1));
+    assert_int_equal(r.of[RP_CACHE_ATOMIC].requests, 3 * 16);
+    assert_int_equal(r.of[RP_CACHE_ATOMIC].misses, 16);
+    assert_int_equal(r.of[RP_CACHE_ATOMIC].reads_64, 16);
+    assert_int_equal(r.writes_32, 16);
+    r = cached(record_of(1, 16, 3, RP_REC_WRITES | RP_REC_ATOMIC | RP_REC_READS, 0x1));
+    assert_int_equal(r.of[RP_CACHE_FETCH].requests, 3 * 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +330,10 @@ int main(void)
         cmocka_unit_test(late_requests_are_neither_hits_nor_misses),
         cmocka_unit_test(workgroups_wait_for_room),
         cmocka_unit_test(waits_are_told_apart_by_unit),
+        cmocka_unit_test(stores_are_written_back),
+        cmocka_unit_test(loads_hit_where_they_fit),
+        cmocka_unit_test(dies_share_nothing),
+        cmocka_unit_test(atomics_fetch_what_they_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
