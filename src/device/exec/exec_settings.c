@@ -8,7 +8,7 @@
 #include "device/exec/executor.h"
 #include "device/isa/wave_state.h"
 
-/* Not more than the lanes that a dispatch begins with (scheduler.c). */
+/* Not more than the lanes that a dispatch begins with (dispatch.c). */
 enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
 /* The settings of this file belong to the process: a replay changes them from one launch to the

@@ -287,12 +287,6 @@ static inline struct rp_exec_worker *rp_worker_of(const struct rp_wave *w)
     return (struct rp_exec_worker *)w->group->env;
 }
 
-/** NULL when the host is out of memory. */
-struct rp_exec_worker *rp_exec_worker_new(struct rp_dispatch *d);
-
-/** Accepts NULL. */
-void rp_exec_worker_free(struct rp_exec_worker *h);
-
 /**
  * Puts the right gate in front of a decoded instruction's handler. Called once, when it enters the
  * code cache; instructions decoded otherwise execute without gates.
@@ -320,43 +314,6 @@ void rp_resident_group_give(struct rp_resident_group *slot);
  */
 void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot,
                              uint64_t linear_id, uint64_t past_cycles);
-
-/* Which slices a dispatch is executed in, in which order, and who executes them.
- *
- * Lanes are places for resident workgroups. They are served round robin: a lane whose previous
- * slice has retired gets the next one, for the workgroup it holds, or for the next workgroups that
- * nobody holds (short ones by the chunk). A round in which no workgroup ended, while some wait or
- * for the third time in a row, makes the lanes twice as many, up to what the hardware would hold,
- * so that workgroups that wait for one another always make progress. Slices grow with every visit:
- * short for a workgroup that spins, long for one that computes.
- *
- * Every decision uses only what is known of slices that must have retired at that point of the
- * sequence, however many threads there are: of the lane's own previous slice, and of the round
- * before the previous one. Neither host time nor the caller's budgets have a say.
- */
-
-void rp_sched_init(struct rp_dispatch *d);
-
-/** Frees lanes, logs, and the workgroup memory they hold. Nobody may be at work. */
-void rp_sched_release(struct rp_dispatch *d);
-
-/**
- * Executes slices with @p h until the dispatch is over, its budget is used up, or it waits for the
- * outside. Several threads may do so at the same time, each with a worker of its own.
- */
-void rp_sched_work(struct rp_dispatch *d, struct rp_exec_worker *h);
-
-/* Threads that help with large dispatches. Started when first needed, then kept.
- *
- * There is one pool in a process. A thread looks for work for some microseconds, then sleeps. A
- * forked child has no threads and starts its own.
- */
-
-/** Processor time of the calling thread. */
-int64_t rp_pool_thread_ns(void);
-
-/** Returns when no thread of the pool works on @p d any more; d->stop must be set. */
-void rp_pool_withdraw(struct rp_dispatch *d);
 
 /* The inner loop: a wave, the waves of a workgroup, the workgroups of a slice. */
 
