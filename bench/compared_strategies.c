@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/stats.h"
-#include "tune/config_features.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
+#include "tune/surrogate.h"
 
 /* Simulated annealing, as Kernel Tuner has it: a random neighbour is taken when it is faster, or
  * else with a probability that falls with how much slower it is and with the temperature. When it

@@ -18,11 +18,10 @@
 #include "experiment/measured_run.h"
 #include "run/machine.h"
 #include "tune/autotune.h"
-#include "tune/command_template.h"
-#include "tune/launchers.h"
 #include "tune/program_runner.h"
 #include "tune/strategy.h"
 #include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 struct command {
     struct rp_autotune_cli args;

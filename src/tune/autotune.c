@@ -14,7 +14,6 @@
 #include "base/path.h"
 #include "experiment/measured_run.h"
 #include "run/standard_input.h"
-#include "tune/enumerate.h"
 #include "tune/recorded_space.h"
 #include "tune/search_journal.h"
 #include "tune/search_results.h"

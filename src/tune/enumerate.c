@@ -1,6 +1,6 @@
 /* Backtracking: parameters get values one after the other, and each constraint is looked at as soon
  * as the last of its parameters has one. No recursion, and a limit of what is tried. */
-#include "tune/enumerate.h"
+#include "tune/space_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* The evaluation of parsed expressions. */
 #include "tune/expression.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,652 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "tune/space.h"
+
+enum { RP_EXPRESSION_STACK = 1024 };
+
+enum rp_step_kind {
+    RP_STEP_CONSTANT,  /**< pushes constants[argument] */
+    RP_STEP_PARAMETER, /**< pushes the value of parameter argument */
+    /* of the top */
+    RP_STEP_NEGATIVE,
+    RP_STEP_POSITIVE,
+    RP_STEP_NOT,
+    RP_STEP_TRUTH,
+    RP_STEP_ABS,
+    /* of the two on top, which are replaced by one */
+    RP_STEP_ADD,
+    RP_STEP_SUBTRACT,
+    RP_STEP_MULTIPLY,
+    RP_STEP_DIVIDE,
+    RP_STEP_FLOOR_DIVIDE,
+    RP_STEP_MODULO,
+    RP_STEP_POWER,
+    RP_STEP_MIN,
+    RP_STEP_MAX,
+    RP_STEP_EQUAL,
+    RP_STEP_UNEQUAL,
+    RP_STEP_LESS,
+    RP_STEP_LESS_EQUAL,
+    RP_STEP_GREATER,
+    RP_STEP_GREATER_EQUAL,
+    /* of what decides early: argument is the step to go on with */
+    RP_STEP_AND,    /**< top is false: it becomes false, go on there; otherwise it is dropped */
+    RP_STEP_OR,     /**< top is true: it becomes true, go on there; otherwise it is dropped */
+    RP_STEP_CHAIN,  /**< a b -> b when they compare; or false, go on there */
+    RP_STEP_IN,     /**< x element -> x; or true, go on there, when they are equal */
+    RP_STEP_NOT_IN, /**< x -> false: it was none of them; argument is not used */
+};
+
+struct rp_step {
+    enum rp_step_kind kind;
+    enum rp_step_kind compare; /**< of RP_STEP_CHAIN: RP_STEP_EQUAL … RP_STEP_GREATER_EQUAL */
+    uint32_t argument;
+};
+
+/* Text to steps, by recursive descent: each level of parentheses and each sign counts against a
+ * limit, so that no text makes the parser's own stack overflow. */
+
+enum {
+    MOST_NESTED = 200, /**< two of a level of parentheses, one of a sign */
+    MOST_STEPS = 1000000,
+};
+
+enum token_kind { TOKEN_END, TOKEN_NUMBER, TOKEN_TEXT, TOKEN_NAME, TOKEN_SIGN };
+
+struct token {
+    enum token_kind kind;
+    size_t begin, end; /**< in the text */
+    struct rp_value value;
+};
+
+struct parser {
+    const char *text;
+    const struct rp_space *space;
+    struct rp_expression *code;
+    struct token token; /**< the next one */
+    size_t step_room, constant_room;
+    int nested;
+    int depth; /**< of the stack, behind the steps so far */
+    struct rp_err *err;
+};
+
+static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
+{
+    rp_autobuf what = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&what, fmt, ap);
+    va_end(ap);
+    return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", at + 1, rp_buf_text(&what));
+}
+
+/* --- tokens -------------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c) ||
+           (unsigned char)c >= 0x80;
+}
+
+static int read_number(struct parser *p)
+{
+    struct token *token = &p->token;
+    const char *begin = p->text + token->begin;
+    const bool hex = begin[0] == '0' && (begin[1] == 'x' || begin[1] == 'X');
+    const size_t digits =
+        hex ? 2 + strspn(begin + 2, "0123456789abcdefABCDEF") : strspn(begin, "0123456789");
+    char *end;
+
+    errno = 0;
+    if (!hex && (begin[digits] == '.' || begin[digits] == 'e' || begin[digits] == 'E'))
+        token->value = (struct rp_value){.kind = RP_VALUE_REAL, .real = strtod(begin, &end)};
+    else
+        token->value = (struct rp_value){.kind = RP_VALUE_INTEGER,
+                                         .integer = strtoll(begin, &end, hex ? 16 : 10)};
+    token->kind = TOKEN_NUMBER;
+    token->end = (size_t)(end - p->text);
+    if (is_name_char(*end) || *end == '.' || (hex && digits == 2))
+        return fail_at(p, token->begin, "this is no number");
+    if (token->value.kind == RP_VALUE_REAL ? !isfinite(token->value.real) : errno == ERANGE)
+        return fail_at(p, token->begin, "a number that does not fit in 64 bits");
+    return 0;
+}
+
+/** What a backslash and this character stand for; 0: nothing. */
+static char escaped(char c)
+{
+    return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : strchr("'\"\\", c) ? c : '\0';
+}
+
+/** 'a' or "a". The text is a constant at once. */
+static int read_text(struct parser *p)
+{
+    struct token *token = &p->token;
+    const char quote = p->text[token->begin];
+    size_t at = token->begin + 1;
+    rp_autobuf text = {0};
+
+    for (; p->text[at] && p->text[at] != quote; at++) {
+        char c = p->text[at];
+
+        if (c == '\\' && p->text[at + 1] && !(c = escaped(p->text[++at])))
+            return fail_at(p, at - 1,
+                           "in a text, a backslash stands before a quote, a backslash, n, r or t");
+        rp_buf_add(&text, &c, 1);
+    }
+    if (!p->text[at])
+        return fail_at(p, token->begin, "this text has no closing %c", quote);
+    token->kind = TOKEN_TEXT;
+    token->end = at + 1;
+    token->value = (struct rp_value){.kind = RP_VALUE_TEXT,
+                                     .text = text.len ? rp_buf_steal(&text) : rp_strdup("")};
+    return 0;
+}
+
+/** {NAME}: for parameters whose names are no words of the language. */
+static int read_braces(struct parser *p)
+{
+    struct token *token = &p->token;
+    const char *end = strchr(p->text + token->begin, '}');
+
+    if (!end)
+        return fail_at(p, token->begin, "{ without }");
+    token->kind = TOKEN_NAME;
+    token->end = (size_t)(end - p->text) + 1;
+    return 0;
+}
+
+static int read_sign(struct parser *p)
+{
+    static const char *const two[] = {"**", "//", "==", "!=", "<=", ">=", "&&", "||"};
+    struct token *token = &p->token;
+    const char *begin = p->text + token->begin;
+
+    token->kind = TOKEN_SIGN;
+    token->end = token->begin + 1;
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+        if (strncmp(begin, two[i], 2) == 0) {
+            token->end++;
+            return 0;
+        }
+    if (*begin == '=')
+        return fail_at(p, token->begin, "= is not known here; == compares");
+    if (!strchr("+-*/%<>!()[],", *begin))
+        return fail_at(p, token->begin, "%s",
+                       *begin == '&' || *begin == '|' || *begin == '^' || *begin == '~'
+                           ? "operations on bits are not known; write and, or, not"
+                           : "this character has no meaning in an expression");
+    return 0;
+}
+
+/** Reads the next token. */
+static int advance(struct parser *p)
+{
+    struct token *token = &p->token;
+    size_t at = token->end;
+
+    while (p->text[at] && strchr(" \t\r\n", p->text[at]))
+        at++;
+    *token = (struct token){.kind = TOKEN_END, .begin = at, .end = at};
+    if (!p->text[at])
+        return 0;
+    if (is_digit(p->text[at]) || (p->text[at] == '.' && is_digit(p->text[at + 1])))
+        return read_number(p);
+    if (p->text[at] == '\'' || p->text[at] == '"')
+        return read_text(p);
+    if (p->text[at] == '{')
+        return read_braces(p);
+    if (!is_name_char(p->text[at]))
+        return read_sign(p);
+    while (is_name_char(p->text[at]))
+        at++;
+    token->kind = TOKEN_NAME;
+    token->end = at;
+    return 0;
+}
+
+static bool next_is(const struct parser *p, const char *word)
+{
+    const struct token *token = &p->token;
+
+    return (token->kind == TOKEN_NAME || token->kind == TOKEN_SIGN) &&
+           token->end - token->begin == strlen(word) &&
+           memcmp(p->text + token->begin, word, strlen(word)) == 0;
+}
+
+/** @return 1 it was the word, and is behind; 0 it is another; < 0 failure in what follows */
+static int take(struct parser *p, const char *word)
+{
+    int rc;
+
+    if (!next_is(p, word))
+        return 0;
+    rc = advance(p);
+    return rc < 0 ? rc : 1;
+}
+
+/** One of words. @return its number + 1, 0 none of them, < 0 failure */
+static int take_one_of(struct parser *p, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rc = take(p, words[i]);
+
+        if (rc)
+            return rc < 0 ? rc : (int)i + 1;
+    }
+    return 0;
+}
+
+static int expect(struct parser *p, const char *word)
+{
+    int rc = take(p, word);
+
+    if (rc == 0)
+        return fail_at(p, p->token.begin, "%s is missing%s", word,
+                       p->token.kind == TOKEN_END ? " at the end" : " here");
+    return rc < 0 ? rc : 0;
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
+/** What a step does to the depth of the stack, when it does not go elsewhere. */
+static int effect(enum rp_step_kind kind)
+{
+    if (kind <= RP_STEP_PARAMETER)
+        return 1;
+    return kind <= RP_STEP_ABS || kind == RP_STEP_NOT_IN ? 0 : -1;
+}
+
+static int emit(struct parser *p, struct rp_step step)
+{
+    struct rp_expression *code = p->code;
+
+    if (code->count == MOST_STEPS)
+        return fail_at(p, p->token.begin, "this expression is too long");
+    if (code->count == p->step_room) {
+        const size_t room = p->step_room ? 2 * p->step_room : 16;
+        struct rp_step *grown = rp_realloc(code->steps, room * sizeof *grown);
+
+        code->steps = grown;
+        p->step_room = room;
+    }
+    p->depth += effect(step.kind);
+    if (p->depth > RP_EXPRESSION_STACK)
+        return fail_at(p, p->token.begin, "this expression is nested too deeply");
+    code->steps[code->count++] = step;
+    return 0;
+}
+
+static int emit_kind(struct parser *p, enum rp_step_kind kind)
+{
+    return emit(p, (struct rp_step){.kind = kind});
+}
+
+/** The steps from first on that decide early and are of this kind go on behind the last one. */
+static void land(struct parser *p, size_t first, enum rp_step_kind kind)
+{
+    for (size_t i = first; i < p->code->count; i++)
+        if (p->code->steps[i].kind == kind && p->code->steps[i].argument == 0)
+            p->code->steps[i].argument = (uint32_t)p->code->count;
+}
+
+/** @param value  a text is the expression's from now on, also on failure */
+static int emit_constant(struct parser *p, struct rp_value value)
+{
+    struct rp_expression *code = p->code;
+
+    if (code->constant_count == p->constant_room) {
+        const size_t room = p->constant_room ? 2 * p->constant_room : 8;
+        struct rp_value *grown = rp_realloc(code->constants, room * sizeof *grown);
+
+        code->constants = grown;
+        p->constant_room = room;
+    }
+    code->constants[code->constant_count++] = value;
+    return emit(p, (struct rp_step){.kind = RP_STEP_CONSTANT,
+                                    .argument = (uint32_t)(code->constant_count - 1)});
+}
+
+/* --- grammar ------------------------------------------------------------------------------- */
+
+static int parse_or(struct parser *p);
+static int parse_sign(struct parser *p);
+
+static int enter(struct parser *p)
+{
+    if (++p->nested > MOST_NESTED)
+        return fail_at(p, p->token.begin, "this expression is nested too deeply");
+    return 0;
+}
+
+/** Behind "min(", "max(" or "abs(". */
+static int parse_call(struct parser *p, enum rp_step_kind kind)
+{
+    size_t count = 0;
+    int rc;
+
+    do {
+        if ((rc = parse_or(p)) < 0)
+            return rc;
+        if (++count > 1 && (rc = emit_kind(p, kind)) < 0)
+            return rc;
+        if (kind == RP_STEP_ABS)
+            break;
+    } while ((rc = take(p, ",")) > 0);
+    if (kind == RP_STEP_ABS)
+        rc = emit_kind(p, kind);
+    return rc < 0 ? rc : expect(p, ")");
+}
+
+static int parse_parameter(struct parser *p, size_t begin, size_t end)
+{
+    int number = -1;
+
+    if (p->text[begin] == '{') {
+        begin++;
+        end--;
+    }
+    for (size_t i = 0; number < 0 && i < p->space->parameter_count; i++) {
+        const char *name = p->space->parameters[i].name;
+
+        if (strlen(name) == end - begin && memcmp(name, p->text + begin, end - begin) == 0)
+            number = (int)i;
+    }
+    if (number < 0)
+        return fail_at(p, begin, "there is no parameter %.*s",
+                       end - begin > 60 ? 60 : (int)(end - begin), p->text + begin);
+    return emit(p, (struct rp_step){.kind = RP_STEP_PARAMETER, .argument = (uint32_t)number});
+}
+
+static int parse_name(struct parser *p)
+{
+    static const char *const functions[] = {"min", "max", "abs"};
+    static const enum rp_step_kind kinds[] = {RP_STEP_MIN, RP_STEP_MAX, RP_STEP_ABS};
+    static const char *const booleans[] = {"true", "True", "false", "False"};
+    const struct token name = p->token;
+    int which = take_one_of(p, booleans, 4), rc;
+
+    if (which)
+        return which < 0 ? which
+                         : emit_constant(p, (struct rp_value){.kind = RP_VALUE_BOOLEAN,
+                                                              .boolean = which <= 2});
+    if ((which = take_one_of(p, functions, 3)) < 0 || (!which && (rc = advance(p)) < 0))
+        return which < 0 ? which : rc;
+    if (which && (rc = take(p, "(")))
+        return rc < 0 ? rc : parse_call(p, kinds[which - 1]);
+    return parse_parameter(p, name.begin, name.end);
+}
+
+static int parse_primary(struct parser *p)
+{
+    const struct token token = p->token;
+    int rc;
+
+    if (token.kind == TOKEN_NAME)
+        return parse_name(p);
+    if (token.kind == TOKEN_NUMBER || token.kind == TOKEN_TEXT) {
+        p->token.value.kind = RP_VALUE_INTEGER; /* a text is no longer the token's */
+        rc = emit_constant(p, token.value);
+        return rc < 0 ? rc : advance(p);
+    }
+    if ((rc = take(p, "(")) <= 0)
+        return rc < 0 ? rc
+                      : fail_at(p, token.begin, "a value is missing%s",
+                                token.kind == TOKEN_END ? " at the end" : " here");
+    rc = parse_or(p);
+    return rc < 0 ? rc : expect(p, ")");
+}
+
+/** primary ** sign, from the right: 2 ** 3 ** 2 is 2 ** 9. */
+static int parse_power(struct parser *p)
+{
+    int rc = parse_primary(p);
+
+    if (rc < 0 || (rc = take(p, "**")) <= 0)
+        return rc;
+    rc = parse_sign(p);
+    return rc < 0 ? rc : emit_kind(p, RP_STEP_POWER);
+}
+
+static int parse_sign(struct parser *p)
+{
+    static const char *const signs[] = {"-", "+", "!"};
+    static const enum rp_step_kind kinds[] = {RP_STEP_NEGATIVE, RP_STEP_POSITIVE, RP_STEP_NOT};
+    int which, rc = enter(p);
+
+    if (rc < 0 || (which = take_one_of(p, signs, 3)) < 0)
+        return rc < 0 ? rc : which;
+    rc = which ? parse_sign(p) : parse_power(p);
+    if (rc == 0 && which)
+        rc = emit_kind(p, kinds[which - 1]);
+    p->nested--;
+    return rc;
+}
+
+static int parse_product(struct parser *p)
+{
+    static const char *const signs[] = {"*", "/", "//", "%"};
+    static const enum rp_step_kind kinds[] = {RP_STEP_MULTIPLY, RP_STEP_DIVIDE,
+                                              RP_STEP_FLOOR_DIVIDE, RP_STEP_MODULO};
+    int which, rc = parse_sign(p);
+
+    while (rc == 0 && (which = take_one_of(p, signs, 4)))
+        if ((rc = which < 0 ? which : parse_sign(p)) == 0)
+            rc = emit_kind(p, kinds[which - 1]);
+    return rc;
+}
+
+static int parse_sum(struct parser *p)
+{
+    static const char *const signs[] = {"+", "-"};
+    static const enum rp_step_kind kinds[] = {RP_STEP_ADD, RP_STEP_SUBTRACT};
+    int which, rc = parse_product(p);
+
+    while (rc == 0 && (which = take_one_of(p, signs, 2)))
+        if ((rc = which < 0 ? which : parse_product(p)) == 0)
+            rc = emit_kind(p, kinds[which - 1]);
+    return rc;
+}
+
+/** Behind "in" and "not in": [a, b] or (a, b). */
+static int parse_list(struct parser *p, bool negated)
+{
+    static const char *const open[] = {"[", "("}, *const closing[] = {"]", ")"};
+    const size_t first = p->code->count;
+    int which = take_one_of(p, open, 2), rc = which;
+
+    if (which <= 0)
+        return which < 0 ? which
+                         : fail_at(p, p->token.begin, "behind in there has to be a list: [1, 2]");
+    while ((rc = take(p, closing[which - 1])) == 0) {
+        if ((rc = parse_sum(p)) < 0 || (rc = emit_kind(p, RP_STEP_IN)) < 0)
+            return rc;
+        if ((rc = take(p, ",")) == 0 && !next_is(p, closing[which - 1]))
+            return fail_at(p, p->token.begin, "a comma or %s is missing here", closing[which - 1]);
+        if (rc < 0)
+            return rc;
+    }
+    if (rc < 0 || (rc = emit_kind(p, RP_STEP_NOT_IN)) < 0)
+        return rc;
+    land(p, first, RP_STEP_IN);
+    return negated ? emit_kind(p, RP_STEP_NOT) : 0;
+}
+
+static const char *const comparisons[] = {"==", "!=", "<", "<=", ">", ">="};
+static const enum rp_step_kind comparison_kinds[] = {RP_STEP_EQUAL,   RP_STEP_UNEQUAL,
+                                                     RP_STEP_LESS,    RP_STEP_LESS_EQUAL,
+                                                     RP_STEP_GREATER, RP_STEP_GREATER_EQUAL};
+
+static bool is_comparison(const struct parser *p)
+{
+    for (size_t i = 0; i < 6; i++)
+        if (next_is(p, comparisons[i]))
+            return true;
+    return next_is(p, "in") || next_is(p, "not");
+}
+
+/** in and not in: not within a chain. @return 1 it was one */
+static int parse_membership(struct parser *p)
+{
+    const bool negated = next_is(p, "not");
+    int rc = negated ? advance(p) : 0;
+
+    if (rc < 0 || (rc = negated ? expect(p, "in") : take(p, "in")) < 0 || (rc == 0 && !negated))
+        return rc;
+    if ((rc = parse_list(p, negated)) < 0)
+        return rc;
+    if (is_comparison(p))
+        return fail_at(p, p->token.begin, "a list ends a comparison; put parentheses around it");
+    return 1;
+}
+
+static int parse_comparison(struct parser *p)
+{
+    const size_t first = p->code->count;
+    bool chain = false;
+    int which, rc = parse_sum(p);
+
+    if (rc < 0 || (rc = parse_membership(p)))
+        return rc < 0 ? rc : 0;
+    while (rc == 0 && (which = take_one_of(p, comparisons, 6))) {
+        if (which < 0 || (rc = parse_sum(p)) < 0)
+            return which < 0 ? which : rc;
+        if (next_is(p, "in") || next_is(p, "not"))
+            return fail_at(p, p->token.begin,
+                           "put parentheses around what is looked for in a list");
+        chain = is_comparison(p);
+        rc = emit(p, (struct rp_step){.kind = chain ? RP_STEP_CHAIN : comparison_kinds[which - 1],
+                                      .compare = comparison_kinds[which - 1]});
+    }
+    land(p, first, RP_STEP_CHAIN);
+    return rc;
+}
+
+static int parse_not(struct parser *p)
+{
+    int rc = enter(p);
+
+    if (rc < 0 || (rc = take(p, "not")) < 0)
+        return rc;
+    if (rc) {
+        rc = parse_not(p);
+        rc = rc < 0 ? rc : emit_kind(p, RP_STEP_NOT);
+    } else {
+        rc = parse_comparison(p);
+    }
+    p->nested--;
+    return rc;
+}
+
+/** Operands of and, or of or: all but the last decide early. */
+static int parse_junction(struct parser *p, const char *const *words, enum rp_step_kind kind,
+                          int (*operand)(struct parser *))
+{
+    const size_t first = p->code->count;
+    bool several = false;
+    int which, rc = operand(p);
+
+    while (rc == 0 && (which = take_one_of(p, words, 2))) {
+        several = true;
+        if (which < 0 || (rc = emit_kind(p, kind)) < 0)
+            return which < 0 ? which : rc;
+        rc = operand(p);
+    }
+    if (rc < 0 || !several || (rc = emit_kind(p, RP_STEP_TRUTH)) < 0)
+        return rc;
+    land(p, first, kind);
+    return 0;
+}
+
+static int parse_and(struct parser *p)
+{
+    static const char *const words[] = {"and", "&&"};
+
+    return parse_junction(p, words, RP_STEP_AND, parse_not);
+}
+
+static int parse_or(struct parser *p)
+{
+    static const char *const words[] = {"or", "||"};
+
+    return parse_junction(p, words, RP_STEP_OR, parse_and);
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+static int list_parameters(struct parser *p)
+{
+    struct rp_expression *code = p->code;
+    bool used[RP_MAX_PARAMETERS] = {0};
+
+    for (size_t i = 0; i < code->count; i++)
+        if (code->steps[i].kind == RP_STEP_PARAMETER)
+            used[code->steps[i].argument] = true;
+    code->parameters = rp_alloc(RP_MAX_PARAMETERS * sizeof *code->parameters);
+    for (size_t i = 0; i < RP_MAX_PARAMETERS; i++)
+        if (used[i])
+            code->parameters[code->parameter_count++] = (uint16_t)i;
+    return 0;
+}
+
+static int parse_all(struct parser *p)
+{
+    int rc = advance(p);
+
+    if (rc < 0)
+        return rc;
+    if (p->token.kind == TOKEN_END)
+        return fail_at(p, 0, "the expression is empty");
+    if ((rc = parse_or(p)) < 0)
+        return rc;
+    if (p->token.kind != TOKEN_END)
+        return fail_at(p, p->token.begin, "an operator is missing here");
+    return list_parameters(p);
+}
+
+int rp_expression_parse(const char *text, const struct rp_space *space, struct rp_expression **ret,
+                        struct rp_err *err)
+{
+    struct parser p = {.text = text, .space = space, .err = err};
+    int rc;
+
+    p.code = rp_alloc_zero(1, sizeof *p.code);
+    p.code->text = rp_strdup(text);
+    rc = parse_all(&p);
+    if (rc < 0) {
+        if (p.token.kind == TOKEN_TEXT && p.token.value.kind == RP_VALUE_TEXT)
+            free((char *)p.token.value.text);
+        rp_expression_free(p.code);
+        return rc;
+    }
+    *ret = p.code;
+    return 0;
+}
+
+void rp_expression_free(struct rp_expression *expression)
+{
+    if (!expression)
+        return;
+    for (size_t i = 0; i < expression->constant_count; i++)
+        if (expression->constants[i].kind == RP_VALUE_TEXT)
+            free((char *)expression->constants[i].text);
+    free(expression->constants);
+    free(expression->parameters);
+    free(expression->steps);
+    free(expression->text);
+    free(expression);
+}
+
+/* --- evaluation */
 
 static const char zero_division[] = "division by zero";
 static const char too_large[] = "a number that does not fit";
@@ -338,352 +984,4 @@ enum rp_evaluated rp_expression_evaluate(const struct rp_expression *expression,
     }
     *ret = *m.top;
     return RP_EVALUATED;
-}
-
-enum { MOST_NESTED = 20 };
-
-struct parser {
-    const char *text;
-    size_t at;
-    int nested;
-    struct rp_err *err;
-};
-
-static int parse_sum(struct parser *p, struct rp_value_list *to);
-
-static int fail_here(struct parser *p, const char *what)
-{
-    return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", p->at + 1, what);
-}
-
-void rp_value_list_free(struct rp_value_list *values)
-{
-    for (size_t i = 0; i < values->count; i++)
-        if (values->list[i].kind == RP_VALUE_TEXT)
-            free((char *)values->list[i].text);
-    free(values->list);
-    *values = (struct rp_value_list){0};
-}
-
-/** Copies the value. */
-static int append(struct parser *p, struct rp_value_list *to, struct rp_value value)
-{
-    if (to->count == RP_MAX_PARAMETER_VALUES)
-        return rp_fail(p->err, RP_BAD_INPUT, "more than %d values", RP_MAX_PARAMETER_VALUES);
-    if (!to->list)
-        to->list = rp_alloc_zero(RP_MAX_PARAMETER_VALUES, sizeof *to->list);
-    if (value.kind == RP_VALUE_TEXT)
-        value.text = rp_strdup(value.text);
-    to->list[to->count++] = value;
-    return 0;
-}
-
-/* --- words ----------------------------------------------------------------------------------- */
-
-static void skip_blanks(struct parser *p)
-{
-    p->at += strspn(p->text + p->at, " \t\r\n");
-}
-
-static bool is_word_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool is_word_at(const char *text, size_t at, const char *word)
-{
-    return strncmp(text + at, word, strlen(word)) == 0 && !is_word_char(text[at + strlen(word)]) &&
-           (at == 0 || !is_word_char(text[at - 1]));
-}
-
-static bool take_word(struct parser *p, const char *word)
-{
-    skip_blanks(p);
-    if (!is_word_at(p->text, p->at, word))
-        return false;
-    p->at += strlen(word);
-    return true;
-}
-
-static bool take_sign(struct parser *p, char sign)
-{
-    skip_blanks(p);
-    if (p->text[p->at] != sign)
-        return false;
-    p->at++;
-    return true;
-}
-
-static int expect(struct parser *p, char sign)
-{
-    const char what[] = {sign, ' ', 'i', 's', ' ', 'm', 'i', 's', 's', 'i', 'n', 'g', '\0'};
-
-    return take_sign(p, sign) ? 0 : fail_here(p, what);
-}
-
-/** Up to what ends an expression here: a comma, a bracket that it has not opened, for or if. */
-static char *take_expression(struct parser *p)
-{
-    size_t at, depth = 0;
-    char *text;
-
-    skip_blanks(p);
-    for (at = p->at; p->text[at]; at++) {
-        const char c = p->text[at];
-
-        if (c == '\'' || c == '"') {
-            for (at++; p->text[at] && p->text[at] != c; at++)
-                at += p->text[at] == '\\' && p->text[at + 1];
-            if (!p->text[at])
-                break;
-        } else if (strchr("([{", c)) {
-            depth++;
-        } else if (depth ? strchr(")]}", c) != NULL : strchr(",)]}", c) != NULL) {
-            if (depth-- == 0)
-                break;
-        } else if (!depth && (is_word_at(p->text, at, "for") || is_word_at(p->text, at, "if"))) {
-            break;
-        }
-    }
-    text = rp_strndup(p->text + p->at, at - p->at);
-    p->at = at;
-    return text;
-}
-
-/* --- values ---------------------------------------------------------------------------------- */
-
-/** An expression of names, or of none. @param row  may be NULL without names */
-static int evaluate(struct parser *p, const struct rp_expression *expression,
-                    const struct rp_space *names, const uint16_t *row, struct rp_value *ret)
-{
-    const char *why = "";
-
-    if (rp_expression_evaluate(expression, names, row, ret, &why) != RP_EVALUATED)
-        return rp_fail(p->err, RP_BAD_INPUT, "\"%.80s\": %s", rp_expression_text(expression), why);
-    return 0;
-}
-
-static void free_space(struct rp_space **space)
-{
-    rp_space_free(*space);
-}
-
-static void free_expression(struct rp_expression **expression)
-{
-    rp_expression_free(*expression);
-}
-
-#define autospace      rp_cleanup(free_space) struct rp_space *
-#define autoexpression rp_cleanup(free_expression) struct rp_expression *
-
-static int parse_expression(struct parser *p, const struct rp_space *names,
-                            struct rp_expression **ret)
-{
-    rp_autofree char *text = take_expression(p);
-
-    if (rp_expression_parse(text, names, ret, p->err) < 0)
-        return rp_wrap(p->err, "\"%.80s\"", text);
-    return 0;
-}
-
-/** Arguments of range(). */
-static int parse_integer(struct parser *p, int64_t *ret)
-{
-    autospace none = rp_space_new();
-    autoexpression expression = NULL;
-    struct rp_value value;
-
-    if (parse_expression(p, none, &expression) < 0 ||
-        evaluate(p, expression, none, NULL, &value) < 0)
-        return -(int)p->err->code;
-    if (value.kind != RP_VALUE_INTEGER)
-        return fail_here(p, "range() needs integers");
-    *ret = value.integer;
-    return 0;
-}
-
-/** Behind "range": (end), (begin, end) or (begin, end, step), without the end. */
-static int parse_range(struct parser *p, struct rp_value_list *to)
-{
-    int64_t numbers[3] = {0, 0, 1};
-    size_t count = 0;
-    int rc = expect(p, '(');
-
-    do {
-        if (rc == 0 && count == 3)
-            rc = fail_here(p, "range() has one to three numbers");
-        if (rc < 0 || (rc = parse_integer(p, &numbers[count++])) < 0)
-            return rc;
-    } while (take_sign(p, ','));
-    if ((rc = expect(p, ')')) < 0)
-        return rc;
-    if (count == 1) {
-        numbers[1] = numbers[0];
-        numbers[0] = 0;
-    }
-    if (numbers[2] == 0)
-        return fail_here(p, "range() with a step of 0");
-    for (int64_t at = numbers[0]; numbers[2] > 0 ? at < numbers[1] : at > numbers[1];) {
-        if ((rc = append(p, to, (struct rp_value){.kind = RP_VALUE_INTEGER, .integer = at})) < 0)
-            return rc;
-        if (__builtin_add_overflow(at, numbers[2], &at))
-            break;
-    }
-    return 0;
-}
-
-/** Behind "for": NAME in VALUES. The space has NAME alone. */
-static int parse_loop(struct parser *p, struct rp_space *names)
-{
-    rp_cleanup(rp_value_list_free) struct rp_value_list values = {0};
-    rp_autofree char *name = NULL;
-    size_t bytes = 0;
-    int rc;
-
-    skip_blanks(p);
-    while (is_word_char(p->text[p->at + bytes]))
-        bytes++;
-    name = rp_strndup(p->text + p->at, bytes);
-    p->at += bytes;
-    if (!take_word(p, "in"))
-        return fail_here(p, "in is missing");
-    if ((rc = parse_sum(p, &values)) < 0)
-        return rc;
-    return rp_space_add_parameter(names, name, values.list, values.count, p->err);
-}
-
-/** [ELEMENT for NAME in VALUES if CONDITION]: from where the element begins to before ]. */
-static int parse_comprehension(struct parser *p, size_t begin, struct rp_value_list *to)
-{
-    autospace names = rp_space_new();
-    autoexpression element = NULL;
-    autoexpression condition = NULL;
-    size_t end;
-    int rc;
-
-    if ((rc = parse_loop(p, names)) < 0)
-        return rc;
-    if (take_word(p, "if") && (rc = parse_expression(p, names, &condition)) < 0)
-        return rc;
-    end = p->at;
-    p->at = begin;
-    if ((rc = parse_expression(p, names, &element)) < 0)
-        return rc;
-    p->at = end;
-    for (uint16_t i = 0; i < names->parameters[0].count; i++) {
-        struct rp_value value;
-
-        if (condition) {
-            if ((rc = evaluate(p, condition, names, &i, &value)) < 0)
-                return rc;
-            if (!rp_value_truth(&value))
-                continue;
-        }
-        if ((rc = evaluate(p, element, names, &i, &value)) < 0 || (rc = append(p, to, value)) < 0)
-            return rc;
-    }
-    return 0;
-}
-
-/** Behind [ or (. */
-static int parse_elements(struct parser *p, char closing, struct rp_value_list *to)
-{
-    autospace none = rp_space_new();
-    int rc = 0;
-
-    while (rc == 0 && !take_sign(p, closing)) {
-        const size_t begin = p->at;
-        rp_autofree char *text = take_expression(p);
-
-        if (take_word(p, "for")) {
-            rc = parse_comprehension(p, begin, to);
-            return rc < 0 ? rc : expect(p, closing);
-        } else {
-            autoexpression expression = NULL;
-            struct rp_value value;
-
-            p->at = begin;
-            if ((rc = parse_expression(p, none, &expression)) < 0 ||
-                (rc = evaluate(p, expression, none, NULL, &value)) < 0 ||
-                (rc = append(p, to, value)) < 0)
-                return rc;
-        }
-        if (!take_sign(p, ',')) {
-            rc = expect(p, closing);
-            break;
-        }
-    }
-    return rc;
-}
-
-static int parse_term(struct parser *p, struct rp_value_list *to)
-{
-    int rc;
-
-    if (take_sign(p, '['))
-        return parse_elements(p, ']', to);
-    if (take_sign(p, '('))
-        return parse_elements(p, ')', to);
-    if (take_word(p, "range"))
-        return parse_range(p, to);
-    if (!take_word(p, "list") && !take_word(p, "tuple"))
-        return fail_here(p, "neither a list like [1, 2] nor range()");
-    if ((rc = expect(p, '(')) < 0 || (rc = parse_sum(p, to)) < 0)
-        return rc;
-    return expect(p, ')');
-}
-
-static int parse_sum(struct parser *p, struct rp_value_list *to)
-{
-    int rc = 0;
-
-    if (++p->nested > MOST_NESTED)
-        return fail_here(p, "nested too deeply");
-    do
-        rc = parse_term(p, to);
-    while (rc == 0 && take_sign(p, '+'));
-    p->nested--;
-    return rc;
-}
-
-int rp_values_parse(const char *text, struct rp_value_list *ret, struct rp_err *err)
-{
-    struct parser p = {.text = text, .err = err};
-    struct rp_value_list values = {0};
-    int rc = parse_sum(&p, &values);
-
-    skip_blanks(&p);
-    if (rc == 0 && p.text[p.at])
-        rc = fail_here(&p, "what stands here is not known");
-    if (rc < 0) {
-        rp_value_list_free(&values);
-        return rc;
-    }
-    *ret = values;
-    return 0;
-}
-
-bool rp_value_python(const struct rp_value *value, struct rp_buf *to)
-{
-    if (value->kind == RP_VALUE_BOOLEAN) {
-        rp_buf_puts(to, value->boolean ? "True" : "False");
-        return true;
-    }
-    if (value->kind != RP_VALUE_TEXT) {
-        rp_value_text(value, to);
-        return true;
-    }
-    rp_buf_puts(to, "'");
-    for (const char *c = value->text; *c; c++) {
-        if ((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t' && *c != '\r')
-            return false;
-        if (*c == '\'' || *c == '\\')
-            rp_buf_puts(to, "\\");
-        if (*c == '\n' || *c == '\t' || *c == '\r')
-            rp_buf_puts(to, *c == '\n' ? "\\n" : *c == '\t' ? "\\t" : "\\r");
-        else
-            rp_buf_add(to, c, 1);
-    }
-    rp_buf_puts(to, "'");
-    return true;
 }

@@ -1,6 +1,6 @@
 /**
  * @file expression.h
- * @brief A parsed expression: steps for a machine with a stack. Only of expression*.c.
+ * @brief What constraints and conditions of a search space say.
  */
 #ifndef RP_TUNE_EXPRESSION_H
 #define RP_TUNE_EXPRESSION_H
@@ -13,9 +13,6 @@
 
 struct rp_buf;
 struct rp_err;
-struct rp_expression;
-struct rp_value;
-
 struct rp_expression {
     char *text;
     struct rp_step *steps;
@@ -65,65 +62,5 @@ enum rp_evaluated rp_expression_evaluate(const struct rp_expression *expression,
 
 /** Not 0, not an empty text. */
 bool rp_value_truth(const struct rp_value *value);
-
-enum { RP_EXPRESSION_STACK = 1024 };
-
-enum rp_step_kind {
-    RP_STEP_CONSTANT,  /**< pushes constants[argument] */
-    RP_STEP_PARAMETER, /**< pushes the value of parameter argument */
-    /* of the top */
-    RP_STEP_NEGATIVE,
-    RP_STEP_POSITIVE,
-    RP_STEP_NOT,
-    RP_STEP_TRUTH,
-    RP_STEP_ABS,
-    /* of the two on top, which are replaced by one */
-    RP_STEP_ADD,
-    RP_STEP_SUBTRACT,
-    RP_STEP_MULTIPLY,
-    RP_STEP_DIVIDE,
-    RP_STEP_FLOOR_DIVIDE,
-    RP_STEP_MODULO,
-    RP_STEP_POWER,
-    RP_STEP_MIN,
-    RP_STEP_MAX,
-    RP_STEP_EQUAL,
-    RP_STEP_UNEQUAL,
-    RP_STEP_LESS,
-    RP_STEP_LESS_EQUAL,
-    RP_STEP_GREATER,
-    RP_STEP_GREATER_EQUAL,
-    /* of what decides early: argument is the step to go on with */
-    RP_STEP_AND,    /**< top is false: it becomes false, go on there; otherwise it is dropped */
-    RP_STEP_OR,     /**< top is true: it becomes true, go on there; otherwise it is dropped */
-    RP_STEP_CHAIN,  /**< a b -> b when they compare; or false, go on there */
-    RP_STEP_IN,     /**< x element -> x; or true, go on there, when they are equal */
-    RP_STEP_NOT_IN, /**< x -> false: it was none of them; argument is not used */
-};
-
-struct rp_step {
-    enum rp_step_kind kind;
-    enum rp_step_kind compare; /**< of RP_STEP_CHAIN: RP_STEP_EQUAL … RP_STEP_GREATER_EQUAL */
-    uint32_t argument;
-};
-
-/* Lists of values as Python writes them, which T1 has: [1, 2] + list(range(8, 65, 8)),
- *        [2**i for i in range(6) if i != 3].
- */
-
-/** Zero-initialise; release with rp_value_list_free. */
-struct rp_value_list {
-    struct rp_value *list;
-    size_t count;
-};
-
-void rp_value_list_free(struct rp_value_list *values);
-
-/** @return 0; RP_BAD_INPUT: something else, or more than RP_MAX_PARAMETER_VALUES; RP_ENVIRONMENT */
-int rp_values_parse(const char *text, struct rp_value_list *ret, struct rp_err *err);
-
-/** A value so that it is read back. @return false: a text with a character that cannot be written
- */
-bool rp_value_python(const struct rp_value *value, struct rp_buf *to);
 
 #endif

@@ -1,5 +1,7 @@
 #include "tune/program_runner.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +12,690 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
-#include "tune/command_template.h"
 #include "tune/space.h"
 #include "tune/worker.h"
-#include "tune/worker_protocol.h"
+
+/* --- the command of a configuration, from a text with {NAME} where values go ---------------------
+ */
+
+/* The text is split into words as a shell does, but by us: a value is a part of one word whatever
+ * it is made of, and no shell sees it. With RP_TEMPLATE_SHELL the text is a script for /bin/sh, and
+ * values reach it in variables: quoted where they are set, and never read as code.
+ */
+
+/** Linux: MAX_ARG_STRLEN is 32 pages, with the zero at the end. */
+enum { MOST_ARGUMENT_BYTES = 32 * 4096 - 1 };
+
+/** All together: what Linux gives however small the stack's limit is is 128 KiB, mostly 2 MiB; a
+ *  part is the environment's. */
+enum { MOST_COMMAND_BYTES = 1 << 20 };
+
+/** Instead of a parameter's number: {output}. */
+static const size_t OUTPUT = SIZE_MAX;
+static const char OUTPUT_NAME[] = "output";
+enum { MOST_OUTPUT_BYTES = 4096 };
+
+/** A text, or a place for a parameter's value. */
+struct piece {
+    char *text; /**< NULL: a parameter */
+    size_t bytes;
+    size_t parameter;
+};
+
+/** With RP_TEMPLATE_SHELL, the only one is the script. */
+struct word {
+    struct piece *pieces;
+    size_t count;
+};
+
+struct rp_template {
+    unsigned flags;
+    struct word *words;
+    size_t count;
+    bool used[RP_MAX_PARAMETERS];
+    bool has_output;
+};
+
+struct parser {
+    const char *text;
+    size_t at;
+    const struct rp_space *space;
+    struct rp_template *to;
+    struct rp_buf literal; /**< text so far, behind the last piece */
+    bool in_word;
+    struct rp_err *err;
+};
+
+static void rp_template_free(struct rp_template *template)
+{
+    if (!template)
+        return;
+    for (size_t w = 0; w < template->count; w++) {
+        for (size_t i = 0; i < template->words[w].count; i++)
+            free(template->words[w].pieces[i].text);
+        free(template->words[w].pieces);
+    }
+    free(template->words);
+    free(template);
+}
+
+/* --- words and pieces ---------------------------------------------------------------------- */
+
+/** Room for one more behind count, doubled at powers of two. */
+static void grow(void *list, size_t count, size_t item_bytes)
+{
+    if (count & (count - 1)) /* neither 0 nor a power of two: there is room */
+        return;
+    *(void **)list = rp_realloc_array(*(void **)list, count ? 2 * count : 1, item_bytes);
+}
+
+static int add_piece(struct parser *p, struct piece piece)
+{
+    struct word *word = &p->to->words[p->to->count - 1];
+
+    grow(&word->pieces, word->count, sizeof *word->pieces);
+    word->pieces[word->count++] = piece;
+    return 0;
+}
+
+/** The text so far becomes a piece. */
+static int flush(struct parser *p)
+{
+    struct piece piece = {.bytes = p->literal.len};
+
+    if (p->literal.len == 0)
+        return 0;
+    piece.text = rp_buf_steal(&p->literal);
+    return add_piece(p, piece);
+}
+
+/** Before a character or a placeholder, or at a quote: '' is a word, too. */
+static int begin_word(struct parser *p)
+{
+    if (p->in_word)
+        return 0;
+    grow(&p->to->words, p->to->count, sizeof *p->to->words);
+    p->to->words[p->to->count++] = (struct word){0};
+    p->in_word = true;
+    return 0;
+}
+
+static int end_word(struct parser *p)
+{
+    p->in_word = false;
+    return flush(p);
+}
+
+static int fail_at(struct parser *p, size_t at, const char *what)
+{
+    return rp_fail(p->err, RP_USAGE, "column %zu: %s", at + 1, what);
+}
+
+static int fail_unknown(struct parser *p, size_t begin, size_t bytes)
+{
+    rp_autobuf names = {0};
+
+    for (size_t i = 0; i < p->space->parameter_count; i++)
+        rp_buf_printf(&names, "%s%.60s", i ? ", " : "", p->space->parameters[i].name);
+    return rp_fail(
+        p->err, RP_USAGE,
+        "column %zu: there is no parameter %.*s (there are %.300s); {{ and }} are braces",
+        begin + 1, bytes > 60 ? 60 : (int)bytes, p->text + begin, rp_buf_text(&names));
+}
+
+/** At a brace: {{, }}, or a placeholder. @return 1 a parameter, whose number is written; 0; < 0 */
+static int take_brace(struct parser *p, size_t *ret_parameter)
+{
+    const char *begin = p->text + p->at, *end;
+
+    if (begin[1] == begin[0]) {
+        rp_buf_add(&p->literal, begin, 1);
+        p->at += 2;
+        return 0;
+    }
+    end = *begin == '{' ? strchr(begin, '}') : NULL;
+    if (!end)
+        return fail_at(p, p->at,
+                       *begin == '{' ? "{ without }; {{ is a brace" : "} without {; }} is a brace");
+    if ((p->to->flags & RP_TEMPLATE_OUTPUT) && begin[0] == '{' &&
+        strlen(OUTPUT_NAME) == (size_t)(end - begin) - 1 &&
+        memcmp(OUTPUT_NAME, begin + 1, strlen(OUTPUT_NAME)) == 0) {
+        p->at += (size_t)(end - begin) + 1;
+        p->to->has_output = true;
+        *ret_parameter = OUTPUT;
+        return 1;
+    }
+    for (size_t i = 0; i < p->space->parameter_count; i++) {
+        const char *name = p->space->parameters[i].name;
+
+        if (strlen(name) == (size_t)(end - begin) - 1 &&
+            memcmp(name, begin + 1, strlen(name)) == 0) {
+            p->at += (size_t)(end - begin) + 1;
+            p->to->used[i] = true;
+            *ret_parameter = i;
+            return 1;
+        }
+    }
+    return fail_unknown(p, p->at + 1, (size_t)(end - begin) - 1);
+}
+
+/* --- splitting ----------------------------------------------------------------------------- */
+
+static int take_value(struct parser *p)
+{
+    size_t parameter = 0;
+    int rc = take_brace(p, &parameter);
+
+    if (rc <= 0 || (rc = flush(p)) < 0)
+        return rc;
+    return add_piece(p, (struct piece){.parameter = parameter});
+}
+
+/** At a quote. Values may stand within it. */
+static int take_quoted(struct parser *p)
+{
+    const size_t begin = p->at++;
+    const char quote = p->text[begin];
+    int rc = 0;
+
+    for (; rc == 0 && p->text[p->at] != quote;) {
+        const char c = p->text[p->at];
+
+        if (!c)
+            return fail_at(p, begin, "this quote is not closed");
+        if (c == '{' || c == '}') {
+            rc = take_value(p);
+            continue;
+        }
+        if (quote == '"' && (c == '$' || c == '`'))
+            return fail_at(p, p->at,
+                           "only a shell knows what this means: use single quotes, or --shell");
+        /* as in a shell: a backslash is one unless it is before one of these */
+        if (quote == '"' && c == '\\' && p->text[p->at + 1] &&
+            strchr("\"\\$`\n", p->text[p->at + 1]))
+            p->at++;
+        if (p->text[p->at] != '\n' || c != '\\')
+            rp_buf_add(&p->literal, p->text + p->at, 1);
+        p->at++;
+    }
+    p->at++;
+    return rc;
+}
+
+static int take_backslash(struct parser *p)
+{
+    if (!p->text[p->at + 1])
+        return fail_at(p, p->at, "a backslash at the end");
+    if (p->text[p->at + 1] != '\n')
+        rp_buf_add(&p->literal, p->text + p->at + 1, 1);
+    p->at += 2;
+    return 0;
+}
+
+static int split_next(struct parser *p)
+{
+    const char c = p->text[p->at];
+    int rc;
+
+    if (strchr(" \t\r\n", c)) {
+        p->at++;
+        return p->in_word ? end_word(p) : 0;
+    }
+    if (strchr("|&;<>()$`", c))
+        return fail_at(
+            p, p->at,
+            "only a shell knows what this means: put it in single quotes, or use --shell");
+    if (c == '\\' && p->text[p->at + 1] == '\n') {
+        p->at += 2;
+        return 0;
+    }
+    if ((rc = begin_word(p)) < 0)
+        return rc;
+    if (c == '\'' || c == '"')
+        return take_quoted(p);
+    if (c == '\\')
+        return take_backslash(p);
+    if (c == '{' || c == '}')
+        return take_value(p);
+    rp_buf_add(&p->literal, &c, 1);
+    p->at++;
+    return 0;
+}
+
+/** X=1 ./program: what a shell would take for a variable would be the program's name. */
+static bool begins_with_assignment(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *begin = text + strspn(text, " \t\r\n");
+    const size_t bytes = strspn(begin, letters);
+
+    return bytes > 0 && begin[bytes] == '=';
+}
+
+static int split(struct parser *p)
+{
+    int rc = 0;
+
+    if (begins_with_assignment(p->text))
+        return rp_fail(
+            p->err, RP_USAGE,
+            "it begins with a variable, which only a shell sets: put env in front of it, "
+            "or use --shell");
+    while (rc == 0 && p->text[p->at])
+        rc = split_next(p);
+    if (rc == 0)
+        rc = end_word(p);
+    if (rc == 0 && p->to->count == 0)
+        rc = rp_fail(p->err, RP_USAGE, "it is empty");
+    return rc;
+}
+
+/* --- scripts -------------------------------------------------------------------------------- */
+
+/** Where in a script a value stands. What this does not know about (here documents, quotes within
+ *  $()) splits a value at worst, but makes no code of it. */
+struct place {
+    enum { QUOTED_NOT, QUOTED_SINGLE, QUOTED_DOUBLE } quoting;
+    bool arithmetic; /**< within $(( )) */
+    size_t open;     /**< parentheses there */
+    char glue;       /**< $ or a backslash that what follows belongs to, or 0 */
+};
+
+/** @return behind what stands at at, which is no brace */
+static size_t pass_script(const char *script, size_t at, struct place *place)
+{
+    const char c = script[at];
+
+    place->glue = 0;
+    if (place->quoting != QUOTED_SINGLE && (c == '\\' || c == '$')) {
+        if (c == '\\' && script[at + 1] && !strchr("{}", script[at + 1]))
+            return at + 2;
+        place->glue = c;
+        if (!place->arithmetic && strncmp(script + at, "$((", 3) == 0) {
+            place->arithmetic = true;
+            place->open = 0;
+        }
+        return at + 1;
+    }
+    if (place->quoting == QUOTED_NOT && c == '#' &&
+        (at == 0 || strchr(" \t\n;|&(", script[at - 1])))
+        return at + strcspn(script + at, "\n{}");
+    if (place->arithmetic && c == '(')
+        place->open++;
+    else if (place->arithmetic && c == ')')
+        place->arithmetic = place->open > 0 && --place->open > 0;
+    if (c == '\'' && place->quoting != QUOTED_DOUBLE)
+        place->quoting = place->quoting == QUOTED_SINGLE ? QUOTED_NOT : QUOTED_SINGLE;
+    else if (c == '"' && place->quoting != QUOTED_SINGLE)
+        place->quoting = place->quoting == QUOTED_DOUBLE ? QUOTED_NOT : QUOTED_DOUBLE;
+    return at + 1;
+}
+
+static bool has_texts(const struct rp_parameter *parameter)
+{
+    for (size_t i = 0; i < parameter->count; i++)
+        if (parameter->values[i].kind == RP_VALUE_TEXT)
+            return true;
+    return false;
+}
+
+/** The variable that has the value. A backslash or $ in front would take its quote away. */
+static int add_variable(struct parser *p, const struct place *place, size_t begin, size_t parameter)
+{
+    const char *before = "\"", *behind = "\"";
+
+    if (place->glue == '$')
+        return fail_at(p, begin, "a placeholder behind $; a variable of the shell is ${{NAME}}");
+    if (place->glue)
+        return fail_at(p, begin, "a placeholder behind a backslash; {{ and }} are braces");
+    if (place->arithmetic && (parameter == OUTPUT || has_texts(&p->space->parameters[parameter])))
+        return fail_at(p, begin, "a text within $(( )), where some shells would run it as code");
+    if (place->arithmetic || place->quoting == QUOTED_DOUBLE)
+        before = behind = "";
+    else if (place->quoting == QUOTED_SINGLE)
+        before = "'\"", behind = "\"'";
+    if (parameter == OUTPUT)
+        rp_buf_printf(&p->literal, "%s${rocm_perf_output}%s", before, behind);
+    else
+        rp_buf_printf(&p->literal, "%s${rocm_perf_%zu}%s", before, parameter, behind);
+    return 0;
+}
+
+static int add_script(struct parser *p)
+{
+    struct place place = {0};
+    int rc = begin_word(p);
+
+    while (rc == 0 && p->text[p->at]) {
+        const size_t begin = p->at;
+        size_t parameter = 0;
+
+        if (p->text[begin] != '{' && p->text[begin] != '}') {
+            p->at = pass_script(p->text, begin, &place);
+            rp_buf_add(&p->literal, p->text + begin, p->at - begin);
+            continue;
+        }
+        if ((rc = take_brace(p, &parameter)) > 0)
+            rc = add_variable(p, &place, begin, parameter);
+        place.glue = 0;
+    }
+    if (rc == 0 && p->text[strspn(p->text, " \t\r\n")] == '\0')
+        rc = rp_fail(p->err, RP_USAGE, "it is empty");
+    return rc < 0 ? rc : end_word(p);
+}
+
+/** 'it'\''s' */
+static void add_quoted(struct rp_buf *to, const char *value)
+{
+    rp_buf_puts(to, "'");
+    for (const char *c = value; *c; c++)
+        if (*c == '\'')
+            rp_buf_puts(to, "'\\''");
+        else
+            rp_buf_add(to, c, 1);
+    rp_buf_puts(to, "'");
+}
+
+/** Sets the variables that the script uses. */
+static void set_variables(const struct rp_template *template, const struct rp_space *space,
+                          size_t config, const char *output, struct rp_buf *to)
+{
+    if (template->has_output) {
+        rp_buf_puts(to, "rocm_perf_output=");
+        add_quoted(to, output ? output : "");
+        rp_buf_puts(to, "\n");
+    }
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        const struct rp_value *value = rp_space_value(space, config, i);
+        rp_autobuf text = {0};
+
+        if (!template->used[i])
+            continue;
+        if (value)
+            rp_value_text(value, &text);
+        to->failed = to->failed || text.failed;
+        rp_buf_printf(to, "rocm_perf_%zu=", i);
+        add_quoted(to, rp_buf_text(&text));
+        rp_buf_puts(to, "\n");
+    }
+}
+
+/* --- what is wrong with the whole ------------------------------------------------------------ */
+
+static bool is_variable(const char *name)
+{
+    const size_t bytes =
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+
+    return bytes > 0 && !name[bytes] && !(name[0] >= '0' && name[0] <= '9');
+}
+
+/** The command need not have what is the same everywhere. */
+static bool is_constant(const struct rp_space *space, size_t parameter)
+{
+    for (size_t c = 1; c < space->count; c++)
+        if (rp_space_row(space, c)[parameter] != rp_space_row(space, 0)[parameter])
+            return false;
+    return true;
+}
+
+static int check_use(const struct parser *p)
+{
+    const unsigned flags = p->to->flags;
+
+    if ((flags & RP_TEMPLATE_OUTPUT) && rp_space_parameter(p->space, OUTPUT_NAME) >= 0)
+        return rp_fail(p->err, RP_USAGE,
+                       "a parameter is called %s, which is the program that is built: call it "
+                       "something else",
+                       OUTPUT_NAME);
+    for (size_t i = 0; i < p->space->parameter_count; i++) {
+        const char *name = p->space->parameters[i].name;
+
+        if (flags & RP_TEMPLATE_ENVIRONMENT) {
+            if (!is_variable(name))
+                return rp_fail(
+                    p->err, RP_USAGE,
+                    "parameter %.60s cannot be an environment variable (--env): letters, "
+                    "digits and _ make one",
+                    name);
+        } else if (!(flags & RP_TEMPLATE_PART) && !p->to->used[i] && !is_constant(p->space, i)) {
+            return rp_fail(p->err, RP_USAGE,
+                           "it does not depend on parameter %.60s: write {%.60s} where its value "
+                           "belongs, or export all of them with --env",
+                           name, name);
+        }
+    }
+    return 0;
+}
+
+/** In bytes; of quoted text in a script. */
+static size_t longest_value(const struct rp_parameter *parameter, bool quoted)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < parameter->count; i++) {
+        rp_autobuf text = {0}, in_quotes = {0};
+
+        rp_value_text(&parameter->values[i], &text);
+        if (quoted)
+            add_quoted(&in_quotes, rp_buf_text(&text));
+        if ((quoted ? in_quotes.len : text.len) > longest)
+            longest = quoted ? in_quotes.len : text.len;
+    }
+    return longest;
+}
+
+static int check_length(struct rp_err *err, size_t bytes, const char *what, const char *name)
+{
+    if (bytes <= MOST_ARGUMENT_BYTES)
+        return 0;
+    return rp_fail(err, RP_USAGE,
+                   "%s%.60s would have %zu bytes; the system lets an argument have %d: give the "
+                   "program the name of a file",
+                   what, name, bytes, MOST_ARGUMENT_BYTES);
+}
+
+/** No configuration's words are longer than those of the longest values. */
+static int check_lengths(const struct parser *p)
+{
+    const bool shell = p->to->flags & RP_TEMPLATE_SHELL;
+    rp_autofree size_t *longest = rp_alloc_zero(p->space->parameter_count + 1, sizeof *longest);
+    size_t all = 0;
+    int rc;
+
+    for (size_t i = 0; i < p->space->parameter_count; i++) {
+        const struct rp_parameter *parameter = &p->space->parameters[i];
+
+        longest[i] = longest_value(parameter, shell);
+        if ((rc = check_length(p->err, longest[i] + strlen(parameter->name) + 1, "parameter ",
+                               parameter->name)) < 0)
+            return rc;
+        if (p->to->flags & RP_TEMPLATE_ENVIRONMENT)
+            all += longest[i] + strlen(parameter->name) + 2;
+    }
+    for (size_t w = 0; w < p->to->count; w++) {
+        size_t bytes = 0;
+
+        for (size_t i = 0; i < p->to->words[w].count; i++) {
+            const struct piece *piece = &p->to->words[w].pieces[i];
+
+            bytes += piece->text                  ? piece->bytes
+                     : piece->parameter == OUTPUT ? MOST_OUTPUT_BYTES
+                                                  : longest[piece->parameter];
+        }
+        bytes += shell && p->to->has_output ? MOST_OUTPUT_BYTES : 0;
+        for (size_t i = 0; shell && i < p->space->parameter_count; i++)
+            bytes += p->to->used[i] ? longest[i] + sizeof "rocm_perf_255=\n" : 0;
+        if ((rc = check_length(p->err, bytes, shell ? "the script" : "a word", "")) < 0)
+            return rc;
+        all += bytes + 1 + sizeof(char *);
+    }
+    if (all > MOST_COMMAND_BYTES)
+        return rp_fail(p->err, RP_USAGE, "it would have %zu bytes; %d are possible", all,
+                       MOST_COMMAND_BYTES);
+    return 0;
+}
+
+/** A word with a parameter that has no value is left out, which the program must not be. */
+static int check_program(const struct parser *p)
+{
+    const struct word *program = &p->to->words[0];
+
+    for (size_t i = 0; i < program->count; i++) {
+        const size_t parameter = program->pieces[i].parameter;
+
+        if (program->pieces[i].text || parameter == OUTPUT)
+            continue;
+        for (size_t c = 0; c < p->space->count; c++)
+            if (!rp_space_value(p->space, c, parameter))
+                return rp_fail(
+                    p->err, RP_USAGE,
+                    "parameter %.60s has no value in some configurations: it cannot stand "
+                    "in the program's name (\"else\" gives it one)",
+                    p->space->parameters[parameter].name);
+    }
+    return program->count ? 0 : rp_fail(p->err, RP_USAGE, "the program's name is empty");
+}
+
+/**
+ * @param flags  of enum rp_template_flags
+ * @return 0; RP_USAGE: what is wrong and at which column: an unknown placeholder, a parameter that
+ *         the command does not depend on, a quote that is not closed, what only a shell can do, a
+ *         value that is longer than the system lets an argument be; RP_ENVIRONMENT
+ */
+static int rp_template_parse(const char *text, const struct rp_space *space, unsigned flags,
+                             struct rp_template **ret, struct rp_err *err)
+{
+    struct parser p = {.text = text, .space = space, .err = err};
+    int rc;
+
+    p.to = rp_alloc_zero(1, sizeof *p.to);
+    p.to->flags = flags;
+    rc = flags & RP_TEMPLATE_SHELL ? add_script(&p) : split(&p);
+    if (rc == 0)
+        rc = check_use(&p);
+    if (rc == 0)
+        rc = check_lengths(&p);
+    if (rc == 0)
+        rc = check_program(&p);
+    rp_buf_free(&p.literal);
+    if (rc < 0) {
+        rp_template_free(p.to);
+        return rc;
+    }
+    *ret = p.to;
+    return 0;
+}
+
+/* --- filling -------------------------------------------------------------------------------- */
+
+/** @return whether all parameters in it have values */
+static bool fill_word(const struct word *word, const struct rp_space *space, size_t config,
+                      const char *output, struct rp_buf *to)
+{
+    for (size_t i = 0; i < word->count; i++) {
+        const struct piece *piece = &word->pieces[i];
+        const struct rp_value *value;
+
+        if (piece->text) {
+            rp_buf_add(to, piece->text, piece->bytes);
+            continue;
+        }
+        if (piece->parameter == OUTPUT) {
+            rp_buf_puts(to, output ? output : "");
+            continue;
+        }
+        if (!(value = rp_space_value(space, config, piece->parameter)))
+            return false;
+        rp_value_text(value, to);
+    }
+    return true;
+}
+
+static char *text_of(struct rp_buf *buf)
+{
+    return buf->len ? rp_buf_steal(buf) : rp_strdup("");
+}
+
+static void fill_words(const struct rp_template *template, const struct rp_space *space,
+                       size_t config, const char *output, char **argv)
+{
+    for (size_t w = 0; w < template->count; w++) {
+        rp_autobuf text = {0};
+
+        if (fill_word(&template->words[w], space, config, output, &text))
+            *argv++ = text_of(&text);
+    }
+}
+
+static void fill_script(const struct rp_template *template, const struct rp_space *space,
+                        size_t config, const char *output, char **argv)
+{
+    rp_autobuf script = {0};
+
+    set_variables(template, space, config, output, &script);
+    fill_word(&template->words[0], space, config, output, &script);
+    argv[0] = rp_strdup("/bin/sh");
+    argv[1] = rp_strdup("-c");
+    argv[2] = text_of(&script);
+}
+
+static void fill_env(const struct rp_space *space, size_t config, struct rp_env_change *env)
+{
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        const struct rp_value *value = rp_space_value(space, config, i);
+        rp_autobuf text = {0};
+
+        env[i].name = rp_strdup(space->parameters[i].name);
+        if (!value)
+            continue;
+        rp_value_text(value, &text);
+        env[i].value = text_of(&text);
+    }
+}
+
+/** Does the command depend on the parameter? */
+static bool rp_template_uses(const struct rp_template *template, size_t parameter)
+{
+    return (template->flags & RP_TEMPLATE_ENVIRONMENT) || template->used[parameter];
+}
+
+/** Does the command have {output}? */
+static bool rp_template_has_output(const struct rp_template *template)
+{
+    return template->has_output;
+}
+
+/**
+ * @param space   of rp_template_parse
+ * @param output  with RP_TEMPLATE_OUTPUT: what {output} becomes, at most 4095 bytes; else NULL
+ * @return 0 or RP_ENVIRONMENT
+ */
+static int rp_template_fill_output(const struct rp_template *template, const struct rp_space *space,
+                                   size_t config, const char *output, struct rp_command *ret,
+                                   struct rp_err *err)
+{
+    const bool shell = template->flags & RP_TEMPLATE_SHELL;
+    struct rp_command command = {
+        .argv = rp_alloc_zero((shell ? 3 : template->count) + 1, sizeof *command.argv),
+        .env = rp_alloc_zero(space->parameter_count + 1, sizeof *command.env)};
+
+    (void)err;
+    if (shell)
+        fill_script(template, space, config, output, command.argv);
+    else
+        fill_words(template, space, config, output, command.argv);
+    if (template->flags & RP_TEMPLATE_ENVIRONMENT)
+        fill_env(space, config, command.env);
+    *ret = command;
+    return 0;
+}
+
+/* --- the runner ----------------------------------------------------------------------------------
+ */
 
 static bool same_model(const struct rp_gpu *a, const struct rp_gpu *b)
 {

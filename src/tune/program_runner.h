@@ -10,13 +10,19 @@
 
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
-#include "tune/launchers.h"
 #include "tune/search.h"
 #include "tune/worker_pool.h"
-#include "tune/worker_protocol.h"
 
 struct rp_err;
 struct rp_space;
+
+/** Of templates: texts with {NAME} where the values of a configuration go. */
+enum rp_template_flags {
+    RP_TEMPLATE_SHELL = 1,       /**< --shell */
+    RP_TEMPLATE_ENVIRONMENT = 2, /**< --env: each parameter is an environment variable, too */
+    RP_TEMPLATE_OUTPUT = 4,      /**< {output} is the program that a build command makes */
+    RP_TEMPLATE_PART = 8,        /**< another template may have the parameters that are not in it */
+};
 
 struct rp_program_runner_options {
     const struct rp_space *space; /**< has to live as long, as all texts have */

@@ -12,7 +12,7 @@
 #include "experiment/verdict.h"
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
-#include "tune/worker_protocol.h"
+#include "tune/worker.h"
 
 struct rp_err;
 struct rp_space;
@@ -189,34 +189,5 @@ int rp_search(const struct rp_search_options *options, const struct rp_runner *r
               struct rp_search_result *ret, struct rp_err *err);
 /** Accepts zeros. */
 void rp_search_result_free(struct rp_search_result *result);
-
-struct rp_tune_task {
-    uint64_t job;     /**< 0: free */
-    bool drift;       /**< the best one once more, not a configuration to be judged */
-    size_t at;        /**< confirm: the finalist */
-    double warmup_ms; /**< one warm-up of it by the clock; 0: not known */
-    struct rp_config_result tuned;
-};
-
-struct rp_search {
-    const struct rp_search_options *o;
-    const struct rp_runner *runner;
-    struct rp_search_result *result;
-    void *strategy;
-    struct rp_tune_task *tasks; /**< one per worker */
-    size_t out;                 /**< tasks that are not free */
-    uint64_t jobs;              /**< submitted */
-    size_t begun;               /**< configurations that were submitted */
-    int64_t best;               /**< number in result->tuned, or -1 */
-    double best_run_ms;         /**< one run of it by the clock; below 0: not known */
-    double best_warmup_ms;      /**< one warm-up of it; 0: not known */
-    size_t best_at;             /**< evaluations when it was found */
-    size_t drift_at;            /**< evaluations when it was last run again */
-    size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
-    struct rp_noise noise;
-    char contest[RP_SHA256_TEXT]; /**< confirm: who runs in it; "" before */
-    double now_ms, confirm_began_ms;
-    bool stopped;
-};
 
 #endif

@@ -8,12 +8,59 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "tune/expression.h"
+#include "tune/space.h"
 
 struct rp_buf;
-struct rp_enumerate_watch;
 struct rp_err;
-struct rp_rules;
-struct rp_space;
+
+/* The configurations of parameters under conditions and constraints (enumerate.c). */
+
+/** When a parameter counts. */
+struct rp_space_condition {
+    struct rp_expression *when; /**< NULL: always */
+    uint16_t own;       /**< with it, the parameter has one of its first own values; 0: of all */
+    uint16_t otherwise; /**< value it has without; RP_NO_VALUE: none */
+};
+
+/** Zero-initialise; release with rp_rules_free. Parameters without a condition need none. */
+struct rp_rules {
+    struct rp_space_condition conditions[RP_MAX_PARAMETERS];
+    struct rp_expression **constraints;
+    size_t constraint_count;
+};
+
+void rp_rules_free(struct rp_rules *rules);
+
+/**
+ * Adds a constraint.
+ * @return 0; RP_BAD_INPUT: it cannot be parsed, or no parameter stands in it; RP_ENVIRONMENT
+ */
+int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, const char *text,
+                       struct rp_err *err);
+
+/** Hears of a long enumeration about ten times in a second. */
+struct rp_enumerate_watch {
+    /** @param tried  partial combinations of at most `most`; found: configurations so far */
+    void (*tried)(void *context, uint64_t tried, uint64_t most, size_t found);
+    void *context;
+};
+
+/**
+ * Adds to space, which has parameters only, each configuration in which all constraints hold. A
+ * constraint that needs a parameter which has no value there does not count. One that cannot be
+ * computed (division by zero) does not hold; a condition that cannot be computed is not met.
+ * @param notes  lines about what could not be computed; may be NULL
+ * @param watch  may be NULL
+ * @return 0; RP_BAD_INPUT: none, and which constraints are to blame; too many; conditions that
+ *         depend on each other; RP_ENVIRONMENT; RP_INTERRUPTED
+ */
+int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp_buf *notes,
+                 const struct rp_enumerate_watch *watch, struct rp_err *err);
+
+/* Files. */
 
 /**
  * Reads a space: a list of configurations, parameters with constraints, or T1; plain or compressed

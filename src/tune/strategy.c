@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +11,234 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "tune/config_features.h"
 #include "tune/random.h"
 #include "tune/space.h"
 #include "tune/surrogate.h"
+
+/* --- neighbours */
+
+/** Of parameters with many values only those this many places away in the file are neighbours. */
+enum { RP_NEIGHBOUR_PLACES = 64 };
+
+static void keep_neighbour(struct rp_neighbours *to, int64_t config)
+{
+    if (config < 0)
+        return;
+    if (to->count == to->capacity) {
+        const size_t capacity = to->capacity ? 2 * to->capacity : 64;
+        uint32_t *grown = rp_realloc(to->configs, capacity * sizeof *grown);
+
+        if (!grown) {
+            to->failed = true;
+            return;
+        }
+        to->configs = grown;
+        to->capacity = capacity;
+    }
+    to->configs[to->count++] = (uint32_t)config;
+}
+
+/** The row exists only with another parameter's value taken away, or with one given to it. */
+static void keep_followers(const struct rp_space *space, uint16_t *row, size_t changed,
+                           struct rp_neighbours *to)
+{
+    for (size_t i = 0; i < space->parameter_count; i++) {
+        const uint16_t was = row[i];
+        const size_t values = was == RP_NO_VALUE ? space->parameters[i].count : 0;
+
+        if (i == changed)
+            continue;
+        row[i] = RP_NO_VALUE;
+        if (was != RP_NO_VALUE)
+            keep_neighbour(to, rp_space_find(space, row));
+        for (size_t value = 0; value < values && value < RP_NEIGHBOUR_PLACES; value++) {
+            row[i] = (uint16_t)value;
+            keep_neighbour(to, rp_space_find(space, row));
+        }
+        row[i] = was;
+    }
+}
+
+static void change(const struct rp_space *space, uint16_t *row, size_t parameter,
+                   struct rp_neighbours *to)
+{
+    const uint16_t was = row[parameter];
+    const size_t count = space->parameters[parameter].count;
+    const size_t middle = was == RP_NO_VALUE ? 0 : was;
+    const size_t from = middle > RP_NEIGHBOUR_PLACES ? middle - RP_NEIGHBOUR_PLACES : 0;
+
+    for (size_t value = from; value < count && value <= middle + RP_NEIGHBOUR_PLACES; value++) {
+        const size_t before = to->count;
+
+        if (value == was)
+            continue;
+        row[parameter] = (uint16_t)value;
+        keep_neighbour(to, rp_space_find(space, row));
+        if (to->count == before && was != RP_NO_VALUE && space->conditional)
+            keep_followers(space, row, parameter, to);
+    }
+    if (was != RP_NO_VALUE && space->conditional) {
+        row[parameter] = RP_NO_VALUE;
+        keep_neighbour(to, rp_space_find(space, row));
+    }
+    row[parameter] = was;
+}
+
+void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_neighbours *ret)
+{
+    uint16_t row[RP_MAX_PARAMETERS];
+
+    memcpy(row, rp_space_row(space, config), space->parameter_count * sizeof *row);
+    ret->count = 0;
+    for (size_t i = 0; i < space->parameter_count; i++)
+        change(space, row, i, ret);
+}
+
+void rp_neighbours_free(struct rp_neighbours *neighbours)
+{
+    if (!neighbours)
+        return;
+    free(neighbours->configs);
+    *neighbours = (struct rp_neighbours){0};
+}
+
+/* Configurations far from those already chosen: what to run when nothing is known. */
+
+/** Where each value of each parameter is between its lowest, 0, and its highest, 1. Owned. */
+struct rp_fill_in {
+    const struct rp_space *space;
+    float **places; /**< per parameter, by the value's number, and behind them of "no value" */
+};
+
+enum { DRAWS = 8, TRIES = 64 };
+
+/** The share of values below it: numbers by size, whatever their order in the file. */
+static float *places_of(const struct rp_parameter *parameter)
+{
+    rp_autofree double *sorted = rp_alloc_zero(parameter->count, sizeof *sorted);
+    float *places = rp_alloc_zero(parameter->count + 1, sizeof *places);
+
+    if (!sorted || !places) {
+        free(places);
+        return NULL;
+    }
+    for (size_t i = 0; i < parameter->count; i++)
+        if (!rp_value_number(&parameter->values[i], &sorted[i]))
+            goto texts;
+    rp_sort_numbers(sorted, parameter->count);
+    for (size_t i = 0; i < parameter->count; i++) {
+        double number = 0;
+        size_t low = 0, high = parameter->count;
+
+        rp_value_number(&parameter->values[i], &number);
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+
+            if (sorted[middle] < number)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        places[i] = parameter->count > 1 ? (float)low / (float)(parameter->count - 1) : 0;
+    }
+    places[parameter->count] = -1;
+    return places;
+texts: /* one apart from each other */
+    for (size_t i = 0; i <= parameter->count; i++)
+        places[i] = (float)(2 + i);
+    return places;
+}
+
+static void rp_fill_in_free(struct rp_fill_in *filling)
+{
+    if (!filling)
+        return;
+    for (size_t i = 0; filling->places && i < filling->space->parameter_count; i++)
+        free(filling->places[i]);
+    free(filling->places);
+    *filling = (struct rp_fill_in){0};
+}
+
+static void rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret)
+{
+    rp_cleanup(rp_fill_in_free) struct rp_fill_in filling = {.space = space};
+
+    filling.places = rp_alloc_zero(space->parameter_count + 1, sizeof *filling.places);
+    for (size_t i = 0; filling.places && i < space->parameter_count; i++)
+        filling.places[i] = places_of(&space->parameters[i]);
+    *ret = filling;
+    filling = (struct rp_fill_in){0};
+}
+
+static double fill_in_place(const struct rp_fill_in *filling, size_t config, size_t parameter)
+{
+    const uint16_t choice = rp_space_row(filling->space, config)[parameter];
+    const size_t count = filling->space->parameters[parameter].count;
+
+    return (double)filling->places[parameter][choice == RP_NO_VALUE ? count : choice];
+}
+
+/** Sum over the parameters; a text is as far from another one as it gets. */
+static double rp_fill_in_distance(const struct rp_fill_in *filling, size_t a, size_t b)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < filling->space->parameter_count; i++) {
+        const double off = fill_in_place(filling, a, i) - fill_in_place(filling, b, i);
+        const double size = off < 0 ? -off : off;
+
+        sum += size < 1 ? size : 1;
+    }
+    return sum;
+}
+
+int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,
+                          struct rp_random *random)
+{
+    uint32_t at;
+
+    if (space->count == 0)
+        return -1;
+    for (int i = 0; i < TRIES; i++) {
+        at = rp_random_below(random, (uint32_t)space->count);
+        if (!taken[at])
+            return at;
+    }
+    for (size_t i = 0; i < space->count; i++)
+        if (!taken[(at + i) % space->count])
+            return (int64_t)((at + i) % space->count);
+    return -1;
+}
+
+/**
+ * Of some configurations drawn at random, the one that is farthest from the nearest chosen one.
+ * @param taken  one byte per configuration; those that are not 0 are not drawn
+ * @return -1: none is free
+ */
+static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8_t *taken,
+                                   const uint32_t *chosen, size_t count, struct rp_random *random)
+{
+    double farthest = -1;
+    int64_t best = -1;
+
+    for (int i = 0; i < DRAWS; i++) {
+        const int64_t config = rp_fill_in_random(filling->space, taken, random);
+        double nearest = 1e300;
+
+        for (size_t j = 0; config >= 0 && j < count; j++) {
+            const double distance = rp_fill_in_distance(filling, (size_t)config, chosen[j]);
+
+            nearest = distance < nearest ? distance : nearest;
+        }
+        if (config >= 0 && nearest > farthest) {
+            farthest = nearest;
+            best = config;
+        }
+    }
+    return best;
+}
+
+/* --- strategies that want one result before they say what is next */
 
 /** Known configurations in a row after which an algorithm that turns in circles is helped out. */
 enum { MOST_KNOWN = 1000 };
@@ -77,7 +303,7 @@ int64_t rp_sequential_ask(void *state)
             return RP_ASK_NONE_LEFT;
         if (!s->taken[next])
             break;
-        if (i == MOST_KNOWN - 1) /* it learns about another one than it asked for */
+        if (i == MOST_KNOWN - 1) /* it learns about one that it did not ask for */
             next = rp_fill_in_random(s->space, s->taken, &s->random);
         else
             learn(s, (size_t)next);

@@ -109,4 +109,24 @@ uint32_t rp_sequential_any(struct rp_sequential *sequential);
         .close = rp_sequential_close,                                                              \
     }
 
+/* Configurations of a space that differ from one in a single parameter. */
+
+/** Zero-initialise; release with rp_neighbours_free. */
+struct rp_neighbours {
+    uint32_t *configs;
+    size_t count, capacity;
+    bool failed; /**< out of memory: some are missing */
+};
+
+/**
+ * Finds them, in the order of parameters and values. Where the other value decides whether a
+ * conditional parameter has one, the configurations in which that one follows count as well.
+ */
+void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_neighbours *ret);
+void rp_neighbours_free(struct rp_neighbours *neighbours);
+
+/** Any free configuration, each as likely as the other or nearly so. @return -1: none is */
+int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,
+                          struct rp_random *random);
+
 #endif

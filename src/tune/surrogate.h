@@ -14,9 +14,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tune/config_features.h"
-
 struct rp_err;
+struct rp_space;
+
+/* What the model sees of a configuration: numbers that are known before it is run.
+ *
+ * For each parameter its value; for each two sizes (numbers above 0) their product and quotient,
+ * because threads, tiles and work per thread are such; for each size how often 2 divides it, and
+ * that of all sizes together; for texts one yes or no per value; for conditional parameters
+ * whether they have a value. Features are given as ranks among the values that can occur (decision
+ * trees see no more than their order), so no logarithm is needed and nothing depends on rounding.
+ */
+
+enum rp_feature_kind {
+    RP_FEATURE_VALUE, /**< of a number, or of a text's place among more than RP_MAX_TEXT_FEATURES */
+    RP_FEATURE_TEXT,  /**< 1: the parameter has the b-th value */
+    RP_FEATURE_PRESENT,  /**< 1: the conditional parameter has a value */
+    RP_FEATURE_PRODUCT,  /**< a * b */
+    RP_FEATURE_QUOTIENT, /**< a / b */
+    RP_FEATURE_TWOS,     /**< how often 2 divides it */
+    RP_FEATURE_ALL_TWOS, /**< the sum of that over all sizes */
+};
+
+struct rp_config_feature {
+    enum rp_feature_kind kind;
+    uint16_t a, b;   /**< parameters, b only of pairs (a value's number for TEXT) */
+    uint16_t levels; /**< codes are below it, at least 2 */
+    uint16_t *codes; /**< by the value's number, or the pair of them */
+};
+
+/** Owned; release with rp_features_free. */
+struct rp_space_features {
+    const struct rp_space *space; /**< has to live as long */
+    struct rp_config_feature *feature;
+    size_t count;
+};
+
+/** @param ret  count may be 0: then all configurations look alike. @return 0; RP_ENVIRONMENT */
+int rp_features_new(const struct rp_space *space, struct rp_space_features *ret,
+                    struct rp_err *err);
+void rp_features_free(struct rp_space_features *features);
+
+/* The trees. */
 
 struct rp_tree_node {
     uint16_t feature, cut; /**< codes up to the cut go to child, others to child + 1 */

@@ -3,10 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,635 @@
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
 #include "run/run_program.h"
-#include "tune/worker_protocol.h"
+#include "tune/program_runner.h"
+
+/* --- the protocol */
+
+/* --- writing -------------------------------------------------------------------------------- */
+
+/** A string, or {"base16": "61ff"} for what is not UTF-8. NULL: out of memory. */
+static json_t *rp_json_of_text(const char *text)
+{
+    json_t *string = json_string(text); /* NULL for what is not UTF-8 */
+    rp_autobuf digits = {0};
+
+    if (string)
+        return string;
+    for (const char *c = text; *c; c++)
+        rp_buf_printf(&digits, "%02x", (unsigned char)*c);
+    return digits.failed ? NULL : json_pack("{s:s}", "base16", rp_buf_text(&digits));
+}
+
+/** [text, ...]; NULL: out of memory */
+static json_t *rp_json_of_words(char *const *words)
+{
+    json_t *list = json_array();
+
+    for (; list && *words; words++)
+        if (json_array_append_new(list, rp_json_of_text(*words)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/** [[name, text or null], ...]; accepts NULL. NULL: out of memory */
+static json_t *rp_json_of_variables(const struct rp_env_change *variables)
+{
+    json_t *list = json_array();
+
+    for (; list && variables && variables->name; variables++) {
+        json_t *value = variables->value ? rp_json_of_text(variables->value) : json_null();
+        json_t *pair = json_pack("[o, o]", rp_json_of_text(variables->name), value);
+
+        if (json_array_append_new(list, pair) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/** Appends the value and a newline, takes it over. @param value  NULL: out of memory */
+static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
+{
+    rp_autofree char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+
+    json_decref(value);
+    if (!text)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "a number that is not finite: a line of JSON cannot hold it");
+    rp_buf_puts(to, text);
+    rp_buf_puts(to, "\n");
+    return 0;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err)
+{
+    json_error_t why;
+    json_t *value = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &why);
+
+    if (json_is_object(value))
+        return value;
+    if (value)
+        rp_fail(err, RP_BAD_INPUT, "the line is not a JSON object");
+    else
+        rp_fail(err, RP_BAD_INPUT, "the line is not JSON: column %d: %.200s", why.column, why.text);
+    json_decref(value);
+    return NULL;
+}
+
+static int fail_member(struct rp_err *err, const char *key, const char *wanted)
+{
+    return rp_fail(err, RP_BAD_INPUT, "\"%s\" is not %s", key, wanted);
+}
+
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/** @return owned; NULL: it is no text, or out of memory */
+static char *text_of(const json_t *value)
+{
+    const char *digits = json_string_value(json_object_get(value, "base16"));
+    const size_t bytes = digits ? strlen(digits) / 2 : 0;
+    rp_autofree char *text = NULL;
+
+    if (json_is_string(value))
+        return rp_strdup(json_string_value(value));
+    if (!digits || strlen(digits) % 2 || !(text = rp_alloc_zero(bytes + 1, 1)))
+        return NULL;
+    for (size_t i = 0; i < bytes; i++) {
+        const int high = digit_of(digits[2 * i]), low = digit_of(digits[2 * i + 1]);
+
+        if (high < 0 || low < 0 || high + low == 0)
+            return NULL;
+        text[i] = (char)(16 * high + low);
+    }
+    return rp_steal(text);
+}
+
+int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
+                      struct rp_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    char *text;
+
+    if (!needed && (!value || json_is_null(value))) {
+        *ret = NULL;
+        return 0;
+    }
+    text = text_of(value);
+    if (!text)
+        return fail_member(err, key, "a text");
+    *ret = text;
+    return 0;
+}
+
+static void free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
+/** @param ret  owned, NULL-terminated, at least one word; NULL when it is not there */
+static int rp_json_take_words(const json_t *object, const char *key, bool needed, char ***ret,
+                              struct rp_err *err)
+{
+    const json_t *list = json_object_get(object, key);
+    const size_t count = json_array_size(list);
+    char **words;
+
+    if (!needed && (!list || json_is_null(list))) {
+        *ret = NULL;
+        return 0;
+    }
+    if (count == 0)
+        return fail_member(err, key, "a list of words");
+    words = rp_alloc_zero(count + 1, sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        if (!(words[i] = text_of(json_array_get(list, i)))) {
+            free_words(words);
+            return fail_member(err, key, "a list of words");
+        }
+    *ret = words;
+    return 0;
+}
+
+static void free_variables(struct rp_env_change *variables)
+{
+    for (size_t i = 0; variables[i].name; i++) {
+        free((char *)variables[i].name);
+        free((char *)variables[i].value);
+    }
+    free(variables);
+}
+
+static bool take_variable(const json_t *pair, struct rp_env_change *to)
+{
+    const json_t *value = json_array_get(pair, 1);
+
+    if (json_array_size(pair) != 2 || !(to->name = text_of(json_array_get(pair, 0))))
+        return false;
+    if (!*to->name || strchr(to->name, '='))
+        return false;
+    return json_is_null(value) || (to->value = text_of(value)) != NULL;
+}
+
+/** @param ret  owned, terminated by a NULL name; NULL when it is not there */
+static int rp_json_take_variables(const json_t *object, const char *key, struct rp_env_change **ret,
+                                  struct rp_err *err)
+{
+    const json_t *list = json_object_get(object, key);
+    const size_t count = json_array_size(list);
+    struct rp_env_change *variables;
+
+    if (!list || json_is_null(list)) {
+        *ret = NULL;
+        return 0;
+    }
+    if (!json_is_array(list))
+        return fail_member(err, key, "a list of variables");
+    variables = rp_alloc_zero(count + 1, sizeof *variables);
+    for (size_t i = 0; i < count; i++)
+        if (!take_variable(json_array_get(list, i), &variables[i])) {
+            free_variables(variables);
+            return fail_member(err, key, "a list of variables");
+        }
+    *ret = variables;
+    return 0;
+}
+
+static int rp_json_take_integer(const json_t *object, const char *key, int64_t least, int64_t most,
+                                int64_t *ret, struct rp_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+    const int64_t integer = json_integer_value(value);
+
+    if (!json_is_integer(value) || integer < least || integer > most)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "\"%s\" is not a whole number from %" PRId64 " to %" PRId64, key, least,
+                       most);
+    *ret = integer;
+    return 0;
+}
+
+static int rp_json_take_bool(const json_t *object, const char *key, bool *ret, struct rp_err *err)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!json_is_boolean(value))
+        return fail_member(err, key, "true or false");
+    *ret = json_is_true(value);
+    return 0;
+}
+
+enum { RP_EVALUATION_MOST_RUNS = 10000 };
+
+static const char *const outcome_words[] = {
+#define RP_OUTCOME(id, word) [RP_EVALUATION_##id] = word,
+#include "experiment/evaluation_outcomes.def"
+#undef RP_OUTCOME
+};
+enum { OUTCOMES = sizeof outcome_words / sizeof *outcome_words };
+
+static const char *const objective_words[] = {[RP_OBJECTIVE_DISPATCH] = "dispatch",
+                                              [RP_OBJECTIVE_WALL] = "wall",
+                                              [RP_OBJECTIVE_OUTPUT] = "output"};
+enum { OBJECTIVES = sizeof objective_words / sizeof *objective_words };
+
+const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome)
+{
+    return outcome_words[outcome];
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static int set(json_t *object, const char *key, json_t *value)
+{
+    return object && json_object_set_new(object, key, value) == 0 ? 0 : -1;
+}
+
+static int set_text(json_t *object, const char *key, const char *text)
+{
+    return text ? set(object, key, rp_json_of_text(text)) : 0;
+}
+
+static int set_build(json_t *object, const struct rp_evaluation_request *r)
+{
+    if (!r->build.argv)
+        return 0;
+    return set(object, "build", rp_json_of_words(r->build.argv)) |
+           set(object, "build_environment", rp_json_of_variables(r->build.env)) |
+           set_text(object, "build_output", r->build_output) |
+           set(object, "build_timeout_ns", json_integer(r->build_timeout_ns));
+}
+
+static int set_objective(json_t *object, const struct rp_evaluation_request *r)
+{
+    int failed = set(object, "objective", json_string(objective_words[r->objective]));
+
+    if (r->objective != RP_OBJECTIVE_OUTPUT)
+        return failed;
+    return failed | set_text(object, "pattern", r->pattern) |
+           set(object, "unit_ns", json_real(r->unit_ns));
+}
+
+int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp_buf *to,
+                                struct rp_err *err)
+{
+    json_t *object = json_object();
+    const int failed = set(object, "id", json_integer((json_int_t)r->id)) |
+                       set(object, "command", rp_json_of_words(r->command.argv)) |
+                       set(object, "environment", rp_json_of_variables(r->command.env)) |
+                       set_build(object, r) | set_objective(object, r) |
+                       set_text(object, "check", r->check) | set_text(object, "input", r->input) |
+                       set(object, "timeout_ns", json_integer(r->timeout_ns)) |
+                       set(object, "warmup_timeout_ns", json_integer(r->warmup_timeout_ns)) |
+                       set(object, "memory_bytes", json_integer((json_int_t)r->memory_bytes)) |
+                       set(object, "warmups", json_integer(r->warmups)) |
+                       set(object, "samples", json_integer(r->samples));
+
+    if (failed) {
+        json_decref(object);
+        object = NULL;
+    }
+    return rp_json_write_line(object, to, err);
+}
+
+/** The number of a word in a list. */
+static int take_word(const json_t *object, const char *key, const char *const *words, size_t count,
+                     size_t *ret, struct rp_err *err)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+
+    for (size_t i = 0; word && i < count; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *ret = i;
+            return 0;
+        }
+    return rp_fail(err, RP_BAD_INPUT, "\"%s\" is none of the words that it may be", key);
+}
+
+static int take_build(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
+{
+    int rc = rp_json_take_words(object, "build", false, &r->build.argv, err);
+
+    if (rc < 0 || !r->build.argv)
+        return rc;
+    rc = rp_json_take_variables(object, "build_environment", &r->build.env, err);
+    if (rc == 0)
+        rc = rp_json_take_text(object, "build_output", true, &r->build_output, err);
+    if (rc == 0 && r->build_output[0] != '/')
+        rc = rp_fail(err, RP_BAD_INPUT, "\"build_output\" is not an absolute path");
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "build_timeout_ns", 1, INT64_MAX, &r->build_timeout_ns,
+                                  err);
+    return rc;
+}
+
+static int take_objective(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
+{
+    size_t objective = 0;
+    int rc = take_word(object, "objective", objective_words, OBJECTIVES, &objective, err);
+
+    r->objective = (enum rp_objective)objective;
+    if (rc < 0 || r->objective != RP_OBJECTIVE_OUTPUT)
+        return rc;
+    r->unit_ns = json_number_value(json_object_get(object, "unit_ns"));
+    if (!(r->unit_ns > 0) || !isfinite(r->unit_ns))
+        return rp_fail(err, RP_BAD_INPUT, "\"unit_ns\" is not a number above 0");
+    return rp_json_take_text(object, "pattern", true, &r->pattern, err);
+}
+
+/** 0 where it is not there. */
+static int take_optional_ns(const json_t *object, const char *key, int64_t *ret, struct rp_err *err)
+{
+    *ret = 0;
+    return json_object_get(object, key) ? rp_json_take_integer(object, key, 0, INT64_MAX, ret, err)
+                                        : 0;
+}
+
+static int take_limits(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
+{
+    int64_t memory_bytes = 0, warmups = 0, samples = 0;
+    int rc = rp_json_take_integer(object, "timeout_ns", 1, INT64_MAX, &r->timeout_ns, err);
+
+    if (rc == 0)
+        rc = take_optional_ns(object, "warmup_timeout_ns", &r->warmup_timeout_ns, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "memory_bytes", 0, INT64_MAX, &memory_bytes, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "samples", 1, RP_EVALUATION_MOST_RUNS, &samples, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "warmups", 0, RP_EVALUATION_MOST_RUNS - samples, &warmups,
+                                  err);
+    r->memory_bytes = (uint64_t)memory_bytes;
+    r->warmups = (unsigned)warmups;
+    r->samples = (unsigned)samples;
+    return rc;
+}
+
+static int take_request(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
+{
+    int64_t id = 0;
+    int rc = rp_json_take_integer(object, "id", 0, INT64_MAX, &id, err);
+
+    r->id = (uint64_t)id;
+    if (rc == 0)
+        rc = rp_json_take_words(object, "command", true, &r->command.argv, err);
+    if (rc == 0)
+        rc = rp_json_take_variables(object, "environment", &r->command.env, err);
+    if (rc == 0)
+        rc = take_build(object, r, err);
+    if (rc == 0)
+        rc = take_objective(object, r, err);
+    if (rc == 0)
+        rc = rp_json_take_text(object, "check", false, &r->check, err);
+    if (rc == 0)
+        rc = rp_json_take_text(object, "input", false, &r->input, err);
+    if (rc == 0 && r->input && r->input[0] != '/')
+        rc = rp_fail(err, RP_BAD_INPUT, "\"input\" is not an absolute path");
+    return rc < 0 ? rc : take_limits(object, r, err);
+}
+
+int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evaluation_request *ret,
+                                struct rp_err *err)
+{
+    struct rp_evaluation_request request = {0};
+    json_t *object = rp_json_read_line(line, bytes, err);
+    int rc = object ? take_request(object, &request, err) : -RP_BAD_INPUT;
+
+    json_decref(object);
+    if (rc < 0)
+        rp_evaluation_request_free(&request);
+    else
+        *ret = request;
+    return rc;
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static json_t *runtimes(const struct rp_evaluation *e)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < e->count; i++)
+        if (json_array_append_new(list, json_real(e->runtimes_ns[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+int rp_evaluation_write(const struct rp_evaluation *e, struct rp_buf *to, struct rp_err *err)
+{
+    json_t *object = json_object();
+    const int failed = set(object, "id", json_integer((json_int_t)e->id)) |
+                       set(object, "outcome", json_string(outcome_words[e->outcome])) |
+                       set_text(object, "reason", e->reason) |
+                       set(object, "runtimes_ns", runtimes(e)) |
+                       set(object, "signaled", json_boolean(e->signaled)) |
+                       set(object, "status", json_integer(e->status)) |
+                       set(object, "cap_ns", json_integer(e->cap_ns)) |
+                       set(object, "built", json_boolean(e->built)) |
+                       set(object, "build_ns", json_integer(e->build_ns)) |
+                       set(object, "bench_ns", json_integer(e->bench_ns)) |
+                       set(object, "warmup_ns", json_integer(e->warmup_ns));
+
+    if (failed) {
+        json_decref(object);
+        object = NULL;
+    }
+    return rp_json_write_line(object, to, err);
+}
+
+static int take_runtimes(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
+{
+    const json_t *list = json_object_get(object, "runtimes_ns");
+    const size_t count = json_array_size(list);
+
+    if (!json_is_array(list) || count > RP_EVALUATION_MOST_RUNS)
+        return rp_fail(err, RP_BAD_INPUT, "\"runtimes_ns\" is not a list of numbers");
+    e->runtimes_ns = rp_alloc_zero(count + 1, sizeof *e->runtimes_ns);
+    for (; e->count < count; e->count++) {
+        const double ns = json_number_value(json_array_get(list, e->count));
+
+        if (!(ns > 0) || !isfinite(ns))
+            return rp_fail(err, RP_BAD_INPUT, "\"runtimes_ns\" has what is no time");
+        e->runtimes_ns[e->count] = ns;
+    }
+    return 0;
+}
+
+static int take_times(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
+{
+    int rc = rp_json_take_integer(object, "cap_ns", 0, INT64_MAX, &e->cap_ns, err);
+
+    if (rc == 0)
+        rc = rp_json_take_bool(object, "built", &e->built, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "build_ns", 0, INT64_MAX, &e->build_ns, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "bench_ns", 0, INT64_MAX, &e->bench_ns, err);
+    if (rc == 0)
+        rc = take_optional_ns(object, "warmup_ns", &e->warmup_ns, err);
+    return rc < 0 ? rc : take_runtimes(object, e, err);
+}
+
+static int take_answer(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
+{
+    int64_t id = 0, status = 0;
+    size_t outcome = 0;
+    int rc = rp_json_take_integer(object, "id", 0, INT64_MAX, &id, err);
+
+    if (rc == 0)
+        rc = take_word(object, "outcome", outcome_words, OUTCOMES, &outcome, err);
+    if (rc == 0)
+        rc = rp_json_take_text(object, "reason", outcome != RP_EVALUATION_OK, &e->reason, err);
+    if (rc == 0)
+        rc = rp_json_take_bool(object, "signaled", &e->signaled, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "status", 0, 255, &status, err);
+    e->id = (uint64_t)id;
+    e->outcome = (enum rp_evaluation_outcome)outcome;
+    e->status = (int)status;
+    if (rc == 0)
+        rc = take_times(object, e, err);
+    if (rc == 0 && e->outcome == RP_EVALUATION_OK && e->count == 0)
+        rc = rp_fail(err, RP_BAD_INPUT, "\"runtimes_ns\" is empty");
+    return rc;
+}
+
+int rp_evaluation_parse(const char *line, size_t bytes, struct rp_evaluation *ret,
+                        struct rp_err *err)
+{
+    struct rp_evaluation evaluation = {0};
+    json_t *object = rp_json_read_line(line, bytes, err);
+    int rc = object ? take_answer(object, &evaluation, err) : -RP_BAD_INPUT;
+
+    json_decref(object);
+    if (rc < 0)
+        rp_evaluation_free(&evaluation);
+    else
+        *ret = evaluation;
+    return rc;
+}
+
+void rp_worker_hello_free(struct rp_worker_hello *hello)
+{
+    free(hello->version);
+    free(hello->host);
+    free(hello->visible);
+    rp_device_identity_free(&hello->on);
+    *hello = (struct rp_worker_hello){0};
+}
+
+int rp_worker_hello_write(const struct rp_worker_hello *h, struct rp_buf *to, struct rp_err *err)
+{
+    json_t *object = json_pack(
+        "{s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I}", "protocol",
+        h->protocol, "version", rp_json_of_text(h->version), "host", rp_json_of_text(h->host),
+        "pid", (json_int_t)h->pid, "device", h->on.software ? "software" : "hardware", "gfx",
+        rp_json_of_text(h->on.gfx), "gpu", rp_json_of_text(h->on.gpu), "compute_units",
+        (json_int_t)h->on.compute_units, "node", (json_int_t)h->on.node, "visible",
+        rp_json_of_text(h->visible), "rocm", rp_json_of_text(h->on.rocm), "timing",
+        rp_json_of_text(h->on.timing), "timing_version", (json_int_t)h->on.timing_version);
+
+    return rp_json_write_line(object, to, err);
+}
+
+static int take_numbers(const json_t *object, struct rp_worker_hello *h, struct rp_err *err)
+{
+    int64_t protocol = 0, units = 0, version = 0;
+    int rc = rp_json_take_integer(object, "protocol", 1, INT32_MAX, &protocol, err);
+
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "pid", 1, INT32_MAX, &h->pid, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "compute_units", 0, UINT32_MAX, &units, err);
+    if (rc == 0)
+        rc = rp_json_take_integer(object, "node", -1, UINT32_MAX, &h->on.node, err);
+    if (rc == 0 && json_object_get(object, "timing_version")) /* only our software device has it */
+        rc = rp_json_take_integer(object, "timing_version", 0, UINT32_MAX, &version, err);
+    h->protocol = (int)protocol;
+    h->on.compute_units = (uint32_t)units;
+    h->on.timing_version = (uint32_t)version;
+    return rc;
+}
+
+static int take_hello(const json_t *object, struct rp_worker_hello *h, struct rp_err *err)
+{
+    const struct {
+        const char *key;
+        char **to;
+    } texts[] = {{"version", &h->version}, {"host", &h->host},    {"gfx", &h->on.gfx},
+                 {"gpu", &h->on.gpu},      {"rocm", &h->on.rocm}, {"visible", &h->visible},
+                 {"timing", &h->on.timing}};
+    const char *device = json_string_value(json_object_get(object, "device"));
+    int rc = take_numbers(object, h, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof texts / sizeof *texts; i++)
+        rc = rp_json_take_text(object, texts[i].key, true, texts[i].to, err);
+    if (rc < 0)
+        return rc;
+    h->on.software = device && strcmp(device, "software") == 0;
+    if (!h->on.software && (!device || strcmp(device, "hardware") != 0))
+        return rp_fail(err, RP_BAD_INPUT, "\"device\" is neither software nor hardware");
+    return 0;
+}
+
+int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello *ret,
+                          struct rp_err *err)
+{
+    struct rp_worker_hello hello = {0};
+    json_t *object = rp_json_read_line(line, bytes, err);
+    int rc = object ? take_hello(object, &hello, err) : -RP_BAD_INPUT;
+
+    json_decref(object);
+    if (rc < 0)
+        rp_worker_hello_free(&hello);
+    else
+        *ret = hello;
+    return rc;
+}
+
+bool rp_worker_hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
+{
+    return !a->on.software && !b->on.software && a->on.node == b->on.node &&
+           strcmp(a->host, b->host) == 0;
+}
+
+char *rp_worker_hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
+{
+    if (a->on.software != b->on.software || strcmp(a->on.gfx, b->on.gfx) != 0 ||
+        strcmp(a->on.gpu, b->on.gpu) != 0 || a->on.compute_units != b->on.compute_units) {
+        char *one = rp_device_identity_gpu(&a->on), *other = rp_device_identity_gpu(&b->on);
+        char *text = one && other ? rp_format("is a %s, not a %s", one, other) : NULL;
+
+        free(one);
+        free(other);
+        return text ? text : rp_strdup("is another GPU");
+    }
+    if (strcmp(a->on.rocm, b->on.rocm) != 0)
+        return rp_format("has ROCm %s, not %s", a->on.rocm, b->on.rocm);
+    if (strcmp(a->on.timing, b->on.timing) != 0 || a->on.timing_version != b->on.timing_version)
+        return rp_format("has the model of time %s (version %u), not %s (version %u)", a->on.timing,
+                         a->on.timing_version, b->on.timing, b->on.timing_version);
+    if (strcmp(a->version, b->version) != 0 || a->protocol != b->protocol)
+        return rp_format("is of rocm-perf %s (protocol %d), not %s (protocol %d)", a->version,
+                         a->protocol, b->version, b->protocol);
+    return NULL;
+}
+
+/* --- the worker */
 
 struct rp_worker_folder {
     char *path; /**< NULL: there is none */
@@ -176,7 +807,7 @@ static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp
 
 /* --- talking --------------------------------------------------------------------------------- */
 
-static int say(const struct worker *w, const struct rp_buf *text, struct rp_err *err)
+static int write_all(const struct worker *w, const struct rp_buf *text, struct rp_err *err)
 {
     for (size_t at = 0; at < text->len;) {
         ssize_t put = write(w->out, text->data + at, text->len - at);
@@ -201,7 +832,7 @@ static int send_hello(const struct worker *w, struct rp_err *err)
 
     if (rc == 0)
         rc = rp_worker_hello_write(&hello, &line, err);
-    return rc < 0 ? rc : say(w, &line, err);
+    return rc < 0 ? rc : write_all(w, &line, err);
 }
 
 /** The last words: it ends for a reason that no configuration has. */
@@ -212,7 +843,7 @@ static void send_fatal(const struct worker *w, const struct rp_err *why)
 
     if (rp_json_write_line(json_pack("{s:o}", "fatal", rp_json_of_text(why->text)), &line,
                            &ignored) == 0)
-        say(w, &line, &ignored);
+        write_all(w, &line, &ignored);
 }
 
 static int answer(const struct worker *w, const char *line, size_t bytes, struct rp_err *err)
@@ -231,7 +862,7 @@ static int answer(const struct worker *w, const char *line, size_t bytes, struct
         rc = rp_measure_config(&evaluator, &request, &evaluation, err);
     if (rc == 0)
         rc = rp_evaluation_write(&evaluation, &text, err);
-    return rc < 0 ? rc : say(w, &text, err);
+    return rc < 0 ? rc : write_all(w, &text, err);
 }
 
 static int answer_all(const struct worker *w, struct rp_err *err)

@@ -6,12 +6,15 @@
 #ifndef RP_TUNE_WORKER_H
 #define RP_TUNE_WORKER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "experiment/measured_run.h"
 #include "run/run_options.h"
 
+struct rp_buf;
 struct rp_err;
 
 struct rp_worker_options {
@@ -27,6 +30,62 @@ struct rp_worker_options {
  */
 int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err);
 
-/* Where a worker keeps traces and outputs: gone when it ends, or when the next one begins. */
+/* The protocol: what is asked of a worker, and what it answers: one configuration, built, run some
+ * times, timed and checked. Each is one line of JSON. */
+
+/** "ok", "failed", ...; static. */
+const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome);
+
+/**
+ * Appends one line, with its newline. Words and texts may be any bytes: what is not UTF-8 is
+ * written in base 16.
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_evaluation_request_write(const struct rp_evaluation_request *request, struct rp_buf *to,
+                                struct rp_err *err);
+int rp_evaluation_write(const struct rp_evaluation *evaluation, struct rp_buf *to,
+                        struct rp_err *err);
+
+/** @return 0; RP_BAD_INPUT: what is wrong with the line; RP_ENVIRONMENT */
+int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evaluation_request *ret,
+                                struct rp_err *err);
+int rp_evaluation_parse(const char *line, size_t bytes, struct rp_evaluation *ret,
+                        struct rp_err *err);
+
+/* Members of JSON objects that workers and their pool exchange: words of a command may be
+ * any bytes but zeros, which JSON strings are not.
+ */
+
+/** @return the object in the line; NULL with a message: it is none */
+json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err);
+
+/** @param ret  owned; NULL when it is null or not there, which is an error if it is needed */
+int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
+                      struct rp_err *err);
+
+enum { RP_WORKER_PROTOCOL = 1 };
+
+/** The first line that a worker says. Owned; release with rp_worker_hello_free. */
+struct rp_worker_hello {
+    int protocol;
+    char *version; /**< of rocm-perf */
+    char *host;
+    int64_t pid;
+    struct rp_device_identity on;
+    char *visible; /**< ROCR_VISIBLE_DEVICES; "": all */
+};
+
+int rp_worker_hello_write(const struct rp_worker_hello *hello, struct rp_buf *to,
+                          struct rp_err *err);
+int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello *ret,
+                          struct rp_err *err);
+void rp_worker_hello_free(struct rp_worker_hello *hello);
+
+/** Why times of both must not be compared: "is a gfx90a (...), not a gfx942 (...)"; NULL: they may
+ *  be. Owned. */
+char *rp_worker_hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b);
+
+/** Would both run on the same GPU? */
+bool rp_worker_hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b);
 
 #endif

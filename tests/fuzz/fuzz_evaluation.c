@@ -12,7 +12,6 @@
 #include "experiment/measured_run.h"
 #include "fuzz/must.h"
 #include "tune/worker.h"
-#include "tune/worker_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "tune/enumerate.h"
 #include "tune/space.h"
 #include "tune/space_file.h"
 

@@ -10,8 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "experiment/measured_run.h"
-#include "tune/command_template.h"
 #include "tune/space.h"
+
+#include "tune/program_runner.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,10 +15,8 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "tune/launchers.h"
 #include "tune/worker.h"
 #include "tune/worker_pool.h"
-#include "tune/worker_protocol.h"
 
 enum { MOST_REQUESTS = 1000, MOST_FILE = 64 << 20 };
 

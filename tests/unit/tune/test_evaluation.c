@@ -1,6 +1,6 @@
 /* Requests, answers and greetings as lines of JSON: they come back as they were, whatever is in
  * their texts, and what is no such line is refused. */
-#include "tune/worker_protocol.h"
+#include "tune/worker.h"
 
 #include <stdlib.h>
 #include <string.h>

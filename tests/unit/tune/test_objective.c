@@ -13,7 +13,7 @@
 #include "experiment/child_run.h"
 #include "run/run_program.h"
 #include "trace/rocpd.h"
-#include "tune/command_template.h"
+#include "tune/program_runner.h"
 #include "unit/cmocka_all.h"
 
 #include "experiment/measured_run.c"

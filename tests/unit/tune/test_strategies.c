@@ -319,6 +319,55 @@ static void the_default_is_far_better_than_chance(void **state)
     rp_space_free(space);
 }
 
+/* --- configurations next to each other ------------------------------------------------------- */
+
+static const int test_sizes[] = {8, 2, 4}, others[] = {1, 6}, flags[] = {0, 1};
+
+static void neighbours_differ_in_one_parameter(void **state)
+{
+    struct rp_neighbours neighbours = {0};
+    struct rp_space *space = rp_space_new();
+
+    (void)state;
+    made_parameter(space, "a", test_sizes, 3);
+    made_parameter(space, "b", others, 2);
+    made_row(space, (uint16_t[]){0, 0});
+    made_row(space, (uint16_t[]){1, 0});
+    made_row(space, (uint16_t[]){2, 0});
+    made_row(space, (uint16_t[]){1, 1});
+    rp_neighbours_of(space, 0, &neighbours);
+    assert_int_equal(neighbours.count, 2);
+    assert_int_equal(neighbours.configs[0], 1);
+    assert_int_equal(neighbours.configs[1], 2);
+    rp_neighbours_of(space, 1, &neighbours);
+    assert_int_equal(neighbours.count, 3);
+    rp_neighbours_of(space, 3, &neighbours);
+    assert_int_equal(neighbours.count, 1);
+    rp_neighbours_free(&neighbours);
+    rp_space_free(space);
+}
+
+/** b has a value only where the flag is set: the flag's neighbours are those with any b. */
+static void conditions_follow_their_neighbours(void **state)
+{
+    struct rp_neighbours neighbours = {0};
+    struct rp_space *space = rp_space_new();
+
+    (void)state;
+    made_parameter(space, "flag", flags, 2);
+    made_parameter(space, "b", test_sizes, 3);
+    made_row(space, (uint16_t[]){0, RP_NO_VALUE});
+    made_row(space, (uint16_t[]){1, 0});
+    made_row(space, (uint16_t[]){1, 1});
+    made_row(space, (uint16_t[]){1, 2});
+    rp_neighbours_of(space, 0, &neighbours);
+    assert_int_equal(neighbours.count, 3);
+    rp_neighbours_of(space, 2, &neighbours);
+    assert_int_equal(neighbours.count, 3);
+    rp_neighbours_free(&neighbours);
+    rp_space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +378,8 @@ int main(void)
         cmocka_unit_test(runs_that_were_stopped),
         cmocka_unit_test(names),
         cmocka_unit_test(the_default_is_far_better_than_chance),
+        cmocka_unit_test(neighbours_differ_in_one_parameter),
+        cmocka_unit_test(conditions_follow_their_neighbours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
