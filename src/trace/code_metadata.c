@@ -172,21 +172,6 @@ enum { NOTE_METADATA = 32, NOTE_METADATA_V2 = 10 };
 
 /* --- values -------------------------------------------------------------------------------- */
 
-bool rp_code_text_is(struct rp_code_text text, const char *other)
-{
-    return strlen(other) == text.bytes && memcmp(text.at, other, text.bytes) == 0;
-}
-
-bool rp_code_text_same(struct rp_code_text a, struct rp_code_text b)
-{
-    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
-}
-
-bool rp_code_arg_is_hidden(const struct rp_code_arg *arg)
-{
-    return arg->kind.bytes >= 7 && memcmp(arg->kind.at, "hidden_", 7) == 0;
-}
-
 /* The value of a key, the cursor being before a map. */
 static bool member(struct rp_msgpack m, const char *key, struct rp_msgpack *ret)
 {
@@ -388,11 +373,4 @@ int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol
     else
         rp_code_kernel_free(&k);
     return rc;
-}
-
-void rp_code_kernel_free(struct rp_code_kernel *kernel)
-{
-    free(kernel->args);
-    kernel->args = NULL;
-    kernel->arg_count = 0;
 }

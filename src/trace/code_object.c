@@ -257,14 +257,6 @@ bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym
            (rp_code_elf_all_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret));
 }
 
-const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret)
-{
-    memcpy(ret, symbols->at + i * sizeof *ret, sizeof *ret);
-    return ret->st_shndx != SHN_UNDEF && ret->st_name < symbols->name_bytes
-               ? symbols->names + ret->st_name
-               : NULL;
-}
-
 bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret)
 {
     for (size_t i = 0; i < symbols->count; i++) {
@@ -279,16 +271,12 @@ bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name
     return false;
 }
 
-bool rp_code_symbol_is_kernel(const char *name)
-{
-    const size_t length = strlen(name);
-
-    return length > 3 && strcmp(name + length - 3, ".kd") == 0;
-}
-
 /* --- functions ----------------------------------------------------------------------------- */
 
-bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor, uint64_t *ret)
+/** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
+ * descriptor is in the file */
+static bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor,
+                              uint64_t *ret)
 {
     const uint8_t *at = rp_code_elf_at(elf, descriptor->st_value, RP_CODE_DESCRIPTOR_BYTES);
     int64_t offset;
@@ -406,30 +394,6 @@ int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functio
     fill_sizes(elf, &functions);
     *ret = functions;
     return 0;
-}
-
-void rp_code_functions_free(struct rp_code_functions *functions)
-{
-    free(functions->at);
-    *functions = (struct rp_code_functions){0};
-}
-
-const struct rp_code_function *rp_code_function_at(const struct rp_code_functions *functions,
-                                                   uint64_t address)
-{
-    size_t low = 0, high = functions->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (functions->at[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || address - functions->at[low - 1].address >= functions->at[low - 1].bytes)
-        return NULL;
-    return &functions->at[low - 1];
 }
 
 /* --- identity: what a kernel consists of ------------------------------------------------------ */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct rp_buf;
 struct rp_code_identity;
@@ -100,19 +102,27 @@ bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *
 bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym *ret);
 
 /** @param i below count. @return its name; NULL: it has none, or is defined elsewhere */
-const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret);
+static inline const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i,
+                                         Elf64_Sym *ret)
+{
+    memcpy(ret, symbols->at + i * sizeof *ret, sizeof *ret);
+    return ret->st_shndx != SHN_UNDEF && ret->st_name < symbols->name_bytes
+               ? symbols->names + ret->st_name
+               : NULL;
+}
 
 bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret);
 
 /** LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
-bool rp_code_symbol_is_kernel(const char *name);
+static inline bool rp_code_symbol_is_kernel(const char *name)
+{
+    const size_t length = strlen(name);
+
+    return length > 3 && strcmp(name + length - 3, ".kd") == 0;
+}
 
 /** LLVM's AMDGPU user guide, "Kernel Descriptor": KERNEL_CODE_ENTRY_BYTE_OFFSET is from there. */
 enum { RP_CODE_DESCRIPTOR_BYTES = 64, RP_CODE_ENTRY_AT = 16 };
-
-/** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
- * descriptor is in the file */
-bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor, uint64_t *ret);
 
 /** A function, or a kernel. */
 struct rp_code_function {
@@ -135,10 +145,11 @@ struct rp_code_functions {
  * @return 0; negative: out of memory
  */
 int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functions *ret);
-void rp_code_functions_free(struct rp_code_functions *functions);
-/** The function that has the address, or NULL. */
-const struct rp_code_function *rp_code_function_at(const struct rp_code_functions *functions,
-                                                   uint64_t address);
+static inline void rp_code_functions_free(struct rp_code_functions *functions)
+{
+    free(functions->at);
+    *functions = (struct rp_code_functions){0};
+}
 
 /** Text in the code object, without an end of its own. */
 struct rp_code_text {
@@ -166,10 +177,21 @@ struct rp_code_kernel {
     size_t arg_count;
 };
 
-bool rp_code_text_is(struct rp_code_text text, const char *other);
-bool rp_code_text_same(struct rp_code_text a, struct rp_code_text b);
+static inline bool rp_code_text_is(struct rp_code_text text, const char *other)
+{
+    return strlen(other) == text.bytes && memcmp(text.at, other, text.bytes) == 0;
+}
+
+static inline bool rp_code_text_same(struct rp_code_text a, struct rp_code_text b)
+{
+    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
+}
+
 /** Arguments that the runtime adds. */
-bool rp_code_arg_is_hidden(const struct rp_code_arg *arg);
+static inline bool rp_code_arg_is_hidden(const struct rp_code_arg *arg)
+{
+    return arg->kind.bytes >= 7 && memcmp(arg->kind.at, "hidden_", 7) == 0;
+}
 
 /**
  * Finds a kernel in a code object, whose bytes must outlive the result.
@@ -181,6 +203,11 @@ int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol
                         struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err);
 
 /** Accepts a zeroed one. */
-void rp_code_kernel_free(struct rp_code_kernel *kernel);
+static inline void rp_code_kernel_free(struct rp_code_kernel *kernel)
+{
+    free(kernel->args);
+    kernel->args = NULL;
+    kernel->arg_count = 0;
+}
 
 #endif

@@ -21,20 +21,6 @@
 
 #define RP_TRACE_MAGIC "RPTRACE1"
 
-struct rp_record_file {
-    void *map; /* NULL when parsed from memory */
-    size_t map_bytes;
-    const char *name; /* during parsing only */
-    struct rp_trace_header header;
-    bool cut_short;
-    const struct rp_record *records;
-    struct rp_record *aligned_records; /* owned copy when the input is not aligned */
-    size_t count;
-    char **strings; /* by id - 1 */
-    size_t string_count;
-    size_t *strings_whole_bytes; /* bytes so far, by id - 1 */
-};
-
 RP_DEFINE_CLEANUP(struct rp_record_file, rp_record_file_close)
 
 void rp_record_file_close(struct rp_record_file *file)
@@ -362,29 +348,4 @@ int rp_record_file_open(const char *path, struct rp_record_file **ret, struct rp
     (*ret)->map = map;
     (*ret)->map_bytes = (size_t)info.st_size;
     return 0;
-}
-
-const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file)
-{
-    return &file->header;
-}
-
-bool rp_record_file_complete(const struct rp_record_file *file)
-{
-    return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
-           (file->header.flags & RP_TRACE_UNTRACED_QUEUE) == 0 && file->header.lost_records == 0 &&
-           file->header.lost_dispatches == 0;
-}
-
-const struct rp_record *rp_record_file_records(const struct rp_record_file *file, size_t *ret_count)
-{
-    *ret_count = file->count;
-    return file->records;
-}
-
-const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id)
-{
-    if (id == 0 || id > file->string_count)
-        return "";
-    return file->strings[id - 1];
 }

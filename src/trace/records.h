@@ -281,6 +281,21 @@ static_assert(sizeof(struct rp_record) == 128, "record size is part of the file 
  * explain is refused with the file's name, the record's number and what is wrong with it.
  */
 
+/** A file as it was read: nothing outside of records.c writes to it. */
+struct rp_record_file {
+    void *map; /**< NULL when parsed from memory */
+    size_t map_bytes;
+    const char *name; /**< during parsing only */
+    struct rp_trace_header header;
+    bool cut_short;
+    const struct rp_record *records;
+    struct rp_record *aligned_records; /**< owned copy when the input is not aligned */
+    size_t count;
+    char **strings; /**< by id - 1 */
+    size_t string_count;
+    size_t *strings_whole_bytes; /**< bytes so far, by id - 1 */
+};
+
 /**
  * Maps a trace and checks every record: kinds, ids that refer to something, string parts, times.
  * Where the header says that records were lost, kernels, queues and code objects that are referred
@@ -297,17 +312,34 @@ int rp_record_file_parse(const char *name, const void *bytes, size_t size,
 void rp_record_file_close(struct rp_record_file *file);
 
 /** A copy with a consistent committed_records: as many as are really there. */
-const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file);
+static inline const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file)
+{
+    return &file->header;
+}
 
 /** Whether the tool was unloaded in order, every committed record is there and nothing was lost. */
-bool rp_record_file_complete(const struct rp_record_file *file);
+static inline bool rp_record_file_complete(const struct rp_record_file *file)
+{
+    return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
+           (file->header.flags & RP_TRACE_UNTRACED_QUEUE) == 0 && file->header.lost_records == 0 &&
+           file->header.lost_dispatches == 0;
+}
 
 /** Records in order of writing; strings among them. The array belongs to the reader. */
-const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
-                                               size_t *ret_count);
+static inline const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
+                                                             size_t *ret_count)
+{
+    *ret_count = file->count;
+    return file->records;
+}
 
 /** Text of a string; "" for id 0. Never NULL: every id in an accepted trace exists. */
-const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id);
+static inline const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id)
+{
+    if (id == 0 || id > file->string_count)
+        return "";
+    return file->strings[id - 1];
+}
 
 /* What the waves of one dispatch did on the software device, instruction by instruction: a
  * file beside the record file (records.h), written when the dispatch is complete.

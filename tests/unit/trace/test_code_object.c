@@ -289,10 +289,19 @@ static void what_lacks_metadata_is_said(void **state)
 
 /* --- functions ------------------------------------------------------------------------------- */
 
+/* The function that has the address, or NULL. */
+static const struct rp_code_function *function_at(const struct rp_code_functions *f, uint64_t at)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (at >= f->at[i].address && at - f->at[i].address < f->at[i].bytes)
+            return &f->at[i];
+    return NULL;
+}
+
 static void check_function(const struct rp_code_functions *f, uint64_t at, const char *name,
                            uint64_t begin, uint64_t bytes)
 {
-    const struct rp_code_function *found = rp_code_function_at(f, at);
+    const struct rp_code_function *found = function_at(f, at);
 
     assert_non_null(found);
     assert_int_equal(found->symbol_bytes, strlen(name));
@@ -328,10 +337,10 @@ static void functions_without_a_size_end_at_the_next(void **state)
         check_function(&f, CODE_AT + 0xff, "a", CODE_AT, 0x100);
         check_function(&f, CODE_AT + 0x104, "b", CODE_AT + 0x100, 0x100);
         check_function(&f, CODE_AT + 0x21f, "helper", CODE_AT + 0x200, 0x20);
-        assert_null(rp_code_function_at(&f, CODE_AT + 0x220));
+        assert_null(function_at(&f, CODE_AT + 0x220));
         check_function(&f, CODE_AT + CODE_BYTES - 1, "last", CODE_AT + 0x300, 0x100);
-        assert_null(rp_code_function_at(&f, CODE_AT + CODE_BYTES));
-        assert_null(rp_code_function_at(&f, CODE_AT - 1));
+        assert_null(function_at(&f, CODE_AT + CODE_BYTES));
+        assert_null(function_at(&f, CODE_AT - 1));
         rp_code_functions_free(&f);
         assert_true(rp_code_elf_find(&elf, "last.kd", &s));
         assert_int_equal(s.st_value, DESCRIPTORS_AT + 2 * RP_CODE_DESCRIPTOR_BYTES);
@@ -355,8 +364,8 @@ static void a_kernel_takes_the_size_of_its_function(void **state)
     close_object(o, &elf);
     assert_int_equal(rp_code_functions_read(&elf, &f), 0);
     check_function(&f, CODE_AT + 0x2f, "zz", CODE_AT, 0x30);
-    assert_null(rp_code_function_at(&f, CODE_AT + 0x30));
-    assert_null(rp_code_function_at(&f, CODE_AT + 0x10000));
+    assert_null(function_at(&f, CODE_AT + 0x30));
+    assert_null(function_at(&f, CODE_AT + 0x10000));
     rp_code_functions_free(&f);
 }
 
