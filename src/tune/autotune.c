@@ -48,10 +48,7 @@ static void close_autotune(struct autotune *a)
 {
     rp_search_result_free(&a->result);
     rp_journal_runner_close(&a->remembered);
-    if (a->o->simulate)
-        rp_simulated_close(&a->inner);
-    else
-        rp_program_runner_close(&a->inner);
+    rp_runner_close(&a->inner);
     free(a->build_folder);
     free(a->input);
     rp_imported_free(&a->imported);

@@ -37,12 +37,11 @@ int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, con
     struct rp_expression **grown =
         rp_realloc(rules->constraints, (rules->constraint_count + 1) * sizeof *grown);
     struct rp_expression *constraint;
-    const uint16_t *list;
 
     rules->constraints = grown;
     if (rp_expression_parse(text, space, &constraint, err) < 0)
         return -(int)err->code;
-    if (rp_expression_parameters(constraint, &list) == 0) {
+    if (constraint->parameter_count == 0) {
         rp_expression_free(constraint);
         return rp_fail(err, RP_BAD_INPUT, "no parameter stands in it");
     }
@@ -78,11 +77,8 @@ static bool counts(const struct search *s, size_t constraint)
 
 static bool all_placed(const struct rp_expression *expression, const bool *placed)
 {
-    const uint16_t *list;
-    const size_t count = rp_expression_parameters(expression, &list);
-
-    for (size_t i = 0; i < count; i++)
-        if (!placed[list[i]])
+    for (size_t i = 0; i < expression->parameter_count; i++)
+        if (!placed[expression->parameters[i]])
             return false;
     return true;
 }
@@ -94,14 +90,13 @@ static size_t still_open(const struct search *s, size_t parameter, const bool *p
     size_t least = RP_MAX_PARAMETERS + 1;
 
     for (size_t c = 0; c < s->rules->constraint_count; c++) {
-        const uint16_t *list;
-        const size_t count = rp_expression_parameters(s->rules->constraints[c], &list);
+        const struct rp_expression *constraint = s->rules->constraints[c];
         size_t open = 0;
         bool here = false;
 
-        for (size_t i = 0; counts(s, c) && i < count; i++) {
-            open += !placed[list[i]];
-            here = here || list[i] == parameter;
+        for (size_t i = 0; counts(s, c) && i < constraint->parameter_count; i++) {
+            open += !placed[constraint->parameters[i]];
+            here = here || constraint->parameters[i] == parameter;
         }
         if (here && open < least)
             least = open;
@@ -295,7 +290,7 @@ static int blame(const struct search *of, const bool *without, size_t left, stru
     for (size_t c = 0, named = 0; c < of->rules->constraint_count && named < 4; c++)
         if (!without[c])
             rp_buf_printf(&names, "%sconstraint %zu \"%.80s\"", named++ ? " and " : "", c + 1,
-                          rp_expression_text(of->rules->constraints[c]));
+                          of->rules->constraints[c]->text);
     if (left > 4)
         rp_buf_printf(&names, " and %zu more", left - 4);
     if (left > 1)
@@ -342,8 +337,8 @@ static void note(struct rp_buf *notes, const char *what, const char *name,
 static void note_failures(const struct search *s, struct rp_buf *notes)
 {
     for (size_t c = 0; c < s->rules->constraint_count; c++)
-        note(notes, "constraint", rp_expression_text(s->rules->constraints[c]),
-             &s->of_constraint[c], "such configurations are left out");
+        note(notes, "constraint", s->rules->constraints[c]->text, &s->of_constraint[c],
+             "such configurations are left out");
     for (size_t i = 0; i < s->space->parameter_count; i++)
         note(notes, "the condition of parameter", s->space->parameters[i].name, &s->of_condition[i],
              "it counts as not met");

@@ -661,17 +661,6 @@ static const char zero_division[] = "division by zero";
 static const char too_large[] = "a number that does not fit";
 static const char no_number[] = "a text where a number is needed";
 
-const char *rp_expression_text(const struct rp_expression *expression)
-{
-    return expression->text;
-}
-
-size_t rp_expression_parameters(const struct rp_expression *expression, const uint16_t **ret)
-{
-    *ret = expression->parameters;
-    return expression->parameter_count;
-}
-
 bool rp_value_truth(const struct rp_value *value)
 {
     double number;

@@ -14,12 +14,12 @@
 struct rp_buf;
 struct rp_err;
 struct rp_expression {
-    char *text;
+    char *text; /**< as it was given */
     struct rp_step *steps;
     size_t count;
     struct rp_value *constants;
     size_t constant_count;
-    uint16_t *parameters;
+    uint16_t *parameters; /**< the numbers of those that stand in it, rising */
     size_t parameter_count;
 };
 
@@ -39,11 +39,6 @@ struct rp_expression {
 int rp_expression_parse(const char *text, const struct rp_space *space, struct rp_expression **ret,
                         struct rp_err *err);
 void rp_expression_free(struct rp_expression *expression);
-
-/** As it was given. */
-const char *rp_expression_text(const struct rp_expression *expression);
-/** The numbers of the parameters that stand in it, rising. @return how many */
-size_t rp_expression_parameters(const struct rp_expression *expression, const uint16_t **ret);
 
 enum rp_evaluated {
     RP_EVALUATED,

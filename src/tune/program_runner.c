@@ -826,15 +826,6 @@ struct live {
     bool started;
 };
 
-const char *rp_objective_word(enum rp_objective objective)
-{
-    static const char *const words[] = {[RP_OBJECTIVE_DISPATCH] = "dispatch",
-                                        [RP_OBJECTIVE_WALL] = "wall",
-                                        [RP_OBJECTIVE_OUTPUT] = "output"};
-
-    return words[objective];
-}
-
 static double now_ms(void)
 {
     struct timespec ts;
@@ -985,6 +976,15 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
     return 0;
 }
 
+static void close_live(void *state)
+{
+    struct live *l = state;
+
+    rp_tune_pool_close(l->pool);
+    free_templates(l);
+    free(l);
+}
+
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err)
 {
@@ -994,9 +994,9 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
     int rc;
 
     l->o = *options;
-    *ret = (struct rp_runner){.submit = submit, .next = next, .state = l};
+    *ret = (struct rp_runner){.submit = submit, .next = next, .close = close_live, .state = l};
     if ((rc = parse(l, err)) < 0 || (rc = rp_tune_pool_open(&options->pool, &l->pool, err)) < 0) {
-        rp_program_runner_close(ret);
+        rp_runner_close(ret);
         return rc;
     }
     hello = rp_tune_pool_device(l->pool);
@@ -1006,7 +1006,7 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
     if (rc == 0 && hello->on.software && options->pool.gpus)
         rc = rp_gpu_choice_check_software(options->pool.gpus, run.gpus ? run.gpus : 1, err);
     if (rc < 0) {
-        rp_program_runner_close(ret);
+        rp_runner_close(ret);
         return rc;
     }
     ret->workers = rp_tune_pool_workers(l->pool);
@@ -1018,16 +1018,4 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
                                          .timing = hello->on.timing,
                                          .timing_version = hello->on.timing_version};
     return 0;
-}
-
-void rp_program_runner_close(struct rp_runner *runner)
-{
-    struct live *l = runner->state;
-
-    if (l) {
-        rp_tune_pool_close(l->pool);
-        free_templates(l);
-    }
-    free(l);
-    *runner = (struct rp_runner){0};
 }

@@ -46,15 +46,9 @@ struct rp_program_runner_options {
  */
 int rp_program_runner_check(const struct rp_program_runner_options *options, struct rp_err *err);
 
-/** Starts the workers. @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
+/** Starts the workers, which its close ends. @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err);
-/** Ends the workers. Accepts zeros. */
-void rp_program_runner_close(struct rp_runner *runner);
-
-/** "dispatch", "wall", "output". */
-const char *rp_objective_word(enum rp_objective objective);
-
 /* What `--gpus all` means: a worker for each GPU, all of one model. */
 
 /**

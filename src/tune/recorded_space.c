@@ -556,7 +556,9 @@ static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_
     return rp_json_space_parse(text, bytes, ret, err);
 }
 
-int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret, struct rp_err *err)
+/** The same as its reader, from text in memory. */
+static int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret,
+                             struct rp_err *err)
 {
     rp_autojson root = NULL;
     rp_autojson native = NULL;
@@ -689,6 +691,14 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
     return 0;
 }
 
+static void close_simulated(void *state)
+{
+    struct simulated *s = state;
+
+    free(s->out);
+    free(s);
+}
+
 int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
                       struct rp_err *err)
 {
@@ -704,19 +714,10 @@ int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, stru
         .submit = submit,
         .next = next,
         .due_ms = due_ms,
+        .close = close_simulated,
         .state = s,
     };
     return 0;
-}
-
-void rp_simulated_close(struct rp_runner *runner)
-{
-    struct simulated *s = runner->state;
-
-    if (s)
-        free(s->out);
-    free(s);
-    *runner = (struct rp_runner){0};
 }
 
 enum { RP_IMPORT_MAX = 10 };
@@ -823,10 +824,4 @@ int rp_import(const char *path, const struct rp_space *space, struct rp_imported
         fastest[kept] = known[kept].config;
     *ret = (struct rp_imported){.fastest = fastest, .fastest_count = kept, .known = count};
     return 0;
-}
-
-void rp_imported_free(struct rp_imported *imported)
-{
-    free(imported->fastest);
-    *imported = (struct rp_imported){0};
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/sha256.h"
 #include "tune/search.h"
@@ -43,9 +44,6 @@ struct rp_recorded {
  */
 int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *err);
 
-/** The same from text in memory. */
-int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret, struct rp_err *err);
-
 /** Accepts NULL and zeros. */
 void rp_recorded_free(struct rp_recorded *recorded);
 
@@ -62,9 +60,6 @@ void rp_recorded_free(struct rp_recorded *recorded);
  */
 int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
                       struct rp_err *err);
-/** Accepts zeros. */
-void rp_simulated_close(struct rp_runner *runner);
-
 /* Earlier results as a start: their fastest configurations are run first.
  *
  * Their times are of another day, and maybe of another GPU, so that only their order counts. Of
@@ -85,6 +80,10 @@ struct rp_imported {
 int rp_import(const char *path, const struct rp_space *space, struct rp_imported *ret,
               struct rp_err *err);
 /** Accepts zeros. */
-void rp_imported_free(struct rp_imported *imported);
+static inline void rp_imported_free(struct rp_imported *imported)
+{
+    free(imported->fastest);
+    *imported = (struct rp_imported){0};
+}
 
 #endif

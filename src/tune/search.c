@@ -284,19 +284,6 @@ static const double slack = 5;
 /** But not before that: starting a program takes its time whatever it computes. */
 static const double least_cap_ms = 30000;
 
-const char *rp_search_end_name(enum rp_search_end end)
-{
-    static const char *const names[] = {
-        [RP_END_FRACTION] = "max_fraction", [RP_END_EVALS] = "budget_evals",
-        [RP_END_TIME] = "budget_time",      [RP_END_TARGET] = "target",
-        [RP_END_PATIENCE] = "patience",     [RP_END_STRATEGY] = "strategy",
-        [RP_END_INTERRUPT] = "interrupted", [RP_END_SMALL] = "small_space",
-        [RP_END_FAILURES] = "failures",
-    };
-
-    return names[end];
-}
-
 /**
  * How many configurations of a space may be run: floor(max_fraction * count), and never all of
  * them; 0 where that is less than 1.
@@ -760,21 +747,4 @@ void rp_search_result_free(struct rp_search_result *result)
     free(result->drift_reason);
     free(result->tuned);
     *result = (struct rp_search_result){0};
-}
-
-bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret)
-{
-    for (int i = 0; name && i <= RP_EVALUATION_NO_TIME; i++)
-        if (strcmp(rp_evaluation_outcome_word((enum rp_evaluation_outcome)i), name) == 0) {
-            *ret = (enum rp_evaluation_outcome)i;
-            return true;
-        }
-    return false;
-}
-
-void rp_run_answer_free(struct rp_run_answer *answer)
-{
-    free(answer->samples_ms);
-    free(answer->reason);
-    *answer = (struct rp_run_answer){0};
 }

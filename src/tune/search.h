@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sha256.h"
 #include "base/stats.h"
@@ -23,7 +25,15 @@ struct rp_strategy;
  */
 
 /** By the word that journals have. @return false: no outcome has it */
-bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret);
+static inline bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret)
+{
+    for (int i = 0; name && i <= RP_EVALUATION_NO_TIME; i++)
+        if (strcmp(rp_evaluation_outcome_word((enum rp_evaluation_outcome)i), name) == 0) {
+            *ret = (enum rp_evaluation_outcome)i;
+            return true;
+        }
+    return false;
+}
 
 /** An answer to one is none to another. */
 enum rp_run_purpose {
@@ -57,7 +67,12 @@ struct rp_run_answer {
 };
 
 /** Accepts zeros. */
-void rp_run_answer_free(struct rp_run_answer *answer);
+static inline void rp_run_answer_free(struct rp_run_answer *answer)
+{
+    free(answer->samples_ms);
+    free(answer->reason);
+    *answer = (struct rp_run_answer){0};
+}
 
 /** What is run on; texts belong to the runner. */
 struct rp_run_device {
@@ -80,8 +95,17 @@ struct rp_runner {
     /** When the next one of those that are out is there, where that is known before: runners whose
      *  time is made up. NULL elsewhere. @return whether one is out */
     bool (*due_ms)(void *state, double *ret_ms, uint64_t *ret_number);
+    void (*close)(void *state);
     void *state;
 };
+
+/** Accepts zeros. */
+static inline void rp_runner_close(struct rp_runner *runner)
+{
+    if (runner->close)
+        runner->close(runner->state);
+    *runner = (struct rp_runner){0};
+}
 
 /* A search: a strategy says what is run, a runner runs it, and the best ones are run again
  *        in turn until it is known which one is the best, or that nobody can tell.
@@ -157,8 +181,6 @@ enum rp_search_end {
     RP_END_FAILURES,  /**< most_failures, and none has worked */
     RP_END_SMALL,     /**< the space is so small that none may be run */
 };
-
-const char *rp_search_end_name(enum rp_search_end end);
 
 struct rp_phase_sum {
     size_t configs, runs;

@@ -240,6 +240,19 @@ static json_t *drift_json(const struct rp_search_result *result)
     return object;
 }
 
+static const char *end_name(enum rp_search_end end)
+{
+    static const char *const names[] = {
+        [RP_END_FRACTION] = "max_fraction", [RP_END_EVALS] = "budget_evals",
+        [RP_END_TIME] = "budget_time",      [RP_END_TARGET] = "target",
+        [RP_END_PATIENCE] = "patience",     [RP_END_STRATEGY] = "strategy",
+        [RP_END_INTERRUPT] = "interrupted", [RP_END_SMALL] = "small_space",
+        [RP_END_FAILURES] = "failures",
+    };
+
+    return names[end];
+}
+
 json_t *rp_search_json(const struct rp_search_options *options, const struct rp_runner *runner,
                        const struct rp_search_result *result, const struct rp_search_about *about)
 {
@@ -260,7 +273,7 @@ json_t *rp_search_json(const struct rp_search_options *options, const struct rp_
     rp_json_set(&root, "search_space_size", json_integer((json_int_t)space->count));
     rp_json_set(&root, "max_configs", json_integer((json_int_t)result->most));
     rp_json_set(&root, "evaluated_configs", json_integer((json_int_t)result->tuned_count));
-    rp_json_set(&root, "ended_by", json_string(rp_search_end_name(result->end)));
+    rp_json_set(&root, "ended_by", json_string(end_name(result->end)));
     rp_json_set(&root, "best_config", best_json(space, result));
     rp_json_set(&root, "confirmed", json_boolean(result->confirmed || runner->exact));
     rp_json_set(&root, "ties", finalists_json(space, result, true));

@@ -77,24 +77,6 @@ static bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
     return false;
 }
 
-bool rp_value_number(const struct rp_value *value, double *ret)
-{
-    switch (value->kind) {
-    case RP_VALUE_INTEGER:
-        *ret = (double)value->integer;
-        return true;
-    case RP_VALUE_REAL:
-        *ret = value->real;
-        return true;
-    case RP_VALUE_BOOLEAN:
-        *ret = value->boolean;
-        return true;
-    case RP_VALUE_TEXT:
-        break;
-    }
-    return false;
-}
-
 /** The shortest of the usual precisions that reads back as the same number; 1000.0, not 1e+03. */
 static void real_text(double real, struct rp_buf *to)
 {
@@ -214,11 +196,6 @@ static size_t row_bytes(const struct rp_space *space)
     return space->parameter_count * sizeof *space->choices;
 }
 
-const uint16_t *rp_space_row(const struct rp_space *space, size_t config)
-{
-    return space->choices + config * space->parameter_count;
-}
-
 /** FNV-1a. */
 static uint64_t hash_row(const struct rp_space *space, const uint16_t *row)
 {
@@ -277,13 +254,6 @@ int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err
     for (size_t i = 0; i < space->parameter_count; i++)
         space->conditional |= row[i] == RP_NO_VALUE;
     return 0;
-}
-
-const struct rp_value *rp_space_value(const struct rp_space *space, size_t config, size_t parameter)
-{
-    const uint16_t choice = rp_space_row(space, config)[parameter];
-
-    return choice == RP_NO_VALUE ? NULL : &space->parameters[parameter].values[choice];
 }
 
 char *rp_space_key(const struct rp_space *space, size_t config)

@@ -58,7 +58,24 @@ struct rp_space {
 struct rp_space *rp_space_new(void);
 void rp_space_free(struct rp_space *space);
 /** As a number: false 0, true 1. @return false: it is text */
-bool rp_value_number(const struct rp_value *value, double *ret);
+static inline bool rp_value_number(const struct rp_value *value, double *ret)
+{
+    switch (value->kind) {
+    case RP_VALUE_INTEGER:
+        *ret = (double)value->integer;
+        return true;
+    case RP_VALUE_REAL:
+        *ret = value->real;
+        return true;
+    case RP_VALUE_BOOLEAN:
+        *ret = value->boolean;
+        return true;
+    case RP_VALUE_TEXT:
+        break;
+    }
+    return false;
+}
+
 /** As users write it: 16, 0.5, true, text as it is. Reals read back as the same number. */
 void rp_value_text(const struct rp_value *value, struct rp_buf *to);
 
@@ -86,10 +103,19 @@ int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err
 
 /** @return the configuration's number, or -1 */
 int64_t rp_space_find(const struct rp_space *space, const uint16_t *row);
-const uint16_t *rp_space_row(const struct rp_space *space, size_t config);
+static inline const uint16_t *rp_space_row(const struct rp_space *space, size_t config)
+{
+    return space->choices + config * space->parameter_count;
+}
+
 /** NULL: the parameter has no value there. */
-const struct rp_value *rp_space_value(const struct rp_space *space, size_t config,
-                                      size_t parameter);
+static inline const struct rp_value *rp_space_value(const struct rp_space *space, size_t config,
+                                                    size_t parameter)
+{
+    const uint16_t choice = rp_space_row(space, config)[parameter];
+
+    return choice == RP_NO_VALUE ? NULL : &space->parameters[parameter].values[choice];
+}
 
 /**
  * What names a configuration in journals, whatever the order of parameters and values in a file: a

@@ -142,7 +142,7 @@ static int evaluate(struct parser *p, const struct rp_expression *expression,
     const char *why = "";
 
     if (rp_expression_evaluate(expression, names, row, ret, &why) != RP_EVALUATED)
-        return rp_fail(p->err, RP_BAD_INPUT, "\"%.80s\": %s", rp_expression_text(expression), why);
+        return rp_fail(p->err, RP_BAD_INPUT, "\"%.80s\": %s", expression->text, why);
     return 0;
 }
 
@@ -276,8 +276,8 @@ static int parse_elements(struct parser *p, char closing, struct rp_value_list *
 
     while (rc == 0 && !take_sign(p, closing)) {
         const size_t begin = p->at;
-        rp_autofree char *text = take_expression(p);
 
+        free(take_expression(p)); /* what follows it tells what it is */
         if (take_word(p, "for")) {
             rc = parse_comprehension(p, begin, to);
             return rc < 0 ? rc : expect(p, closing);
@@ -571,15 +571,15 @@ static int add_condition(json_t *conditions, const char *text, const struct rp_s
 {
     struct rp_expression *expression;
     json_t *names = json_array();
-    const uint16_t *list;
     bool whole = names != NULL;
 
     if (rp_expression_parse(text, space, &expression, err) < 0) {
         json_decref(names);
         return rp_wrap(err, "T1: \"%.80s\"", text);
     }
-    for (size_t i = 0, count = rp_expression_parameters(expression, &list); whole && i < count; i++)
-        whole = json_array_append_new(names, json_string(space->parameters[list[i]].name)) == 0;
+    for (size_t i = 0; whole && i < expression->parameter_count; i++)
+        whole = json_array_append_new(
+                    names, json_string(space->parameters[expression->parameters[i]].name)) == 0;
     rp_expression_free(expression);
     if (json_array_append_new(
             conditions, json_pack("{s:s,s:o}", "Expression", text, "Parameters", names)) < 0 ||
@@ -602,7 +602,7 @@ static int add_when(json_t *conditions, const struct rp_space *space,
                        "T1 has no parameters without a value: give %.60s an \"else\"",
                        parameter->name);
     rp_buf_puts(&when, "(");
-    if ((rc = put_expression(rp_expression_text(condition->when), &when, err)) < 0)
+    if ((rc = put_expression(condition->when->text, &when, err)) < 0)
         return rc;
     rp_buf_puts(&when, ")");
     if (!rp_value_python(&parameter->values[condition->otherwise], &otherwise))
@@ -631,7 +631,7 @@ static int add_conditions(json_t *conditions, const struct rp_space *space,
     for (size_t i = 0; rc == 0 && i < rules->constraint_count; i++) {
         rp_autobuf text = {0};
 
-        rc = put_expression(rp_expression_text(rules->constraints[i]), &text, err);
+        rc = put_expression(rules->constraints[i]->text, &text, err);
         if (rc == 0)
             rc = add_condition(conditions, rp_buf_text(&text), space, err);
     }
@@ -1056,9 +1056,10 @@ static int read_root(const json_t *root, struct rp_space *space, struct rp_rules
     return rc < 0 ? rc : rp_enumerate(rules, space, notes, watch, err);
 }
 
-int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
-                   const struct rp_enumerate_watch *watch, struct rp_space **ret,
-                   struct rp_rules *ret_rules, struct rp_err *err)
+/** The same as its reader, from text in memory. */
+static int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
+                          const struct rp_enumerate_watch *watch, struct rp_space **ret,
+                          struct rp_rules *ret_rules, struct rp_err *err)
 {
     rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
     struct rp_space *space;

@@ -74,11 +74,6 @@ int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp
 int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumerate_watch *watch,
                   struct rp_space **ret, struct rp_rules *ret_rules, struct rp_err *err);
 
-/** The same from text in memory. */
-int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
-                   const struct rp_enumerate_watch *watch, struct rp_space **ret,
-                   struct rp_rules *ret_rules, struct rp_err *err);
-
 /* T1, the format in which the tuning community describes what is to be tuned; of it, the
  *        search space: parameters with lists of values, and conditions.
  */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -31,9 +32,6 @@
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
 #include "run/run_program.h"
-#include "tune/program_runner.h"
-
-/* --- the protocol */
 
 /* --- writing -------------------------------------------------------------------------------- */
 
@@ -96,7 +94,8 @@ static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *e
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err)
+/** @return the object in the line; NULL with a message: it is none */
+static json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err)
 {
     json_error_t why;
     json_t *value = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &why);
@@ -145,8 +144,9 @@ static char *text_of(const json_t *value)
     return rp_steal(text);
 }
 
-int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
-                      struct rp_err *err)
+/** @param ret  owned; NULL when it is null or not there, which is an error if it is needed */
+static int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
+                             struct rp_err *err)
 {
     const json_t *value = json_object_get(object, key);
     char *text;
@@ -278,6 +278,11 @@ enum { OBJECTIVES = sizeof objective_words / sizeof *objective_words };
 const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome)
 {
     return outcome_words[outcome];
+}
+
+const char *rp_objective_word(enum rp_objective objective)
+{
+    return objective_words[objective];
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -631,35 +636,20 @@ int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello
     return rc;
 }
 
-bool rp_worker_hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
+char *rp_worker_fatal_of(const char *line, size_t bytes)
 {
-    return !a->on.software && !b->on.software && a->on.node == b->on.node &&
-           strcmp(a->host, b->host) == 0;
+    struct rp_err ignored = RP_ERR_INIT;
+    json_t *object = rp_json_read_line(line, bytes, &ignored);
+    char *text = NULL;
+
+    if (object)
+        rp_json_take_text(object, "fatal", false, &text, &ignored);
+    json_decref(object);
+    return text;
 }
 
-char *rp_worker_hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
-{
-    if (a->on.software != b->on.software || strcmp(a->on.gfx, b->on.gfx) != 0 ||
-        strcmp(a->on.gpu, b->on.gpu) != 0 || a->on.compute_units != b->on.compute_units) {
-        char *one = rp_device_identity_gpu(&a->on), *other = rp_device_identity_gpu(&b->on);
-        char *text = one && other ? rp_format("is a %s, not a %s", one, other) : NULL;
-
-        free(one);
-        free(other);
-        return text ? text : rp_strdup("is another GPU");
-    }
-    if (strcmp(a->on.rocm, b->on.rocm) != 0)
-        return rp_format("has ROCm %s, not %s", a->on.rocm, b->on.rocm);
-    if (strcmp(a->on.timing, b->on.timing) != 0 || a->on.timing_version != b->on.timing_version)
-        return rp_format("has the model of time %s (version %u), not %s (version %u)", a->on.timing,
-                         a->on.timing_version, b->on.timing, b->on.timing_version);
-    if (strcmp(a->version, b->version) != 0 || a->protocol != b->protocol)
-        return rp_format("is of rocm-perf %s (protocol %d), not %s (protocol %d)", a->version,
-                         a->protocol, b->version, b->protocol);
-    return NULL;
-}
-
-/* --- the worker */
+/* --- the folder of a worker ----------------------------------------------------------------------
+ */
 
 struct rp_worker_folder {
     char *path; /**< NULL: there is none */

@@ -6,7 +6,6 @@
 #ifndef RP_TUNE_WORKER_H
 #define RP_TUNE_WORKER_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +34,8 @@ int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
 
 /** "ok", "failed", ...; static. */
 const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome);
+/** "dispatch", "wall", "output"; static. */
+const char *rp_objective_word(enum rp_objective objective);
 
 /**
  * Appends one line, with its newline. Words and texts may be any bytes: what is not UTF-8 is
@@ -51,17 +52,6 @@ int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evalua
                                 struct rp_err *err);
 int rp_evaluation_parse(const char *line, size_t bytes, struct rp_evaluation *ret,
                         struct rp_err *err);
-
-/* Members of JSON objects that workers and their pool exchange: words of a command may be
- * any bytes but zeros, which JSON strings are not.
- */
-
-/** @return the object in the line; NULL with a message: it is none */
-json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err);
-
-/** @param ret  owned; NULL when it is null or not there, which is an error if it is needed */
-int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
-                      struct rp_err *err);
 
 enum { RP_WORKER_PROTOCOL = 1 };
 
@@ -81,11 +71,7 @@ int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello
                           struct rp_err *err);
 void rp_worker_hello_free(struct rp_worker_hello *hello);
 
-/** Why times of both must not be compared: "is a gfx90a (...), not a gfx942 (...)"; NULL: they may
- *  be. Owned. */
-char *rp_worker_hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b);
-
-/** Would both run on the same GPU? */
-bool rp_worker_hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b);
+/** {"fatal": why}: its last words. @return NULL: it is another line. Owned */
+char *rp_worker_fatal_of(const char *line, size_t bytes);
 
 #endif

@@ -537,19 +537,6 @@ static enum rp_slot_event died(struct rp_slot *slot, const char *why)
     return RP_SLOT_DIED;
 }
 
-/** {"fatal": why}: its last words. @return NULL: it is another line. Owned */
-static char *fatal_of(const char *line, size_t bytes)
-{
-    struct rp_err ignored = RP_ERR_INIT;
-    json_t *object = rp_json_read_line(line, bytes, &ignored);
-    char *text = NULL;
-
-    if (object)
-        rp_json_take_text(object, "fatal", false, &text, &ignored);
-    json_decref(object);
-    return text;
-}
-
 static enum rp_slot_event pool_slot_take_hello(struct rp_slot *slot, const char *line, size_t bytes)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -587,7 +574,7 @@ static enum rp_slot_event take_line(struct rp_slot *slot, struct rp_evaluation *
 {
     size_t bytes;
     const char *line = rp_line_reader_next(&slot->reader, &bytes);
-    rp_autofree char *fatal = line ? fatal_of(line, bytes) : NULL;
+    rp_autofree char *fatal = line ? rp_worker_fatal_of(line, bytes) : NULL;
 
     if (!line)
         return slot->reader.ended ? died(slot, NULL) : RP_SLOT_NOTHING;
@@ -721,6 +708,37 @@ static char *name_of(const struct rp_tune_pool *pool, unsigned number)
                      h->visible);
 }
 
+/** Would both run on the same GPU? */
+static bool hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
+{
+    return !a->on.software && !b->on.software && a->on.node == b->on.node &&
+           strcmp(a->host, b->host) == 0;
+}
+
+/** Why times of both must not be compared: "is a gfx90a (...), not a gfx942 (...)"; NULL: they may
+ *  be. Owned. */
+static char *hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
+{
+    if (a->on.software != b->on.software || strcmp(a->on.gfx, b->on.gfx) != 0 ||
+        strcmp(a->on.gpu, b->on.gpu) != 0 || a->on.compute_units != b->on.compute_units) {
+        char *one = rp_device_identity_gpu(&a->on), *other = rp_device_identity_gpu(&b->on);
+        char *text = one && other ? rp_format("is a %s, not a %s", one, other) : NULL;
+
+        free(one);
+        free(other);
+        return text ? text : rp_strdup("is another GPU");
+    }
+    if (strcmp(a->on.rocm, b->on.rocm) != 0)
+        return rp_format("has ROCm %s, not %s", a->on.rocm, b->on.rocm);
+    if (strcmp(a->on.timing, b->on.timing) != 0 || a->on.timing_version != b->on.timing_version)
+        return rp_format("has the model of time %s (version %u), not %s (version %u)", a->on.timing,
+                         a->on.timing_version, b->on.timing, b->on.timing_version);
+    if (strcmp(a->version, b->version) != 0 || a->protocol != b->protocol)
+        return rp_format("is of rocm-perf %s (protocol %d), not %s (protocol %d)", a->version,
+                         a->protocol, b->version, b->protocol);
+    return NULL;
+}
+
 /** Only times of the same GPU model are compared. @return owned; NULL: it may be used */
 static char *why_not_used(const struct rp_worker_hello *hello, const struct rp_worker_hello *first)
 {
@@ -729,7 +747,7 @@ static char *why_not_used(const struct rp_worker_hello *hello, const struct rp_w
     if (hello->protocol != RP_WORKER_PROTOCOL)
         return rp_format("speaks protocol %d, not %d: it is another rocm-perf", hello->protocol,
                          RP_WORKER_PROTOCOL);
-    differs = rp_worker_hello_differs(hello, first);
+    differs = hello_differs(hello, first);
     return differs ? rp_format("%s as worker 1; only runs on the same are compared: use GPUs of "
                                "one model",
                                differs)
@@ -926,7 +944,7 @@ static int compare_hellos(struct rp_tune_pool *pool, struct rp_err *err)
         rp_autofree char *name = name_of(pool, i);
 
         for (unsigned j = 0; !why && j < i; j++)
-            if (rp_worker_hello_shares(&pool->slots[i].hello, &pool->slots[j].hello))
+            if (hello_shares(&pool->slots[i].hello, &pool->slots[j].hello))
                 why =
                     rp_format("has the GPU of worker %u: their times would say nothing; give each "
                               "its own (--gpus, or options of Slurm)",
@@ -1057,11 +1075,6 @@ unsigned rp_tune_pool_workers(const struct rp_tune_pool *pool)
 const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *pool)
 {
     return &pool->device;
-}
-
-const struct rp_worker_hello *rp_tune_pool_worker(const struct rp_tune_pool *pool, unsigned worker)
-{
-    return &pool->slots[worker].hello;
 }
 
 /** Requests that no worker has begun: with 0, and fewer requests than workers, one is free. */

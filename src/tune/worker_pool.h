@@ -79,9 +79,6 @@ void rp_tune_pool_close(struct rp_tune_pool *pool);
 unsigned rp_tune_pool_workers(const struct rp_tune_pool *pool); /**< that are alive */
 /** What all of them are: that of worker 0 as it was started first. */
 const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *pool);
-/** Of one worker, 0 .. as many as were started. */
-const struct rp_worker_hello *rp_tune_pool_worker(const struct rp_tune_pool *pool, unsigned worker);
-
 /**
  * Hands out a request, which is copied. A worker that dies is started again, unless it did so three
  * times in a row without an answer, and what it ran is tried once more: if a second worker dies

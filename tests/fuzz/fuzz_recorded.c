@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "tune/recorded_space.h"
 #include "tune/space.h"
+
+#include "tune/recorded_space.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "tune/space.h"
-#include "tune/space_file.h"
+
+#include "tune/space_file.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,7 +21,7 @@ static void must(bool holds)
         abort();
 }
 
-static void check(const struct rp_space *space)
+static void check_space(const struct rp_space *space)
 {
     must(space->count > 0 && space->parameter_count > 0);
     for (size_t i = 0; i < space->count && i < 200; i++) {
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(err.code == RP_BAD_INPUT && err.text[0]);
         return 0;
     }
-    check(space);
+    check_space(space);
     check_export(space, &rules);
     rp_rules_free(&rules);
     rp_space_free(space);

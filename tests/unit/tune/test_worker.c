@@ -1,5 +1,4 @@
-/* Requests, answers and greetings as lines of JSON: they come back as they were, whatever is in
- * their texts, and what is no such line is refused. */
+/* Requests and answers between a pool and its workers. */
 #include "tune/worker.h"
 
 #include <stdlib.h>
@@ -11,8 +10,9 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "tune/worker.h"
 #include "unit/cmocka_all.h"
+
+#include "tune/worker_pool.c"
 
 enum { MEGABYTE = 1 << 20 };
 
@@ -287,10 +287,10 @@ static void hellos_come_back_and_are_compared(void **state)
     assert_int_equal(rp_worker_hello_parse(line.data, line.len, &got, &err), 0);
     assert_string_equal(got.host, h.host);
     assert_true(got.on.software && got.on.compute_units == 304 && got.pid == 7);
-    assert_null(rp_worker_hello_differs(&h, &got));
+    assert_null(hello_differs(&h, &got));
     free(got.host); /* another machine is no other GPU */
     got.host = strdup("other");
-    assert_null(rp_worker_hello_differs(&h, &got));
+    assert_null(hello_differs(&h, &got));
     rp_worker_hello_free(&got);
     for (int i = 0; i < 7; i++) {
         static char gpu[] = "AMD Instinct MI210", gfx[] = "gfx90a", rocm[] = "7.1",
@@ -304,12 +304,12 @@ static void hellos_come_back_and_are_compared(void **state)
         other.on.compute_units = i == 4 ? 228 : other.on.compute_units;
         other.on.software = i != 5;
         other.on.timing_version = i == 6 ? 3 : other.on.timing_version;
-        why = rp_worker_hello_differs(&other, &h);
+        why = hello_differs(&other, &h);
         assert_non_null(why);
         free(why);
     }
     other = some_hello();
-    assert_false(rp_worker_hello_shares(&h, &other)); /* the software device is one for each */
+    assert_false(hello_shares(&h, &other)); /* the software device is one for each */
     for (int i = 0; i < 3; i++) {
         static char elsewhere[] = "elsewhere";
         struct rp_worker_hello one = some_hello();
@@ -319,12 +319,12 @@ static void hellos_come_back_and_are_compared(void **state)
         one.on.node = 2;
         other.on.node = i == 1 ? 3 : 2;
         other.host = i == 2 ? elsewhere : other.host;
-        assert_int_equal(rp_worker_hello_shares(&one, &other), i == 0);
+        assert_int_equal(hello_shares(&one, &other), i == 0);
     }
     /* One of before there were versions is another one, in words. */
     assert_int_equal(rp_worker_hello_parse(old, strlen(old), &got, &err), 0);
     other = some_hello();
-    why = rp_worker_hello_differs(&got, &other);
+    why = hello_differs(&got, &other);
     assert_string_equal(why, "has the model of time fast (version 0), not fast (version 2)");
     free(why);
     rp_worker_hello_free(&got);
