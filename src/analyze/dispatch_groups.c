@@ -11,7 +11,7 @@
 
 /** Replays of one trace, by dispatch. */
 struct rp_simulations {
-    struct rp_row_replay *rows;
+    struct rp_row_simulation *rows;
     size_t count, capacity;
 };
 
@@ -108,9 +108,9 @@ void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
 
 static int replays_take(void *ctx, const void *row, struct rp_err *err)
 {
-    const struct rp_row_replay *replay = row;
+    const struct rp_row_simulation *replay = row;
     struct rp_simulations *r = ctx;
-    struct rp_row_replay *grown;
+    struct rp_row_simulation *grown;
 
     if (replay->waves < replay->replayed_waves || replay->replayed_waves < 0 ||
         replay->waves > UINT32_MAX * 4096ll || replay->fast_clock_waves > replay->waves ||
@@ -127,7 +127,7 @@ static int replays_take(void *ctx, const void *row, struct rp_err *err)
 
 static int by_dispatch(const void *a, const void *b)
 {
-    const struct rp_row_replay *x = a, *y = b;
+    const struct rp_row_simulation *x = a, *y = b;
 
     if (x->guid_index != y->guid_index)
         return x->guid_index < y->guid_index ? -1 : 1;
@@ -139,7 +139,7 @@ static int rp_simulations_read(struct rp_store *store, struct rp_simulations *re
                                struct rp_err *err)
 {
     struct rp_simulations r = {0};
-    int rc = rp_store_each_replay(store, replays_take, &r, err);
+    int rc = rp_store_each_simulation(store, replays_take, &r, err);
 
     if (rc < 0) {
         free(r.rows);
@@ -155,8 +155,8 @@ static int rp_simulations_read(struct rp_store *store, struct rp_simulations *re
 static struct rp_simulated_timing rp_simulation_of(const struct rp_simulations *r,
                                                    const struct rp_row_dispatch *row)
 {
-    const struct rp_row_replay key = {.id = row->id, .guid_index = row->guid_index};
-    const struct rp_row_replay *found =
+    const struct rp_row_simulation key = {.id = row->id, .guid_index = row->guid_index};
+    const struct rp_row_simulation *found =
         r->count ? bsearch(&key, r->rows, r->count, sizeof *r->rows, by_dispatch) : NULL;
 
     return !found ? (struct rp_simulated_timing){0}

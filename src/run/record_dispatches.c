@@ -381,7 +381,7 @@ struct rp_dispatch_rows {
 static uint64_t dispatch_id_of(const struct rp_record *record)
 {
     return record->kind == RP_REC_COUNTERS ? record->u.counters.dispatch_id
-                                           : record->u.replay.dispatch_id;
+                                           : record->u.simulation.dispatch_id;
 }
 
 static int by_dispatch(const void *a, const void *b)
@@ -462,13 +462,13 @@ static int put_simulation(const struct rp_dispatch_rows *rows,
                           const struct rp_rec_simulation *record, int64_t row_id,
                           struct rp_err *err)
 {
-    const struct rp_row_replay row = {.id = row_id,
-                                      .waves = (int64_t)record->waves,
-                                      .replayed_waves = (int64_t)record->replayed_waves,
-                                      .error_share = record->error_share,
-                                      .fast_clock_waves = (int64_t)record->fast_clock_waves};
+    const struct rp_row_simulation row = {.id = row_id,
+                                          .waves = (int64_t)record->waves,
+                                          .replayed_waves = (int64_t)record->replayed_waves,
+                                          .error_share = record->error_share,
+                                          .fast_clock_waves = (int64_t)record->fast_clock_waves};
 
-    return rp_store_put_replay(rows->writer, &row, err);
+    return rp_store_put_simulation(rows->writer, &row, err);
 }
 
 /* The first record of the dispatch. */
@@ -498,7 +498,7 @@ int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, in
 
         if (rows->records[i]->kind == RP_REC_SIMULATION) {
             if (rc == 0 && !simulated)
-                rc = put_simulation(rows, &rows->records[i]->u.replay, row_id, err);
+                rc = put_simulation(rows, &rows->records[i]->u.simulation, row_id, err);
             simulated = true;
             continue;
         }

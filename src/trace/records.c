@@ -168,12 +168,12 @@ static const char *check_counters(const struct rp_record_file *file,
     return NULL;
 }
 
-static const char *check_simulated_time(const struct rp_rec_simulation *replay)
+static const char *check_simulated_time(const struct rp_rec_simulation *simulation)
 {
-    return replay->replayed_waves > replay->waves || replay->waves > INT64_MAX ||
-                   replay->fast_clock_waves > replay->waves ||
-                   !(replay->error_share >= 0 && replay->error_share <= 1e300)
-               ? "replay says what cannot be"
+    return simulation->replayed_waves > simulation->waves || simulation->waves > INT64_MAX ||
+                   simulation->fast_clock_waves > simulation->waves ||
+                   !(simulation->error_share >= 0 && simulation->error_share <= 1e300)
+               ? "timing simulation says what cannot be"
                : NULL;
 }
 
@@ -234,7 +234,7 @@ static const char *check_record(const struct rp_record_file *file, struct known_
     case RP_REC_COUNTERS:
         return check_counters(file, &record->u.counters);
     case RP_REC_SIMULATION:
-        return check_simulated_time(&record->u.replay);
+        return check_simulated_time(&record->u.simulation);
     case RP_REC_FAILED_LAUNCH:
         return check_failed_launch(file, &record->u.failed_launch);
     case RP_REC_CALL:

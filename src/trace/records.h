@@ -35,7 +35,7 @@ enum rp_trace_flag {
 enum rp_trace_timing {
     RP_TRACE_TIMING_NONE = 0, /**< they are measured, or the writer does not say */
     RP_TRACE_TIMING_FAST,     /**< from counts */
-    RP_TRACE_TIMING_DETAILED, /**< replays of sampled workgroups: RP_REC_SIMULATION */
+    RP_TRACE_TIMING_DETAILED, /**< sampled workgroups are simulated: RP_REC_SIMULATION */
     RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
 };
 
@@ -268,7 +268,7 @@ struct rp_record {
         struct rp_rec_barrier barrier;
         struct rp_rec_wait wait;
         struct rp_rec_counters counters;
-        struct rp_rec_simulation replay;
+        struct rp_rec_simulation simulation;
         struct rp_rec_failed_launch failed_launch;
         uint8_t bytes[120];
     } u;
@@ -401,7 +401,7 @@ enum rp_threads_category {
 };
 
 enum rp_threads_flag {
-    RP_THREADS_SAMPLED = 1u << 0, /**< not all workgroups were replayed */
+    RP_THREADS_SAMPLED = 1u << 0, /**< not all workgroups were simulated */
     RP_THREADS_CUT = 1u << 1,     /**< of some waves only the first instructions are there */
 };
 
@@ -421,7 +421,7 @@ struct rp_threads_header {
     uint32_t engine_mhz, timestamp_mhz;
     uint64_t start_ticks;         /**< of the dispatch, device clock */
     uint64_t entry_pc;            /**< of the kernel */
-    uint64_t groups, group_count; /**< replayed, in all */
+    uint64_t groups, group_count; /**< simulated, in all */
     uint64_t code_count, text_bytes, wave_count, row_count, wait_count, event_count;
     uint64_t lost_waves; /**< that began when the buffer was full */
 };

@@ -150,9 +150,9 @@ struct rp_row_dependency {
     uint32_t guid_index;
 };
 
-/** The software device timed a dispatch by a replay of some of its waves (table rocm_perf_replay).
+/** The software device timed a dispatch by simulating some of its waves (table rocm_perf_replay).
  */
-struct rp_row_replay {
+struct rp_row_simulation {
     int64_t id; /**< of the dispatch's row */
     int64_t waves, replayed_waves;
     double error_share; /**< estimate of the relative error that the other waves add to the time */
@@ -241,7 +241,7 @@ enum rp_rows {
     RP_ROWS_arg_value, /**< the same table: less of every row */
     RP_ROWS_hip_event,
     RP_ROWS_dependency,
-    RP_ROWS_replay,
+    RP_ROWS_simulation,
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,
@@ -279,7 +279,7 @@ RP_STORE_PUT(kernel, rp_row_kernel)
 RP_STORE_PUT(dispatch, rp_row_dispatch)
 RP_STORE_PUT(copy, rp_row_copy)
 RP_STORE_PUT(dependency, rp_row_dependency) /**< its table is made with its first row */
-RP_STORE_PUT(replay, rp_row_replay)         /**< its table, too */
+RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 #undef RP_STORE_PUT
 
 /** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
@@ -437,8 +437,9 @@ int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, 
 /** Rows of struct rp_row_dependency; none in databases that others have written. */
 int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
-/** Rows of struct rp_row_replay, in the same way. */
-int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
+/** Rows of struct rp_row_simulation, in the same way. */
+int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
+                             struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** What a dispatch is taken to have lasted whose end in the trace cannot be: not what its row says.
  */

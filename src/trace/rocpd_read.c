@@ -251,7 +251,7 @@ DEFINE_EACH(region, region)
 DEFINE_EACH(arg, arg_value)
 DEFINE_EACH(hip_event, hip_event)
 DEFINE_EACH(dependency, dependency)
-DEFINE_EACH(replay, replay)
+DEFINE_EACH(simulation, simulation)
 DEFINE_EACH(note, note)
 
 void rp_store_forget_events(struct rp_store *s)

@@ -328,12 +328,12 @@ static const struct rp_column dependency_columns[] = {
     {.name = "waits_for_id", .kind = RP_KIND_INT, AT(dependency, waits_for_id), NEEDED},
 };
 
-static const struct rp_column replay_columns[] = {
-    {.name = "id", .kind = RP_KIND_ID, AT(replay, id), NEEDED},
-    {.name = "waves", .kind = RP_KIND_INT, AT(replay, waves), NEEDED},
-    {.name = "replayed_waves", .kind = RP_KIND_INT, AT(replay, replayed_waves), NEEDED},
-    {.name = "error_share", .kind = RP_KIND_REAL, AT(replay, error_share), NEEDED},
-    {.name = "fast_clock_waves", .kind = RP_KIND_KNOWN, AT(replay, fast_clock_waves)},
+static const struct rp_column simulation_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(simulation, id), NEEDED},
+    {.name = "waves", .kind = RP_KIND_INT, AT(simulation, waves), NEEDED},
+    {.name = "replayed_waves", .kind = RP_KIND_INT, AT(simulation, replayed_waves), NEEDED},
+    {.name = "error_share", .kind = RP_KIND_REAL, AT(simulation, error_share), NEEDED},
+    {.name = "fast_clock_waves", .kind = RP_KIND_KNOWN, AT(simulation, fast_clock_waves)},
 };
 
 static const struct rp_column pmc_columns[] = {
@@ -394,7 +394,8 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
          .category = "HIP_EVENT", READ_ONLY),
     SPEC(dependency, dependency, dependency, dependency_columns, .what = "dependency", NUMBERED,
          READ_ONLY),
-    SPEC(replay, replay, replay, replay_columns, .what = "replay", READ_ONLY),
+    SPEC(simulation, replay, simulation, simulation_columns, .what = "timing simulation",
+         READ_ONLY),
     SPEC(pmc, info_pmc, pmc, pmc_columns, .what = "counter", READ_ONLY),
     SPEC(pmc_event, pmc_event, pmc_event, pmc_event_columns, .what = "counter value", READ_ONLY),
     SPEC(node, info_node, node, node_columns, .what = "node", READ_ONLY),

@@ -67,11 +67,11 @@ void rp_software_device_record(struct rp_tool *tool, const struct rp_pending *en
     if (!tool->device)
         return;
     values = malloc((count + 1) * sizeof(*values));
-    if (values &&
-        tool->device->take(entry->signal, raw->start_ts, raw->end_ts, values, &record.u.replay)) {
+    if (values && tool->device->take(entry->signal, raw->start_ts, raw->end_ts, values,
+                                     &record.u.simulation)) {
         append(tool, dispatch_id, values, count);
-        record.u.replay.dispatch_id = dispatch_id;
-        if (record.u.replay.replayed_waves)
+        record.u.simulation.dispatch_id = dispatch_id;
+        if (record.u.simulation.replayed_waves)
             rp_trace_append(&tool->trace, &record);
     } else if (count || is_replayed(tool->device)) {
         rp_trace_count_lost(&tool->trace); /* no memory, here or in the device */

@@ -531,10 +531,10 @@ static void refuses_times_that_add_up_to_nonsense(void **state)
 
 static void put_replay(struct lab *lab, int64_t id, int64_t waves, int64_t replayed, double error)
 {
-    const struct rp_row_replay row = {
+    const struct rp_row_simulation row = {
         .id = id, .waves = waves, .replayed_waves = replayed, .error_share = error};
 
-    ok(lab, rp_store_put_replay(lab->writer, &row, &lab->err));
+    ok(lab, rp_store_put_simulation(lab->writer, &row, &lab->err));
 }
 
 static void begin_modelled(struct lab *lab, const char *model, const char *version)
@@ -587,11 +587,11 @@ static void clocks_of_replays_add_up(void **state)
 
     begin_modelled(lab, "detailed", "7");
     for (int64_t i = 1; i <= 4; i++) {
-        const struct rp_row_replay row = {
+        const struct rp_row_simulation row = {
             .id = i, .waves = 10, .replayed_waves = 10, .fast_clock_waves = i == 4 ? -1 : 2 * i};
 
         put_dispatch(lab, (struct launch){i, 1, 1 + (i > 2), 1000 * i, 1000 * i + 100, 640, 64, 0});
-        ok(lab, rp_store_put_replay(lab->writer, &row, &lab->err));
+        ok(lab, rp_store_put_simulation(lab->writer, &row, &lab->err));
     }
     finish(lab);
     p = compute(lab);

@@ -67,7 +67,7 @@ const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint3
     return NULL;
 }
 
-int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
 {
     (void)s, (void)fn, (void)ctx, (void)err;
     return 0;

@@ -90,9 +90,9 @@ const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint3
     return NULL;
 }
 
-int rp_store_each_replay(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
 {
-    static const struct rp_row_replay row = {.id = 1, .waves = 4, .replayed_waves = 2};
+    static const struct rp_row_simulation row = {.id = 1, .waves = 4, .replayed_waves = 2};
 
     (void)s;
     return fn(ctx, &row, err);

@@ -486,7 +486,7 @@ static void dependencies_are_resolved(void **state)
 
 static int take_replay(void *ctx, const void *row, struct rp_err *err)
 {
-    const struct rp_row_replay *r = row;
+    const struct rp_row_simulation *r = row;
     char *text = ctx;
 
     (void)err;
@@ -504,14 +504,15 @@ static void modelled_times_say_what_they_are_from(void **state)
     char got[512] = "";
 
     (void)state;
-    add(&image, RP_REC_SIMULATION)->u.replay = (struct rp_rec_simulation){.dispatch_id = 2,
-                                                                          .waves = 10,
-                                                                          .replayed_waves = 3,
-                                                                          .error_share = 0.25,
-                                                                          .fast_clock_waves = 7};
-    add(&image, RP_REC_SIMULATION)->u.replay =
+    add(&image, RP_REC_SIMULATION)->u.simulation =
+        (struct rp_rec_simulation){.dispatch_id = 2,
+                                   .waves = 10,
+                                   .replayed_waves = 3,
+                                   .error_share = 0.25,
+                                   .fast_clock_waves = 7};
+    add(&image, RP_REC_SIMULATION)->u.simulation =
         (struct rp_rec_simulation){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
-    add(&image, RP_REC_SIMULATION)->u.replay =
+    add(&image, RP_REC_SIMULATION)->u.simulation =
         (struct rp_rec_simulation){.dispatch_id = 9, .waves = 6, .replayed_waves = 6}; /* lost */
     image.header.flags |= RP_TRACE_SOFTWARE;
     image.header.timing_version = 4;
@@ -527,7 +528,7 @@ static void modelled_times_say_what_they_are_from(void **state)
         assert_string_equal(model, models[i]);
         assert_string_equal(rp_store_metadata(store, "rocm_perf_timing_version"), "4");
         *got = 0;
-        assert_int_equal(rp_store_each_replay(store, take_replay, got, NULL), 0);
+        assert_int_equal(rp_store_each_simulation(store, take_replay, got, NULL), 0);
         assert_string_equal(got, "1:6/6,0,0 2:3/10,0.25,7 ");
     }
 }
