@@ -18,7 +18,7 @@
 #include "device/exec/executor.h"
 #include "device/exec/host_traps.h"
 #include "device/isa/lane.h"
-#include "device/isa/mem_buffer.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device/exec/executor.h"
-#include "device/isa/instruction_counters.h"
+#include "device/isa/instruction.h"
 #include "device/isa/opcodes.h"
 
 enum { BUCKETS = 256 };

@@ -14,7 +14,7 @@
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
 #include "device/exec/host_traps.h"
-#include "device/isa/instruction_counters.h"
+#include "device/isa/instruction.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 

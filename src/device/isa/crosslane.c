@@ -128,13 +128,6 @@ int rp_v_permlane_swap(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-int rp_v_nop(struct rp_wave *w, const struct rp_insn *in)
-{
-    (void)w;
-    (void)in;
-    return RP_STEP_NEXT;
-}
-
 /* DS instructions that move data between lanes or address memory by lane number: permutes,
  * swizzle, append/consume, add-TID forms, global wave sync.
  */
@@ -338,12 +331,5 @@ int rp_ds_read_tr(struct rp_wave *w, const struct rp_insn *in)
         for (unsigned lane = 0; lane < RP_LANES; lane++)
             rp_rows(w, &in->dst)[r][lane] = result[lane][r];
     rp_counts_of(w)->lds_bytes += (uint64_t)RP_LANES * bytes;
-    return RP_STEP_NEXT;
-}
-
-int rp_ds_nop(struct rp_wave *w, const struct rp_insn *in)
-{
-    (void)w;
-    (void)in;
     return RP_STEP_NEXT;
 }

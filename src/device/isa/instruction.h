@@ -9,6 +9,7 @@
 #ifndef RP_DEVICE_ISA_INSTRUCTION_H
 #define RP_DEVICE_ISA_INSTRUCTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -195,13 +196,23 @@ const char *rp_isa_target_name(void);
  */
 unsigned rp_isa_decode(const uint32_t *code, size_t dwords, struct rp_insn *ret);
 
-/** Mnemonic without encoding suffix, such as "v_add_f32"; "invalid" for op 0. */
-const char *rp_isa_mnemonic(unsigned op);
-
 /**
  * Writes LLVM-style text ("v_add_f32_e32 v0, v1, v2") of @p in at @p pc into buf (always
  * terminated). Used in fault messages and compared with LLVM's disassembler in tests.
  */
 void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_bytes);
+
+/**
+ * Adds to the counters, indexed by enum rp_device_counter.
+ * @param idle_lanes over all executions, lanes that were off; only where lanes count
+ */
+void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idle_lanes,
+                          uint64_t *values);
+
+/** Whether how many lanes are active matters to a counter. */
+static inline bool rp_insn_counts_lanes(const struct rp_insn *in)
+{
+    return in->fmt >= RP_FMT_VOP1 && in->fmt <= RP_FMT_VOP3PX2;
+}
 
 #endif

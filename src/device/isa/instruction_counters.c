@@ -3,7 +3,6 @@
  * types and cost, and from the words of its mnemonic, which are AMD's names of operation and type.
  * arch/hardware_counters.def says what real counters were compared with.
  */
-#include "device/isa/instruction_counters.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -12,6 +11,20 @@
 
 #include "arch/hardware_counters.h"
 #include "device/isa/opcodes.h"
+
+/* Where an instruction is issued to. */
+enum unit {
+    UNIT_INTERNAL, /**< s_waitcnt, s_nop, s_barrier ...: no unit's */
+    UNIT_SALU,
+    UNIT_SMEM,
+    UNIT_VALU,
+    UNIT_FLAT, /**< FLAT, GLOBAL and SCRATCH */
+    UNIT_BUFFER,
+    UNIT_LDS,
+    UNIT_GDS,
+    UNIT_BRANCH,
+    UNIT_MESSAGE, /**< s_sendmsg, s_endpgm */
+};
 
 enum { QUAD = 4 /* cycles: what a unit takes for a wave of 64 lanes on 16 */ };
 
@@ -30,39 +43,39 @@ static enum rp_access rp_insn_access(const struct rp_insn *in)
     return access == RP_ACCESS_CMPSWAP ? RP_ACCESS_ATOMIC : (enum rp_access)access;
 }
 
-static enum rp_unit sopp_unit(const struct rp_insn *in)
+static enum unit sopp_unit(const struct rp_insn *in)
 {
     static const char *const messages[] = {"s_sendmsg", "s_endpgm", NULL};
     const char *mnemonic = rp_isa_mnemonic(in->op);
 
     if (in->cost_class == RP_COST_BRANCH)
-        return RP_UNIT_BRANCH;
-    return begins(mnemonic, messages) ? RP_UNIT_MESSAGE : RP_UNIT_INTERNAL;
+        return UNIT_BRANCH;
+    return begins(mnemonic, messages) ? UNIT_MESSAGE : UNIT_INTERNAL;
 }
 
-static enum rp_unit rp_insn_unit(const struct rp_insn *in)
+static enum unit rp_insn_unit(const struct rp_insn *in)
 {
     switch (in->fmt) {
     case RP_FMT_SOP1:
     case RP_FMT_SOP2:
     case RP_FMT_SOPC:
     case RP_FMT_SOPK:
-        return in->cost_class == RP_COST_BRANCH ? RP_UNIT_BRANCH : RP_UNIT_SALU;
+        return in->cost_class == RP_COST_BRANCH ? UNIT_BRANCH : UNIT_SALU;
     case RP_FMT_SOPP:
         return sopp_unit(in);
     case RP_FMT_SMEM:
-        return RP_UNIT_SMEM;
+        return UNIT_SMEM;
     case RP_FMT_DS:
-        return in->flags & RP_IF_GDS ? RP_UNIT_GDS : RP_UNIT_LDS;
+        return in->flags & RP_IF_GDS ? UNIT_GDS : UNIT_LDS;
     case RP_FMT_FLAT:
-        return RP_UNIT_FLAT;
+        return UNIT_FLAT;
     case RP_FMT_MUBUF:
     case RP_FMT_MTBUF:
-        return RP_UNIT_BUFFER;
+        return UNIT_BUFFER;
     case RP_FMT_INVALID:
-        return RP_UNIT_INTERNAL;
+        return UNIT_INTERNAL;
     default:
-        return RP_UNIT_VALU;
+        return UNIT_VALU;
     }
 }
 
@@ -312,35 +325,35 @@ void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idl
 {
     values[RP_COUNTER_SQ_INSTS] += times;
     switch (rp_insn_unit(in)) {
-    case RP_UNIT_INTERNAL:
+    case UNIT_INTERNAL:
         break;
-    case RP_UNIT_SALU:
+    case UNIT_SALU:
         count_on(RP_COUNTER_SQ_INSTS_SALU, RP_COUNTER_SQ_ACTIVE_INST_SCA, times, values);
         values[RP_COUNTER_SQ_INST_CYCLES_SALU] += times;
         break;
-    case RP_UNIT_SMEM:
+    case UNIT_SMEM:
         count_smem(in, times, values);
         break;
-    case RP_UNIT_VALU:
+    case UNIT_VALU:
         count_valu(in, times, idle_lanes, values);
         break;
-    case RP_UNIT_FLAT:
+    case UNIT_FLAT:
         count_vmem(in, true, times, values);
         break;
-    case RP_UNIT_BUFFER:
+    case UNIT_BUFFER:
         count_vmem(in, false, times, values);
         break;
-    case RP_UNIT_LDS:
+    case UNIT_LDS:
         count_on(RP_COUNTER_SQ_INSTS_LDS, RP_COUNTER_SQ_ACTIVE_INST_LDS, times, values);
         break;
-    case RP_UNIT_GDS:
+    case UNIT_GDS:
         count_on(RP_COUNTER_SQ_INSTS_GDS, RP_COUNTER_SQ_ACTIVE_INST_EXP_GDS, times, values);
         values[RP_COUNTER_SQ_INSTS_EXP_GDS] += times;
         break;
-    case RP_UNIT_BRANCH:
+    case UNIT_BRANCH:
         count_on(RP_COUNTER_SQ_INSTS_BRANCH, RP_COUNTER_SQ_ACTIVE_INST_MISC, times, values);
         break;
-    case RP_UNIT_MESSAGE:
+    case UNIT_MESSAGE:
         count_on(RP_COUNTER_SQ_INSTS_SENDMSG, RP_COUNTER_SQ_ACTIVE_INST_MISC, times, values);
         break;
     }

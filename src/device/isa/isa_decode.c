@@ -1,5 +1,4 @@
-/* Operands of the decoder: registers, constants, literals (isa_decode.h). */
-#include "device/isa/isa_decode.h"
+/* Operands of the decoder: registers, constants, literals. */
 
 #include <string.h>
 

@@ -7,7 +7,7 @@ set(RP_LANE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(RP_LANE_SOURCES ${RP_LANE_DIR}/lane_select.c)
 set(RP_LANE_OBJECTS)
 set(rp_lane_kernels)
-foreach(name integer float half memory mfma mfma_sparse mfma_any mfma_f64)
+foreach(name integer float half memory mfma mfma_any)
   list(APPEND rp_lane_kernels ${RP_LANE_DIR}/lane_${name}.c)
 endforeach()
 set(rp_lane_flags ${RP_FAST} -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math

@@ -34,9 +34,9 @@
 
 /* M x M results per block, @p p values per lane; all parameters from m on are constants at every
  * use. */
-RP_MFMA_INLINE void rp_dense(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
-                             const rp_wide *b, unsigned m, unsigned blocks, unsigned p,
-                             enum rp_mac how)
+RP_MFMA_INLINE void dense(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
+                          const rp_wide *b, unsigned m, unsigned blocks, unsigned p,
+                          enum rp_mac how)
 {
     /* Two vectors wide where there are two: each broadcast then serves both. */
     const unsigned groups = RP_LANES / (m * blocks), wide = m > RP_VEC ? 2 : 1;
@@ -79,8 +79,8 @@ RP_MFMA_INLINE void rp_dense(uint32_t *d, const uint32_t *c, size_t c_stride, co
 }
 
 /* Sixteen 4 x 4 blocks: register i has row i of all of them. */
-RP_MFMA_INLINE void rp_dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
-                                 const rp_wide *b, unsigned p, enum rp_mac how)
+RP_MFMA_INLINE void dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
+                              const rp_wide *b, unsigned p, enum rp_mac how)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane += RP_VEC) {
         rp_vec acc[4];
@@ -106,7 +106,7 @@ RP_MFMA_INLINE void rp_dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride
 #define RP_CORE(m, blocks, p, how)                                                                 \
     RP_CORE_HEAD(m, blocks, p, how)                                                                \
     {                                                                                              \
-        rp_dense(d, c, c_stride, a, b, m, blocks, p, RP_MAC_##how);                                \
+        dense(d, c, c_stride, a, b, m, blocks, p, RP_MAC_##how);                                   \
     }
 #define RP_CORES(p, how)                                                                           \
     RP_CORE(16, 1, p, how)                                                                         \
@@ -115,7 +115,7 @@ RP_MFMA_INLINE void rp_dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride
     RP_CORE(32, 2, p, how)                                                                         \
     RP_CORE_HEAD(4, 16, p, how)                                                                    \
     {                                                                                              \
-        rp_dense_4x4(d, c, c_stride, a, b, p, RP_MAC_##how);                                       \
+        dense_4x4(d, c, c_stride, a, b, p, RP_MAC_##how);                                          \
     }
 #define RP_CORES_ALL(how) RP_CORES(1, how) RP_CORES(2, how) RP_CORES(4, how) RP_CORES(8, how)
 RP_CORES_ALL(FMA)
@@ -183,3 +183,163 @@ bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret)
     return false;
 }
 #endif
+
+/* ---- sparse ---- */
+
+#undef RP_CORE
+
+/*
+ * Matrix kernels with a 4:2 sparse A: of every four values of a row of A two are stored, and a
+ * 2-bit index per stored value says which of the four it is. D is the accumulator.
+ *
+ * The index set of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and
+ * stands for value 4 (e div 2) + index of the same lane group of B.
+ */
+/* @p p stored values of A per lane; all parameters from m on are constants at every use. */
+RP_MFMA_INLINE void sparse(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
+                           const uint32_t (*at)[RP_LANES], unsigned m, unsigned p, unsigned chunks,
+                           enum rp_mac how)
+{
+    for (unsigned i0 = 0; i0 < m; i0 += RP_TILE)
+        for (unsigned j0 = 0; j0 < m; j0 += RP_VEC) {
+            rp_vec acc[RP_TILE];
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < RP_TILE; i++)
+                acc[i] = rp_vec_load(x->s2 + RP_D_REGISTER(m, 0, i0 + i) * x->c_stride +
+                                     RP_D_LANE(m, i0 + i) + j0);
+            for (unsigned part = 0; part < chunks * (RP_LANES / m); part++)
+                for (unsigned n = 0; n < p / chunks; n++) {
+                    const unsigned e = part / (RP_LANES / m) * (p / chunks) + n;
+                    const unsigned first = m * (part % (RP_LANES / m));
+                    const float *const column = a[e] + first + i0;
+                    const uint32_t *const rows = at[e] + first + i0;
+#pragma GCC unroll 16
+                    for (unsigned i = 0; i < RP_TILE; i++)
+                        acc[i] = rp_vec_mac(how, acc[i], rp_vec_all(column + i),
+                                            rp_vec_load(b[rows[i]] + first + j0));
+                }
+            rp_tile_quiet(how, acc);
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < RP_TILE; i++)
+                rp_vec_store(x->d + RP_D_REGISTER(m, 0, i0 + i) * RP_LANES + RP_D_LANE(m, i0 + i) +
+                                 j0,
+                             acc[i]);
+        }
+}
+
+#define RP_CORE(m, how)                                                                            \
+    static __attribute__((noinline)) void rp_sparse_##m##_##how(                                   \
+        const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,                          \
+        const uint32_t(*at)[RP_LANES], unsigned p, unsigned chunks)                                \
+    {                                                                                              \
+        sparse(x, a, b, at, m, p, chunks, RP_MAC_##how);                                           \
+    }
+RP_CORE(16, FMA)
+RP_CORE(32, FMA)
+RP_CORE(16, EXACT)
+RP_CORE(32, EXACT)
+RP_CORE(16, I8)
+RP_CORE(32, I8)
+
+/* Which of a lane's values of B each stored value of A meets. */
+RP_MFMA_INLINE void sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[RP_LANES], unsigned p)
+{
+    const uint32_t *const index = x->s3;
+    for (unsigned e = 0; e < p; e++) {
+        const unsigned shift = x->select + 2 * e, base = e / 2 * 4;
+        uint32_t *const row = at[e];
+        RP_LANE_LOOP
+        {
+            row[lane] = base + (index[lane] >> shift & 3);
+        }
+    }
+}
+
+#define RP_SMFMAC(name, m, p, chunks, type_a, type_b, how)                                         \
+    RP_LANE_HEAD(name)                                                                             \
+    {                                                                                              \
+        rp_wide a[p] __attribute__((aligned(64))), b[2 * (p)] __attribute__((aligned(64)));        \
+        uint32_t at[p][RP_LANES] __attribute__((aligned(64)));                                     \
+        rp_widen_##type_a(a, args->s0, p);                                                         \
+        rp_widen_##type_b(b, args->s1, 2 * (p));                                                   \
+        sparse_rows(args, at, p);                                                                  \
+        rp_sparse_##m##_##how(args, (const rp_wide *)a, (const rp_wide *)b,                        \
+                              (const uint32_t(*)[RP_LANES])at, p, chunks);                         \
+    }
+#define RP_MFMA(...)
+#define RP_MFMA_F64(name)
+#define RP_MFMA_F8F6F4(name, m)
+#include "device/isa/lane_mfma.def"
+
+/* ---- f64 ---- */
+
+/*
+ * Matrix kernels in f64. Their layouts differ from the others' (AMD matrix instruction calculator):
+ * a register pair holds one row of a block per group of lanes, not four.
+ */
+#define RP_NAN_F64 0x7ff8000000000000u
+
+/* A pair of rows to doubles; bit @p n of BLGP negates operand n. */
+static inline void rp_take_f64(const struct rp_lane_args *x, double *to, const uint32_t *rows,
+                               unsigned n)
+{
+    const uint64_t flip = (uint64_t)(x->select >> n & 1) << 63;
+    RP_LANE_LOOP
+    {
+        to[lane] = rp_f64_of(rp_row_u64(rows, lane) ^ flip);
+    }
+}
+
+static inline void rp_put_f64(uint32_t *rows, const double *from)
+{
+    RP_LANE_LOOP
+    {
+        const double v = from[lane];
+        RP_ST_u64(rows, lane, rp_sel64(v != v, RP_NAN_F64, rp_bits_f64(v)));
+    }
+}
+
+/* Sixteen results of one row: every 16th value of @p a times a row of @p b, four times. */
+static inline void rp_row_f64(double *sum, const double *a, const double *b)
+{
+    double s[16];
+    memcpy(s, sum, sizeof s);
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < 4; k++)
+        for (unsigned j = 0; j < 16; j++)
+            s[j] = __builtin_fma(a[16 * k], b[16 * k + j], s[j]);
+    memcpy(sum, s, sizeof s);
+}
+
+/* D[i][j] in lane j + 16 (i mod 4) of pair i div 4; A[i][k] in lane i + 16 k, B[k][j] in j + 16 k.
+ */
+RP_LANE_HEAD(v_mfma_f64_16x16x4_f64)
+{
+    double a[RP_LANES], b[RP_LANES], acc[RP_LANES];
+    rp_take_f64(args, a, args->s0, 0);
+    rp_take_f64(args, b, args->s1, 1);
+    for (unsigned pair = 0; pair < 4; pair++) {
+        rp_take_f64(args, acc, args->s2 + 2 * pair * args->c_stride, 2);
+        for (unsigned row = 0; row < 4; row++)
+            rp_row_f64(acc + 16 * row, a + 4 * pair + row, b);
+        rp_put_f64(args->d + 2 * pair * RP_LANES, acc);
+    }
+}
+
+/* Four blocks: D[i][j] in lane j + 4 b + 16 i; A[i][k] in i + 4 b + 16 k, B[k][j] in j + 4 b + 16
+ * k.
+ */
+RP_LANE_HEAD(v_mfma_f64_4x4x4_4b_f64)
+{
+    double a[RP_LANES], b[RP_LANES], acc[RP_LANES];
+    rp_take_f64(args, a, args->s0, 0);
+    rp_take_f64(args, b, args->s1, 1);
+    rp_take_f64(args, acc, args->s2, 2);
+    for (unsigned k = 0; k < 4; k++)
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned j = 0; j < 16; j++) {
+                const double x = a[16 * k + (j & 12) + i];
+                acc[16 * i + j] = __builtin_fma(x, b[16 * k + j], acc[16 * i + j]);
+            }
+    rp_put_f64(args->d, acc);
+}

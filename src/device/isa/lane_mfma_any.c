@@ -13,27 +13,12 @@
  * in the order of k from 0, rounded to f32 each time; the sum times both scales is added to the
  * accumulator in f64 and rounded to f32. A scale of 0xff is NaN. Without scales they are 1.
  */
-/*
- * Matrix kernels whose operands may be of any format of eight, six or four bits, with or without a
- * scale for every 32 values of a row of A and of a column of B.
- *
- * A lane has 32 values of K. Those of six and four bits are neighbours: 32 g to 32 g + 31 in lane
- * group g. Of eight bits there are 16 neighbours in the first half of K, from 16 g, and 16 in the
- * second; here they are brought into the order of the others. The scales of block b of 32 are with
- * lane group b (CDNA4 ISA document, "Dense Matrix Layouts: 8-bit and Smaller", "MFMA with Block
- * Exponent Scaling").
- *
- * Numerics. The document scales after the dot product of a block and before its accumulation. The
- * rest, as everywhere (lane_mfma.h), is not documented. Here: the products of a block are added up
- * in the order of k from 0, rounded to f32 each time; the sum times both scales is added to the
- * accumulator in f64 and rounded to f32. A scale of 0xff is NaN. Without scales they are 1.
- */
 #include "device/isa/lane_mfma.h"
 
 enum { VALUES = 32, FP8 = 0, BF8, FP6, BF6, FP4 };
 
 /* Value @p e of a lane: @p width bits from bit e * width of its registers. */
-RP_MFMA_INLINE uint32_t rp_small_at(const uint32_t *rows, unsigned lane, unsigned e, unsigned width)
+RP_MFMA_INLINE uint32_t small_at(const uint32_t *rows, unsigned lane, unsigned e, unsigned width)
 {
     const unsigned at = e * width, row = at / 32, shift = at % 32;
     const uint32_t low = rows[row * RP_LANES + lane] >> shift;
@@ -41,7 +26,7 @@ RP_MFMA_INLINE uint32_t rp_small_at(const uint32_t *rows, unsigned lane, unsigne
 }
 
 /* Without infinities and NaNs: E2M3, E3M2, E2M1. */
-RP_MFMA_INLINE float rp_f32_of_finite(uint32_t v, unsigned exp_bits, unsigned mant_bits)
+RP_MFMA_INLINE float f32_of_finite(uint32_t v, unsigned exp_bits, unsigned mant_bits)
 {
     const unsigned bits = exp_bits + mant_bits;
     const uint32_t bias = (1u << (exp_bits - 1)) - 1, mag = v & ((1u << bits) - 1);
@@ -58,16 +43,16 @@ RP_MFMA_INLINE float rp_f32_of_finite(uint32_t v, unsigned exp_bits, unsigned ma
             float *const row = to[e];                                                              \
             RP_LANE_LOOP                                                                           \
             {                                                                                      \
-                const uint32_t v = rp_small_at(rows, lane, e, width);                              \
+                const uint32_t v = small_at(rows, lane, e, width);                                 \
                 row[lane] = (__VA_ARGS__);                                                         \
             }                                                                                      \
         }                                                                                          \
     }
 RP_WIDEN_SMALL(fp8, 8, rp_f32_of_ocp_fp8(v))
 RP_WIDEN_SMALL(bf8, 8, rp_f32_of_ocp_bf8(v))
-RP_WIDEN_SMALL(fp6, 6, rp_f32_of_finite(v, 2, 3))
-RP_WIDEN_SMALL(bf6, 6, rp_f32_of_finite(v, 3, 2))
-RP_WIDEN_SMALL(fp4, 4, rp_f32_of_finite(v, 2, 1))
+RP_WIDEN_SMALL(fp6, 6, f32_of_finite(v, 2, 3))
+RP_WIDEN_SMALL(bf6, 6, f32_of_finite(v, 3, 2))
+RP_WIDEN_SMALL(fp4, 4, f32_of_finite(v, 2, 1))
 
 /* From the places of eight-bit values to those of the others. */
 static void rp_place_as_others(rp_wide *to, const rp_wide *from, unsigned m)
@@ -112,7 +97,7 @@ static void rp_scales(double *to, const uint32_t *row, unsigned byte)
     }
 }
 
-RP_MFMA_INLINE void rp_any(const struct rp_lane_args *x, unsigned m)
+RP_MFMA_INLINE void any_format(const struct rp_lane_args *x, unsigned m)
 {
     rp_wide a[VALUES] __attribute__((aligned(64))), b[VALUES] __attribute__((aligned(64)));
     double scale_a[RP_LANES], scale_b[RP_LANES];
@@ -146,7 +131,7 @@ RP_MFMA_INLINE void rp_any(const struct rp_lane_args *x, unsigned m)
 #define RP_MFMA_F8F6F4(name, m)                                                                    \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
-        rp_any(args, m);                                                                           \
+        any_format(args, m);                                                                       \
     }
 #define RP_MFMA(...)
 #define RP_SMFMAC(...)

@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 #include "device/isa/mem_access.h"
-#include "device/isa/mem_buffer.h"
-#include "device/isa/mem_scalar.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
 
 /** Compare and swap of FLAT, GLOBAL and MUBUF: new value first, expected value second. */

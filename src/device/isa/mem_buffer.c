@@ -1,4 +1,12 @@
-#include "device/isa/mem_buffer.h"
+/*
+ * Buffer resources, and conversions between buffer data formats and registers.
+ *
+ * Field positions and meanings: CDNA3 ISA guide, "Buffer Data Formats". Only what that document
+ * (and the definitions of normalised numbers it shares with every graphics interface) settles is
+ * converted; where hardware has to round in a way nobody has published, the answer is a reason to
+ * refuse, which depends on the value.
+ */
+#include "device/isa/mem_address.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -535,13 +543,6 @@ LOAD_OR_LDS(b128, B128)
 RP_STORE_FORMS(STORE)
 
 /* Memory is coherent here: nothing to write back or invalidate. */
-int rp_buffer_nop(struct rp_wave *w, const struct rp_insn *in)
-{
-    (void)w;
-    (void)in;
-    return RP_STEP_NEXT;
-}
-
 /* MTBUF and the format rows of MUBUF: loads and stores that convert. MTBUF names the format itself
  * and takes components in order; MUBUF has format and, for loads, component selectors in the
  * resource. A lane is in range as a whole or not at all.

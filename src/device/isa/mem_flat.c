@@ -4,7 +4,7 @@
  * FLAT only, lanes in LDS or scratch.
  */
 #include "device/isa/mem_access.h"
-#include "device/isa/mem_buffer.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
 
 RP_INLINE bool rp_private_fits(const struct rp_wave *w, uint32_t offset, unsigned bytes)

@@ -2,7 +2,7 @@
  * Scalar memory: loads and stores through the constant cache, clocks, cache maintenance. Scalar
  * atomics are in mem_atomic.c. CDNA3 ISA guide, "Scalar Memory Operations".
  */
-#include "device/isa/mem_scalar.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
 
 static uint64_t offset_of(const struct rp_wave *w, const struct rp_insn *in, unsigned unit_bytes)
@@ -149,9 +149,3 @@ int rp_smem_memrealtime(struct rp_wave *w, const struct rp_insn *in)
  * Memory is coherent here: nothing to invalidate, write back or prefetch. Discarding a line is a
  * hint that its bytes are no longer needed; that they were already written back is a legal outcome.
  */
-int rp_smem_nop(struct rp_wave *w, const struct rp_insn *in)
-{
-    (void)w;
-    (void)in;
-    return RP_STEP_NEXT;
-}

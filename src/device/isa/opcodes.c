@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/isa/isa_decode.h"
-
 const unsigned char rp_cost_cycles[RP_COST_MAX] = {
 #define X(name, cycles, what) [RP_COST_##name] = cycles,
     RP_COST_CLASSES(X)
@@ -107,29 +105,6 @@ unsigned rp_type_dwords(unsigned type)
         [RP_T_B1024] = 32, [RP_T_MASK] = 2,
     };
     return type < RP_T_MAX ? dwords[type] : 0;
-}
-
-bool rp_type_is_float(unsigned type)
-{
-    return type == RP_T_F16 || type == RP_T_BF16 || type == RP_T_F32 || type == RP_T_F64 ||
-           type == RP_T_PKF16 || type == RP_T_PKF32;
-}
-
-bool rp_type_is_16bit(unsigned type)
-{
-    return type >= RP_T_B8 && type <= RP_T_BF16;
-}
-
-bool rp_op_is_mai(unsigned op)
-{
-    const unsigned cost = rp_op_rows[op].cost;
-    return (cost >= RP_COST_MFMA_2 && cost <= RP_COST_MFMA_16) || op == RP_OP_v_accvgpr_read_b32 ||
-           op == RP_OP_v_accvgpr_write_b32;
-}
-
-const char *rp_isa_mnemonic(unsigned op)
-{
-    return rp_op_rows[op < RP_OP_ALL ? op : (unsigned)RP_OP_INVALID].mnemonic;
 }
 
 /* Which rows the process's GPUs have, and what they call and charge them. All three encode what
@@ -288,10 +263,4 @@ uint64_t rp_inline_float(unsigned enc, unsigned type)
     default:
         return single[i];
     }
-}
-
-uint32_t rp_inline_as_f16(const struct rp_opnd *o)
-{
-    const bool is_float = o->index >= SRC_FLOAT_FIRST && o->index <= SRC_FLOAT_LAST;
-    return is_float ? (uint32_t)rp_inline_float(o->index, RP_T_F16) : (uint32_t)o->imm;
 }

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "device/isa/instruction.h"
-#include "device/isa/isa_decode.h"
 #include "device/isa/lane.h"
 
 /* Issue cost of instruction classes in shader clocks, for the first timing model.
@@ -122,7 +121,7 @@ struct rp_op_row {
 /** Indexed by enum rp_op; row 0 is "invalid". */
 extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
-/** Whether the target has the row (device_options.c). */
+/** Whether the target has the row. */
 bool rp_target_has(unsigned op);
 
 /**
@@ -147,25 +146,14 @@ unsigned rp_op_find(enum rp_fmt fmt, enum rp_seg seg, unsigned opcode);
 /** Width of a type in dwords; 0 for RP_T_NONE. */
 unsigned rp_type_dwords(unsigned type);
 
-bool rp_type_is_float(unsigned type);
-
-/** True for types whose value is 16 bits or fewer wide in one lane. */
-bool rp_type_is_16bit(unsigned type);
-
 /**
  * Chooses the handler and lane kernel of a decoded VALU instruction; called by the decoder when
  * every other field is final.
  */
 void rp_valu_bind(struct rp_insn *in);
 
-/** Matrix instructions and the moves of accumulation registers: VOP3P encodes them otherwise. */
-bool rp_op_is_mai(unsigned op);
-
 /** A matrix instruction whose CBSZ and BLGP choose the formats of A and B. */
 bool rp_mfma_any_format(unsigned op);
-
-/** Value of an inline constant in an f16 operand: a float's pattern becomes the f16 one. */
-uint32_t rp_inline_as_f16(const struct rp_opnd *constant);
 
 /** Handler of NOEXEC rows and of VALU rows without lane kernel. */
 rp_insn_fn rp_fault_unimplemented;
@@ -176,11 +164,10 @@ rp_insn_fn rp_fault_illegal;
 /** Handler of operand values or modes that cannot be resolved at decode time. */
 rp_insn_fn rp_fault_operand;
 
-/* What the parts of the decoder share. Private to decode*.c.
- *
- * Every function takes the state of one instruction; one that finds a value no instruction can
- * have sets rp_dec.bad, and the caller need not look before it goes on.
- */
+static inline uint32_t bits(uint32_t word, unsigned low, unsigned count)
+{
+    return word >> low & ((1u << count) - 1);
+}
 
 /* Source encodings with a meaning of their own. */
 enum {
@@ -209,5 +196,38 @@ enum {
  * pull request 198005: 1.0 is 0x0000 there on gfx8 and gfx9); packed ones have both halves of it.
  */
 uint64_t rp_inline_float(unsigned enc, unsigned type);
+
+/** Mnemonic without encoding suffix, such as "v_add_f32"; "invalid" for op 0. */
+static inline const char *rp_isa_mnemonic(unsigned op)
+{
+    return rp_op_rows[op < RP_OP_ALL ? op : (unsigned)RP_OP_INVALID].mnemonic;
+}
+
+static inline bool rp_type_is_float(unsigned type)
+{
+    return type == RP_T_F16 || type == RP_T_BF16 || type == RP_T_F32 || type == RP_T_F64 ||
+           type == RP_T_PKF16 || type == RP_T_PKF32;
+}
+
+/** True for types whose value is 16 bits or fewer wide in one lane. */
+static inline bool rp_type_is_16bit(unsigned type)
+{
+    return type >= RP_T_B8 && type <= RP_T_BF16;
+}
+
+/** Matrix instructions and the moves of accumulation registers: VOP3P encodes them otherwise. */
+static inline bool rp_op_is_mai(unsigned op)
+{
+    const unsigned cost = rp_op_rows[op].cost;
+    return (cost >= RP_COST_MFMA_2 && cost <= RP_COST_MFMA_16) || op == RP_OP_v_accvgpr_read_b32 ||
+           op == RP_OP_v_accvgpr_write_b32;
+}
+
+/** Value of an inline constant in an f16 operand: a float's pattern becomes the f16 one. */
+static inline uint32_t rp_inline_as_f16(const struct rp_opnd *o)
+{
+    const bool is_float = o->index >= SRC_FLOAT_FIRST && o->index <= SRC_FLOAT_LAST;
+    return is_float ? (uint32_t)rp_inline_float(o->index, RP_T_F16) : (uint32_t)o->imm;
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* Scalar operand values, and the handlers of instructions that cannot execute. */
+/* Scalar operand values, and the handlers of instructions that do nothing or cannot execute. */
 #include "device/isa/wave_state.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 #include "device/isa/lane.h"
 #include "device/isa/mem_access.h"
-#include "device/isa/mem_buffer.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/opcodes.h"
 
 uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o)
@@ -42,6 +42,13 @@ uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o
     default: /* the decoder gives instructions with the others the operand fault handler */
         return 0;
     }
+}
+
+int rp_nop(struct rp_wave *wave, const struct rp_insn *in)
+{
+    (void)wave;
+    (void)in;
+    return RP_STEP_NEXT;
 }
 
 int rp_fault_unimplemented(struct rp_wave *wave, const struct rp_insn *in)
@@ -178,14 +185,6 @@ bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsign
 }
 
 enum { PAGE_SHIFT = 12, PAGE_BITS = RP_ATOMIC_LOG_PAGE_WORDS * 64 };
-
-void rp_atomic_log_clear(struct rp_atomic_log *log)
-{
-    log->count = log->applied = 0;
-    log->low = UINT64_MAX;
-    log->high = 0;
-    memset(log->pages, 0, sizeof log->pages);
-}
 
 void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem)
 {

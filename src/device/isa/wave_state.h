@@ -305,7 +305,13 @@ void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_
 void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
 
 /** Forgets what a log holds. */
-void rp_atomic_log_clear(struct rp_atomic_log *log);
+static inline void rp_atomic_log_clear(struct rp_atomic_log *log)
+{
+    log->count = log->applied = 0;
+    log->low = UINT64_MAX;
+    log->high = 0;
+    memset(log->pages, 0, sizeof log->pages);
+}
 
 enum { RP_GWS_RESOURCES = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "device/exec/code_cache.h"
 #include "device/exec/executor.h"
-#include "device/isa/instruction_counters.h"
+#include "device/isa/instruction.h"
 #include "device/isa/opcodes.h"
 #include "device/jit/jit_translate.h"
 

@@ -19,7 +19,6 @@
 #include "device/exec/code_cache.h"
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
-#include "device/isa/instruction_counters.h"
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"

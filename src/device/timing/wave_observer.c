@@ -5,8 +5,7 @@
 
 #include "device/exec/executor.h"
 #include "device/isa/mem_access.h"
-#include "device/isa/mem_buffer.h"
-#include "device/isa/mem_scalar.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/wave_record.h"

@@ -1,22 +1,16 @@
 /**
- * @file mem_buffer.h
- * @brief Conversions between buffer data formats and registers.
- *
- * Field positions and meanings: CDNA3 ISA guide, "Buffer Data Formats". Only what that document
- * (and the definitions of normalised numbers it shares with every graphics interface) settles is
- * converted; where hardware has to round in a way nobody has published, the answer is a reason to
- * refuse, which depends on the value.
+ * @file mem_address.h
+ * @brief What buffer and scalar memory instructions address, and whether they may.
  */
-#ifndef RP_DEVICE_ISA_MEM_BUFFER_H
-#define RP_DEVICE_ISA_MEM_BUFFER_H
+#ifndef RP_DEVICE_ISA_MEM_ADDRESS_H
+#define RP_DEVICE_ISA_MEM_ADDRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/isa/instruction.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/wave_state.h"
-
-struct rp_insn;
 
 /* Buffer resources (V#): what MUBUF and MTBUF instructions address, and whether they may.
  *
@@ -98,6 +92,34 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
     if (b->by_record)
         return rp_buffer_index(b, lane) < b->num_records;
     return (uint64_t)rp_buffer_offset(b, lane) + b->scalar_offset + extra + bytes <= b->num_records;
+}
+
+/* Scalar memory instructions. */
+
+/** What a scalar buffer instruction reaches: only base, stride and size of the V# count. */
+struct rp_smem_buffer {
+    uint64_t va;          /**< of the first dword */
+    uint64_t offset;      /**< of the same, from the start of the buffer */
+    uint64_t limit_bytes; /**< size of the buffer */
+};
+
+/** Address of s_load, s_store and s_atomic. The two low bits are ignored by the hardware. */
+uint64_t rp_smem_address(const struct rp_wave *w, const struct rp_insn *in);
+
+/** The same for the s_buffer forms. The resource operand must be in range. */
+struct rp_smem_buffer rp_smem_buffer(const struct rp_wave *w, const struct rp_insn *in);
+
+/** Register numbers are 7 bits; a wide access at the top would leave the file. */
+static inline bool rp_sgprs_fit(const struct rp_opnd *o)
+{
+    return o->kind == RP_OPND_SGPR && o->index + o->dwords <= RP_SGPR_COUNT;
+}
+
+/** Whether dword @p i of the access is inside the buffer. */
+static inline bool rp_smem_inside(const struct rp_smem_buffer *b, unsigned i)
+{
+    uint64_t at = b->offset + 4ull * i;
+    return at + 4 > at && at + 4 <= b->limit_bytes;
 }
 
 #endif
