@@ -145,8 +145,7 @@ static void finish_dispatch(struct rp_tool *tool, struct rp_pending *entry)
     d->start_ns = times.start;
     d->end_ns = times.end;
     rp_trace_append(&tool->trace, &record);
-    rp_software_device_record(tool, entry);
-    rp_threads_finish(tool, entry);
+    rp_software_device_finish(tool, entry);
     rp_tool_log(tool,
                 "dispatch=%" PRIu64 " queue=%u kernel=%u way=%d start=%" PRIu64 " end=%" PRIu64
                 " grid=%u,%u,%u workgroup=%u,%u,%u",
@@ -264,12 +263,6 @@ static bool read_pending_list(struct rp_tool *tool, struct rp_pending_list *line
     }
     drop_done(line);
     return more;
-}
-
-void rp_completions_add_list(struct rp_completion_reader *h, struct rp_pending_list *line)
-{
-    line->next = h->lines;
-    h->lines = line;
 }
 
 void rp_completions_remove_list(struct rp_completion_reader *h, const struct rp_pending_list *line)
@@ -552,7 +545,7 @@ static void *reader_main(void *data)
     return NULL;
 }
 
-void rp_completions_start(struct rp_tool *tool)
+static void start_reader(struct rp_tool *tool)
 {
     struct rp_completion_reader *h = &tool->harvest;
     sigset_t all, before;
@@ -570,7 +563,14 @@ void rp_completions_start(struct rp_tool *tool)
         pthread_setname_np(h->thread, "rocm-perf-tool");
 }
 
-void rp_completions_stop(struct rp_tool *tool)
+void rp_completions_add_list(struct rp_tool *tool, struct rp_pending_list *line)
+{
+    line->next = tool->harvest.lines;
+    tool->harvest.lines = line;
+    start_reader(tool);
+}
+
+static void stop_reader(struct rp_tool *tool)
 {
     struct rp_completion_reader *h = &tool->harvest;
 
@@ -592,10 +592,12 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void rp_completions_drain(struct rp_tool *tool, unsigned patience_ms)
+void rp_completions_end(struct rp_tool *tool, unsigned patience_ms)
 {
-    uint64_t last = UINT64_MAX, since = now_ms();
+    uint64_t last = UINT64_MAX, since;
 
+    stop_reader(tool);
+    since = now_ms();
     for (;;) {
         uint64_t left;
 
@@ -708,7 +710,7 @@ static rp_hsa_status hook_signal_destroy(rp_hsa_signal signal)
         rp_handlers_wait(&rp_the_tool);
         rp_handlers_forget(&rp_the_tool, signal);
         rp_completions_before_destroy(&rp_the_tool, signal);
-        rp_shared_copies_before_destroy(&rp_the_tool, signal);
+        rp_shared_copies_before_change(&rp_the_tool, signal, true);
         rp_submitters_forget(&rp_the_tool.producers, signal);
     }
     return rp_the_tool.hsa.hsa_signal_destroy(signal);

@@ -100,8 +100,9 @@ void rp_completions_init(struct rp_completion_reader *harvest);
 /** First chunk of a line; -1 when out of memory. */
 int rp_pending_list_init(struct rp_pending_list *line);
 void rp_pending_list_free(struct rp_pending_list *line);
-/** Its entries are harvested from now on, or no longer; with harvest.lock held. */
-void rp_completions_add_list(struct rp_completion_reader *harvest, struct rp_pending_list *line);
+/** Its entries are harvested from now on (the first list starts the thread that does so), or no
+ * longer; with harvest.lock held. */
+void rp_completions_add_list(struct rp_tool *tool, struct rp_pending_list *line);
 void rp_completions_remove_list(struct rp_completion_reader *harvest,
                                 const struct rp_pending_list *line);
 /** Producer: an entry to fill, zeroed but for .rec, or NULL when out of memory. It does not exist
@@ -131,13 +132,10 @@ void rp_completions_forwarded(struct rp_tool *tool, struct rp_pending *entry);
  */
 bool rp_completions_abandon(struct rp_tool *tool, struct rp_pending_list *line, bool destroyed);
 
-/** Waits until nothing is pending, or nothing moved for @p patience_ms. */
-void rp_completions_drain(struct rp_tool *tool, unsigned patience_ms);
+/** Ends the thread; waits until nothing is pending, or nothing moved for @p patience_ms. */
+void rp_completions_end(struct rp_tool *tool, unsigned patience_ms);
 /** Bounded wait for one line. */
 void rp_completions_drain_list(struct rp_tool *tool, struct rp_pending_list *line,
                                unsigned patience_ms);
-
-void rp_completions_start(struct rp_tool *tool);
-void rp_completions_stop(struct rp_tool *tool);
 
 #endif

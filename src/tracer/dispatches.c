@@ -54,11 +54,6 @@ struct rp_queue {
     void *on_error_data;
 };
 
-struct rp_queue *rp_queue_next(const struct rp_queue *queue)
-{
-    return queue->next;
-}
-
 /* --- packets ------------------------------------------------------------------------------- */
 
 static bool is_dispatch(const struct rp_hsa_packet *packet)
@@ -115,12 +110,18 @@ static rp_hsa_signal silent_signal(struct rp_queue *queue)
     return signal;
 }
 
-void rp_queue_give_back(struct rp_queue *queue)
+static void give_back(struct rp_queue *queue)
 {
     const size_t count = __atomic_exchange_n(&queue->quiet_count, GIVEN_BACK, __ATOMIC_ACQUIRE);
 
     if (count != GIVEN_BACK)
         rp_signal_pool_give_unused(&rp_the_tool.quiet_signals, queue->quiet, count);
+}
+
+void rp_queues_give_back(struct rp_tool *tool)
+{
+    for (struct rp_queue *queue = tool->queues; queue; queue = queue->next)
+        give_back(queue);
 }
 
 /* Chooses how the entry completes (completions.h) and puts our signal into the packet if one is
@@ -403,7 +404,7 @@ static void free_queue(struct rp_queue *queue)
 {
     if (!queue)
         return;
-    rp_queue_give_back(queue);
+    give_back(queue);
     rp_pending_list_free(&queue->line);
     free(queue->buffer);
     free(queue);
@@ -434,9 +435,8 @@ static void adopt(struct rp_tool *tool, struct rp_queue *queue)
     queue->index = tool->queue_count++;
     queue->next = tool->queues;
     tool->queues = queue;
-    rp_completions_add_list(&tool->harvest, &queue->line);
     record_queue(tool, queue, RP_REC_QUEUE);
-    rp_completions_start(tool);
+    rp_completions_add_list(tool, &queue->line);
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
@@ -515,7 +515,7 @@ static bool wrap(struct rp_tool *tool, struct rp_queue *queue, uint32_t size, ui
 
 static void retire(struct rp_tool *tool, struct rp_queue *queue)
 {
-    rp_queue_give_back(queue);
+    give_back(queue);
     pthread_mutex_lock(&tool->harvest.lock);
     queue->next = tool->retired;
     tool->retired = queue;
@@ -562,7 +562,7 @@ plain:
     /* Better an untraced queue than a failing program; the trace says that something is missing. */
     discard(tool, queue);
     if (rp_tool_active(tool)) {
-        rp_trace_set_flag(&tool->trace, RP_TRACE_UNTRACED_QUEUE);
+        rp_trace_note(&tool->trace, RP_TRACE_FLAGS, RP_TRACE_UNTRACED_QUEUE);
         __atomic_add_fetch(&tool->isolate.untracked, 1, __ATOMIC_RELEASE);
         rp_tool_log(tool, "queue of agent %" PRIx64 " is not traced", agent);
     }
@@ -645,13 +645,6 @@ void rp_queues_retire(struct rp_tool *tool)
         rp_completions_abandon(tool, &queue->line, false);
         retire(tool, queue);
     }
-}
-
-void rp_queue_hook(const struct rp_hsa_tables *tables)
-{
-    RP_TOOL_REPLACE(tables->core, hsa_queue_create, hook_queue_create);
-    RP_TOOL_REPLACE(tables->core, hsa_queue_destroy, hook_queue_destroy);
-    RP_TOOL_REPLACE(tables->amd, hsa_amd_profiling_set_profiler_enabled, hook_set_profiler_enabled);
 }
 
 /* Asynchronous copies: same way as WATCH, the program's completion signal is left alone. */
@@ -820,8 +813,11 @@ static rp_hsa_status hook_async_copy_enable(bool enable)
                                                                rp_tool_active(&rp_the_tool));
 }
 
-void rp_copies_hook(const struct rp_hsa_tables *tables)
+void rp_dispatches_hook(const struct rp_hsa_tables *tables)
 {
+    RP_TOOL_REPLACE(tables->core, hsa_queue_create, hook_queue_create);
+    RP_TOOL_REPLACE(tables->core, hsa_queue_destroy, hook_queue_destroy);
+    RP_TOOL_REPLACE(tables->amd, hsa_amd_profiling_set_profiler_enabled, hook_set_profiler_enabled);
     RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy, hook_async_copy);
     RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy_on_engine, hook_async_copy_on_engine);
     RP_TOOL_REPLACE(tables->amd, hsa_amd_memory_async_copy_rect, hook_async_copy_rect);

@@ -137,7 +137,7 @@ static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
     struct rp_rec_failed_launch *failed = &record.u.failed_launch;
     int error = result_of_call(calls);
 
-    rp_trace_count_launch(&tool->trace);
+    rp_trace_note(&tool->trace, RP_TRACE_LAUNCH_CALLS, 1);
     if (error == 0)
         return;
     failed->correlation_id = data->correlation_id;
@@ -576,8 +576,8 @@ static bool understood(struct rp_tool *tool)
                                                                       : RP_HIP_FOREIGN;
     __atomic_store_n(&hip->state, state, __ATOMIC_RELEASE);
     if (!hip->unrecorded)
-        rp_trace_set_flag(&tool->trace,
-                          state == RP_HIP_UNDERSTOOD ? RP_TRACE_HIP_CALLS : RP_TRACE_HIP_UNKNOWN);
+        rp_trace_note(&tool->trace, RP_TRACE_FLAGS,
+                      state == RP_HIP_UNDERSTOOD ? RP_TRACE_HIP_CALLS : RP_TRACE_HIP_UNKNOWN);
     rp_tool_log(tool, "HIP runtime %d: calls are %s", version,
                 state == RP_HIP_UNDERSTOOD ? "recorded" : "not understood");
     return state == RP_HIP_UNDERSTOOD;

@@ -425,21 +425,9 @@ bool rp_agents_record(struct rp_tool *tool)
     return tool->agents_recorded;
 }
 
-bool rp_isolate_is_on(const struct rp_tool *tool)
-{
-    return __atomic_load_n(&tool->isolate.on, __ATOMIC_ACQUIRE) != 0;
-}
-
 enum { CLOCK_NS_PER_S = 1000000000 };
 
 struct rp_tool rp_the_tool = {.log_fd = -1};
-
-uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
-{
-    if (hz == CLOCK_NS_PER_S)
-        return ticks;
-    return ticks / hz * CLOCK_NS_PER_S + ticks % hz * CLOCK_NS_PER_S / hz;
-}
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -497,7 +485,7 @@ void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count)
 {
     uint64_t lost = __atomic_add_fetch(&tool->lost_dispatches, count, __ATOMIC_RELAXED);
 
-    rp_trace_set_lost_dispatches(&tool->trace, lost);
+    rp_trace_note(&tool->trace, RP_TRACE_LOST_DISPATCHES, lost);
 }
 
 void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)

@@ -75,8 +75,6 @@ void rp_isolate_start(struct rp_tool *tool);
 /** In a forked child: the parent's link is not ours. */
 void rp_isolate_forget(struct rp_isolate *isolate);
 
-bool rp_isolate_is_on(const struct rp_tool *tool);
-
 /** The ELF file of a code object; copied. Needed only when rp_isolate_kernel says so. */
 void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_t code_object_id,
                      uint64_t load_base, uint64_t load_bytes, const void *bytes, uint64_t count);

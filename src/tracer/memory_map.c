@@ -9,9 +9,9 @@
 
 #include "tracer/tracer.h"
 
-void rp_memory_init(struct rp_memory *memory)
+static void init(struct rp_memory *memory)
 {
-    free(memory->entries);
+    free(memory->items);
     memset(memory, 0, sizeof(*memory));
     pthread_mutex_init(&memory->lock, NULL);
 }
@@ -62,19 +62,7 @@ static void add(struct rp_tool *tool, const struct rp_memory_entry *entry)
     struct rp_memory *memory = &tool->memory;
 
     pthread_mutex_lock(&memory->lock);
-    if (memory->count == memory->capacity) {
-        size_t capacity = memory->capacity ? memory->capacity * 2 : 256;
-        struct rp_memory_entry *bigger =
-            realloc(memory->entries, capacity * sizeof(*memory->entries));
-
-        if (bigger) {
-            memory->entries = bigger;
-            memory->capacity = capacity;
-        }
-    }
-    if (memory->count < memory->capacity)
-        memory->entries[memory->count++] = *entry;
-    else
+    if (rp_vec_push(memory, *entry) < 0)
         memory->lost++;
     pthread_mutex_unlock(&memory->lock);
 }
@@ -130,6 +118,13 @@ static void add_new(enum rp_memory_class memory_class, uint64_t base, uint64_t b
         NULL, 0);
 }
 
+static void add_allocated(enum rp_memory_class memory_class, const void *base, uint64_t bytes)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)base;
+
+    add_new(memory_class, at, bytes, 0, at);
+}
+
 static void add_foreign(enum rp_memory_class memory_class, void *base, uint64_t bytes,
                         const rp_hsa_agent *agents, uint32_t count)
 {
@@ -149,7 +144,7 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
 
     pthread_mutex_lock(&memory->lock);
     for (size_t i = memory->count; i-- > 0 && !found;) {
-        const struct rp_memory_entry *entry = &memory->entries[i];
+        const struct rp_memory_entry *entry = &memory->items[i];
         /* Either function frees what the other one has allocated. */
         const bool pool = memory_class == RP_MEMORY_POOL || memory_class == RP_MEMORY_REGION;
 
@@ -158,7 +153,7 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
                                                 entry->region.memory_class == RP_MEMORY_REGION)));
         if (found) {
             *ret = *entry;
-            memory->entries[i] = memory->entries[--memory->count];
+            memory->items[i] = memory->items[--memory->count];
         }
     }
     pthread_mutex_unlock(&memory->lock);
@@ -181,18 +176,24 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
         return status;                                                                             \
     } while (0)
 
+/* What is new is in the list before a snapshot may look. */
+#define ALLOCATE(call, note)                                                                       \
+    do {                                                                                           \
+        struct rp_tool *tool = &rp_the_tool;                                                       \
+        bool entered = rp_pause_enter(&tool->isolate.gate);                                        \
+        rp_hsa_status status = tool->hsa.call;                                                     \
+        if (status == RP_HSA_SUCCESS)                                                              \
+            note;                                                                                  \
+        rp_pause_leave(&tool->isolate.gate, entered);                                              \
+        return status;                                                                             \
+    } while (0)
+
 /* --- pools --------------------------------------------------------------------------------- */
 
 static rp_hsa_status hook_pool_allocate(rp_hsa_pool pool, size_t bytes, uint32_t flags, void **ret)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_memory_pool_allocate(pool, bytes, flags, ret);
-
-    if (status == RP_HSA_SUCCESS)
-        add_new(RP_MEMORY_POOL, (uint64_t)(uintptr_t)*ret, bytes, 0, (uint64_t)(uintptr_t)*ret);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_memory_pool_allocate(pool, bytes, flags, ret),
+             add_allocated(RP_MEMORY_POOL, *ret, bytes));
 }
 
 static rp_hsa_status hook_pool_free(void *base)
@@ -202,14 +203,7 @@ static rp_hsa_status hook_pool_free(void *base)
 
 static rp_hsa_status hook_allocate(rp_hsa_region region, size_t bytes, void **ret)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_memory_allocate(region, bytes, ret);
-
-    if (status == RP_HSA_SUCCESS)
-        add_new(RP_MEMORY_REGION, (uint64_t)(uintptr_t)*ret, bytes, 0, (uint64_t)(uintptr_t)*ret);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_memory_allocate(region, bytes, ret), add_allocated(RP_MEMORY_REGION, *ret, bytes));
 }
 
 static rp_hsa_status hook_free(void *base)
@@ -231,28 +225,14 @@ static void add_locked(void *host, size_t bytes, void *const *agent_base)
 static rp_hsa_status hook_lock(void *host, size_t bytes, rp_hsa_agent *agents, int count,
                                void **ret)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_memory_lock(host, bytes, agents, count, ret);
-
-    if (status == RP_HSA_SUCCESS)
-        add_locked(host, bytes, ret);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_memory_lock(host, bytes, agents, count, ret), add_locked(host, bytes, ret));
 }
 
 static rp_hsa_status hook_lock_to_pool(void *host, size_t bytes, rp_hsa_agent *agents, int count,
                                        rp_hsa_pool pool, uint32_t flags, void **ret)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status =
-        tool->hsa.hsa_amd_memory_lock_to_pool(host, bytes, agents, count, pool, flags, ret);
-
-    if (status == RP_HSA_SUCCESS)
-        add_locked(host, bytes, ret);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_memory_lock_to_pool(host, bytes, agents, count, pool, flags, ret),
+             add_locked(host, bytes, ret));
 }
 
 static rp_hsa_status hook_unlock(void *host)
@@ -261,48 +241,44 @@ static rp_hsa_status hook_unlock(void *host)
 }
 
 /* No call ends such a range: it is looked at when it is captured. */
+static void add_svm(uint64_t at, size_t bytes)
+{
+    struct rp_memory_entry former;
+
+    if (!rp_tool_active(&rp_the_tool))
+        return;
+    if (take(RP_MEMORY_SVM, at, &former) && former.region.bytes > bytes)
+        bytes = former.region.bytes; /* attributes of a part: the rest is still there */
+    add_new(RP_MEMORY_SVM, at, bytes, 0, at);
+}
+
 static rp_hsa_status hook_svm_set(void *base, size_t bytes, struct rp_hsa_attribute *attributes,
                                   size_t count)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_svm_attributes_set(base, bytes, attributes, count);
-    const uint64_t at = (uint64_t)(uintptr_t)base;
-    struct rp_memory_entry former;
-
-    if (status == RP_HSA_SUCCESS && rp_tool_active(tool)) {
-        if (take(RP_MEMORY_SVM, at, &former) && former.region.bytes > bytes)
-            bytes = former.region.bytes; /* attributes of a part: the rest is still there */
-        add_new(RP_MEMORY_SVM, at, bytes, 0, at);
-    }
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_svm_attributes_set(base, bytes, attributes, count),
+             add_svm((uint64_t)(uintptr_t)base, bytes));
 }
 
 /* --- virtual memory ------------------------------------------------------------------------ */
 
+static void add_mapped(uint64_t at, size_t bytes, size_t offset, uint64_t handle)
+{
+    add_reached(
+        (struct rp_memory_entry){
+            .region = {.base = at, .bytes = bytes, .memory_class = RP_MEMORY_VMEM},
+            .key = at,
+            .handle = handle,
+            .start = at - offset,
+            .unreachable = true, /* until an agent is given access */
+        },
+        NULL, 0);
+}
+
 static rp_hsa_status hook_vmem_map(void *base, size_t bytes, size_t offset, uint64_t handle,
                                    uint64_t flags)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_vmem_map(base, bytes, offset, handle, flags);
-
-    if (status == RP_HSA_SUCCESS) {
-        const uint64_t at = (uint64_t)(uintptr_t)base;
-
-        add_reached(
-            (struct rp_memory_entry){
-                .region = {.base = at, .bytes = bytes, .memory_class = RP_MEMORY_VMEM},
-                .key = at,
-                .handle = handle,
-                .start = at - offset,
-                .unreachable = true, /* until an agent is given access */
-            },
-            NULL, 0);
-    }
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_vmem_map(base, bytes, offset, handle, flags),
+             add_mapped((uint64_t)(uintptr_t)base, bytes, offset, handle));
 }
 
 static rp_hsa_status hook_vmem_unmap(void *base, size_t bytes)
@@ -310,28 +286,30 @@ static rp_hsa_status hook_vmem_unmap(void *base, size_t bytes)
     FREE(RP_MEMORY_VMEM, base, hsa_amd_vmem_unmap(base, bytes));
 }
 
-static rp_hsa_status hook_vmem_access(void *base, size_t bytes,
-                                      const struct rp_hsa_access *accesses, size_t count)
+static void note_access(uint64_t from, size_t bytes, const struct rp_hsa_access *accesses,
+                        size_t count)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    struct rp_memory *memory = &tool->memory;
-    const uint64_t from = (uint64_t)(uintptr_t)base;
-    bool entered = rp_pause_enter(&tool->isolate.gate), any = false;
-    rp_hsa_status status = tool->hsa.hsa_amd_vmem_set_access(base, bytes, accesses, count);
+    struct rp_memory *memory = &rp_the_tool.memory;
+    bool any = false;
 
-    for (size_t i = 0; i < count && status == RP_HSA_SUCCESS; i++)
+    for (size_t i = 0; i < count; i++)
         any = any || accesses[i].permissions;
     pthread_mutex_lock(&memory->lock);
     for (size_t i = 0; i < memory->count && any; i++) {
-        struct rp_memory_entry *entry = &memory->entries[i];
+        struct rp_memory_entry *entry = &memory->items[i];
 
         if (entry->region.memory_class == RP_MEMORY_VMEM && entry->region.base >= from &&
             entry->region.base - from < bytes)
             entry->unreachable = false;
     }
     pthread_mutex_unlock(&memory->lock);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+}
+
+static rp_hsa_status hook_vmem_access(void *base, size_t bytes,
+                                      const struct rp_hsa_access *accesses, size_t count)
+{
+    ALLOCATE(hsa_amd_vmem_set_access(base, bytes, accesses, count),
+             note_access((uint64_t)(uintptr_t)base, bytes, accesses, count));
 }
 
 /* --- memory of others ---------------------------------------------------------------------- */
@@ -339,14 +317,8 @@ static rp_hsa_status hook_vmem_access(void *base, size_t bytes,
 static rp_hsa_status hook_ipc_attach(const void *handle, size_t bytes, uint32_t count,
                                      const rp_hsa_agent *agents, void **ret)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_ipc_memory_attach(handle, bytes, count, agents, ret);
-
-    if (status == RP_HSA_SUCCESS)
-        add_foreign(RP_MEMORY_IPC, *ret, bytes, agents, count);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_ipc_memory_attach(handle, bytes, count, agents, ret),
+             add_foreign(RP_MEMORY_IPC, *ret, bytes, agents, count));
 }
 
 static rp_hsa_status hook_ipc_detach(void *base)
@@ -358,15 +330,9 @@ static rp_hsa_status hook_interop_map(uint32_t count, rp_hsa_agent *agents, int 
                                       uint32_t flags, size_t *ret_bytes, void **ret,
                                       size_t *ret_metadata_bytes, const void **ret_metadata)
 {
-    struct rp_tool *tool = &rp_the_tool;
-    bool entered = rp_pause_enter(&tool->isolate.gate);
-    rp_hsa_status status = tool->hsa.hsa_amd_interop_map_buffer(
-        count, agents, interop_handle, flags, ret_bytes, ret, ret_metadata_bytes, ret_metadata);
-
-    if (status == RP_HSA_SUCCESS)
-        add_foreign(RP_MEMORY_INTEROP, *ret, *ret_bytes, agents, count);
-    rp_pause_leave(&tool->isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_interop_map_buffer(count, agents, interop_handle, flags, ret_bytes, ret,
+                                        ret_metadata_bytes, ret_metadata),
+             add_foreign(RP_MEMORY_INTEROP, *ret, *ret_bytes, agents, count));
 }
 
 static rp_hsa_status hook_interop_unmap(void *base)
@@ -404,24 +370,19 @@ static rp_hsa_status hook_executable_destroy(rp_hsa_executable executable)
 
 static rp_hsa_status hook_copy(void *dst, const void *src, size_t bytes)
 {
-    bool entered = rp_pause_enter(&rp_the_tool.isolate.gate);
-    rp_hsa_status status = rp_the_tool.hsa.hsa_memory_copy(dst, src, bytes);
-
-    rp_pause_leave(&rp_the_tool.isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_memory_copy(dst, src, bytes), (void)0);
 }
 
 static rp_hsa_status hook_fill(void *base, uint32_t value, size_t count)
 {
-    bool entered = rp_pause_enter(&rp_the_tool.isolate.gate);
-    rp_hsa_status status = rp_the_tool.hsa.hsa_amd_memory_fill(base, value, count);
-
-    rp_pause_leave(&rp_the_tool.isolate.gate, entered);
-    return status;
+    ALLOCATE(hsa_amd_memory_fill(base, value, count), (void)0);
 }
 
-void rp_memory_hook(const struct rp_hsa_tables *tables)
+void rp_memory_start(struct rp_tool *tool, const struct rp_hsa_tables *tables)
 {
+    init(&tool->memory);
+    if (!rp_isolate_is_on(tool))
+        return;
     RP_TOOL_REPLACE(tables->core, hsa_memory_allocate, hook_allocate);
     RP_TOOL_REPLACE(tables->core, hsa_memory_free, hook_free);
     RP_TOOL_REPLACE(tables->core, hsa_memory_copy, hook_copy);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "trace/capture_stream.h"
 #include "tracer/hsa_abi.h"
 
@@ -31,14 +32,13 @@ struct rp_memory_entry {
 };
 
 struct rp_memory {
+    RP_VEC(struct rp_memory_entry);
     pthread_mutex_t lock;
-    struct rp_memory_entry *entries;
-    size_t count, capacity;
     uint64_t lost; /**< entries for which there was no memory */
 };
 
-void rp_memory_init(struct rp_memory *memory);
-void rp_memory_hook(const struct rp_hsa_tables *tables);
+/** Forgets what an earlier life knew; follows memory if a dispatch is to be captured. */
+void rp_memory_start(struct rp_tool *tool, const struct rp_hsa_tables *tables);
 
 /** A code object of an executable is loaded. */
 void rp_memory_add_code(struct rp_tool *tool, rp_hsa_executable executable, rp_hsa_agent agent,

@@ -22,28 +22,19 @@
 enum { PAGE_BYTES = 4096 };
 
 struct list {
-    struct rp_memory_entry *entries;
-    size_t count, capacity;
+    RP_VEC(struct rp_memory_entry);
     bool failed;
 };
 
 static void append(struct list *list, const struct rp_memory_entry *entry, uint64_t base,
                    uint64_t end)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        struct rp_memory_entry *bigger = realloc(list->entries, capacity * sizeof(*bigger));
+    struct rp_memory_entry piece = *entry;
 
-        if (!bigger) {
-            list->failed = true;
-            return;
-        }
-        list->entries = bigger;
-        list->capacity = capacity;
-    }
-    list->entries[list->count] = *entry;
-    list->entries[list->count].region.base = base;
-    list->entries[list->count++].region.bytes = end - base;
+    piece.region.base = base;
+    piece.region.bytes = end - base;
+    if (rp_vec_push(list, piece) < 0)
+        list->failed = true;
 }
 
 /* --- what the program has ------------------------------------------------------------------ */
@@ -54,28 +45,17 @@ struct range {
 
 /** Memory that the program can read, in order. */
 struct readable {
-    struct range *ranges;
-    size_t count, capacity;
+    RP_VEC(struct range);
     bool unknown; /* the system does not say: all is taken for readable */
 };
 
 static bool add_range(struct readable *r, uint64_t from, uint64_t to)
 {
-    if (r->count > 0 && r->ranges[r->count - 1].to == from) {
-        r->ranges[r->count - 1].to = to;
+    if (r->count > 0 && r->items[r->count - 1].to == from) {
+        r->items[r->count - 1].to = to;
         return true;
     }
-    if (r->count == r->capacity) {
-        size_t capacity = r->capacity ? r->capacity * 2 : 256;
-        struct range *bigger = realloc(r->ranges, capacity * sizeof(*bigger));
-
-        if (!bigger)
-            return false;
-        r->ranges = bigger;
-        r->capacity = capacity;
-    }
-    r->ranges[r->count++] = (struct range){from, to};
-    return true;
+    return rp_vec_push(r, (struct range){from, to}) == 0;
 }
 
 static void read_maps(struct readable *r)
@@ -103,7 +83,7 @@ static size_t first_behind(const struct readable *r, uint64_t page)
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
 
-        if (r->ranges[middle].to <= page)
+        if (r->items[middle].to <= page)
             low = middle + 1;
         else
             high = middle;
@@ -124,8 +104,8 @@ static void append_pieces(struct list *list, const struct readable *r,
 
     gone.gone = true;
     for (size_t i = first_behind(r, page); i < r->count && page < end && !r->unknown; i++) {
-        const uint64_t from = r->ranges[i].from < end ? r->ranges[i].from : end;
-        const uint64_t to = r->ranges[i].to < end ? r->ranges[i].to : end;
+        const uint64_t from = r->items[i].from < end ? r->items[i].from : end;
+        const uint64_t to = r->items[i].to < end ? r->items[i].to : end;
 
         if (from > page)
             append(list, &gone, page, from);
@@ -170,7 +150,7 @@ static void append_rest(struct list *list, size_t count, const struct rp_memory_
 
     while (low < high) { /* the first one that ends behind the base */
         const size_t middle = low + (high - low) / 2;
-        const struct rp_snapshot_region *r = &list->entries[middle].region;
+        const struct rp_snapshot_region *r = &list->items[middle].region;
 
         if (r->base + r->bytes <= base)
             low = middle + 1;
@@ -178,7 +158,7 @@ static void append_rest(struct list *list, size_t count, const struct rp_memory_
             high = middle;
     }
     while (base < end && !list->failed) {
-        const struct rp_snapshot_region *r = low < count ? &list->entries[low].region : NULL;
+        const struct rp_snapshot_region *r = low < count ? &list->items[low].region : NULL;
         const uint64_t next = r && r->base < end ? r->base : end;
 
         if (r && r->base <= base) {
@@ -194,7 +174,7 @@ static void append_rest(struct list *list, size_t count, const struct rp_memory_
 static void sort(struct list *list)
 {
     if (list->count)
-        qsort(list->entries, list->count, sizeof(*list->entries), by_base);
+        qsort(list->items, list->count, sizeof(*list->items), by_base);
 }
 
 /* Each byte once. Of two of one rank that overlap, the second one loses what the first one has. */
@@ -208,7 +188,7 @@ static void trim(struct list *list)
         uint64_t covered = 0;
 
         for (size_t i = 0; i < list->count; i++) {
-            const struct rp_memory_entry *entry = &list->entries[i];
+            const struct rp_memory_entry *entry = &list->items[i];
             const uint64_t base = entry->region.base, end = base + entry->region.bytes;
 
             if (rank_of(entry) != rank || end <= covered)
@@ -218,7 +198,7 @@ static void trim(struct list *list)
         }
         sort(&kept);
     }
-    free(list->entries);
+    free(list->items);
     *list = kept;
 }
 
@@ -310,9 +290,9 @@ static bool find_same(struct list *list)
     size_t count = 0;
 
     for (size_t i = 0; good && i < list->count; i++)
-        if (list->entries[i].region.memory_class == RP_MEMORY_VMEM && list->entries[i].handle &&
-            !list->entries[i].unreachable)
-            mapped[count++] = &list->entries[i];
+        if (list->items[i].region.memory_class == RP_MEMORY_VMEM && list->items[i].handle &&
+            !list->items[i].unreachable)
+            mapped[count++] = &list->items[i];
     if (count > 1) {
         qsort(mapped, count, sizeof(struct rp_memory_entry *), by_handle);
         mark_same(mapped, count);
@@ -336,7 +316,7 @@ static bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, s
     pthread_mutex_lock(&memory->lock);
     list.failed = memory->lost > 0;
     for (size_t i = 0; i < memory->count; i++) {
-        const struct rp_memory_entry *entry = &memory->entries[i];
+        const struct rp_memory_entry *entry = &memory->items[i];
         const struct rp_snapshot_region *r = &entry->region;
 
         if (r->memory_class == RP_MEMORY_SVM || r->memory_class == RP_MEMORY_LOCKED)
@@ -345,16 +325,16 @@ static bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, s
             append(&list, entry, r->base, r->base + r->bytes);
     }
     pthread_mutex_unlock(&memory->lock);
-    free(readable.ranges);
+    free(readable.items);
     if (!list.failed)
         trim(&list);
     for (size_t i = 0; i < list.count && !list.failed; i++)
-        find_reader(tool, &list.entries[i]);
+        find_reader(tool, &list.items[i]);
     if (list.failed || !find_same(&list)) {
-        free(list.entries);
+        free(list.items);
         return false;
     }
-    *ret = list.entries;
+    *ret = list.items;
     *ret_count = list.count;
     return true;
 }

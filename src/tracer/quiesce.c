@@ -203,11 +203,6 @@ void rp_shared_copies_before_change(struct rp_tool *tool, rp_hsa_signal signal, 
     leave(copies);
 }
 
-void rp_shared_copies_before_destroy(struct rp_tool *tool, rp_hsa_signal signal)
-{
-    rp_shared_copies_before_change(tool, signal, true);
-}
-
 bool rp_shared_copies_are_over(struct rp_tool *tool)
 {
     struct rp_shared_copies *copies;

@@ -69,10 +69,9 @@ bool rp_shared_copies_add(struct rp_tool *tool, rp_hsa_signal signal, unsigned p
 /** The runtime refused the copy that was added last with this signal. */
 void rp_shared_copies_withdraw(struct rp_tool *tool, rp_hsa_signal signal);
 
-/** The program is about to change the value. @param anew  whatever it was before */
+/** The program is about to change the value. @param anew  whatever it was before, or to destroy the
+ * signal, which must not be looked at afterwards */
 void rp_shared_copies_before_change(struct rp_tool *tool, rp_hsa_signal signal, bool anew);
-/** The program is about to destroy the signal: it must not be looked at afterwards. */
-void rp_shared_copies_before_destroy(struct rp_tool *tool, rp_hsa_signal signal);
 
 /** Whether all of them are over. */
 bool rp_shared_copies_are_over(struct rp_tool *tool);

@@ -201,19 +201,30 @@ void rp_trace_prepare(struct rp_trace *trace)
 #endif
 }
 
-void rp_trace_count_lost(struct rp_trace *trace)
+void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value)
 {
-    pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_fetch_add(&trace->header->lost_records, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&trace->lock);
-}
+    struct rp_trace_header *header = trace->header;
 
-void rp_trace_count_launch(struct rp_trace *trace)
-{
     pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_fetch_add(&trace->header->launch_calls, 1, __ATOMIC_RELAXED);
+    if (trace->open) {
+        switch (what) {
+        case RP_TRACE_LOST_RECORDS:
+            __atomic_fetch_add(&header->lost_records, value, __ATOMIC_RELAXED);
+            break;
+        case RP_TRACE_LAUNCH_CALLS:
+            __atomic_fetch_add(&header->launch_calls, value, __ATOMIC_RELAXED);
+            break;
+        case RP_TRACE_LOST_DISPATCHES:
+            __atomic_store_n(&header->lost_dispatches, value, __ATOMIC_RELAXED);
+            break;
+        case RP_TRACE_FLAGS:
+            __atomic_fetch_or(&header->flags, (uint32_t)value, __ATOMIC_RELEASE);
+            break;
+        case RP_TRACE_FINI_NS:
+            __atomic_store_n(&header->fini_ns, value, __ATOMIC_RELEASE);
+            break;
+        }
+    }
     pthread_mutex_unlock(&trace->lock);
 }
 
@@ -293,30 +304,6 @@ uint32_t rp_trace_string(struct rp_trace *trace, const char *text)
     }
     pthread_mutex_unlock(&trace->lock);
     return id;
-}
-
-void rp_trace_set_flag(struct rp_trace *trace, uint32_t flag)
-{
-    pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_fetch_or(&trace->header->flags, flag, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&trace->lock);
-}
-
-void rp_trace_set_lost_dispatches(struct rp_trace *trace, uint64_t count)
-{
-    pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_store_n(&trace->header->lost_dispatches, count, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&trace->lock);
-}
-
-void rp_trace_set_fini(struct rp_trace *trace, uint64_t fini_ns)
-{
-    pthread_mutex_lock(&trace->lock);
-    if (trace->open)
-        __atomic_store_n(&trace->header->fini_ns, fini_ns, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&trace->lock);
 }
 
 static void free_strings(struct rp_trace *trace)

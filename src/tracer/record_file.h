@@ -56,18 +56,24 @@ void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
  */
 void rp_trace_prepare(struct rp_trace *trace);
 
-/** Something that should have become a record did not. */
-void rp_trace_count_lost(struct rp_trace *trace);
+/** Numbers of the header. */
+enum rp_trace_note {
+    RP_TRACE_LOST_RECORDS,    /**< so many more that should have become records did not */
+    RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */
+    RP_TRACE_LOST_DISPATCHES, /**< in all */
+    RP_TRACE_FLAGS,           /**< besides those that are set */
+    RP_TRACE_FINI_NS,
+};
+void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value);
 
-/** The program has made a call that launches. */
-void rp_trace_count_launch(struct rp_trace *trace);
+/** Something that should have become a record did not. */
+static inline void rp_trace_count_lost(struct rp_trace *trace)
+{
+    rp_trace_note(trace, RP_TRACE_LOST_RECORDS, 1);
+}
 
 /** Id of a string, written on first use; 0 for NULL and "". */
 uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
-
-void rp_trace_set_flag(struct rp_trace *trace, uint32_t flag);
-void rp_trace_set_lost_dispatches(struct rp_trace *trace, uint64_t count);
-void rp_trace_set_fini(struct rp_trace *trace, uint64_t fini_ns);
 
 /** Cuts the file to its used length and unmaps it. */
 void rp_trace_close(struct rp_trace *trace);

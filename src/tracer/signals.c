@@ -63,19 +63,6 @@ void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count)
     pthread_mutex_unlock(&pool->lock);
 }
 
-rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
-{
-    rp_hsa_signal signal = 0;
-
-    pthread_mutex_lock(&pool->lock);
-    if (pool->free_count == 0)
-        grow(pool, GROW_BY);
-    if (pool->free_count > 0)
-        signal = pool->free_signals[--pool->free_count];
-    pthread_mutex_unlock(&pool->lock);
-    return signal;
-}
-
 size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most)
 {
     size_t count;
@@ -96,18 +83,6 @@ void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal
     pthread_mutex_lock(&pool->lock);
     for (size_t i = 0; i < count; i++)
         pool->free_signals[pool->free_count++] = signals[i];
-    pthread_mutex_unlock(&pool->lock);
-}
-
-void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal)
-{
-    struct rp_amd_signal *raw = (struct rp_amd_signal *)signal;
-
-    raw->start_ts = 0;
-    raw->end_ts = 0;
-    pool->hsa->hsa_signal_store_relaxed(signal, 1);
-    pthread_mutex_lock(&pool->lock);
-    pool->free_signals[pool->free_count++] = signal;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -143,11 +118,6 @@ void rp_submitters_free(struct rp_submitters *producers)
             free(producer);
         }
     }
-}
-
-uint64_t rp_submitters_order(struct rp_submitters *producers)
-{
-    return __atomic_add_fetch(&producers->order_count, 1, __ATOMIC_RELAXED);
 }
 
 static uint32_t bucket_of(rp_hsa_signal signal)

@@ -28,15 +28,32 @@ void rp_signal_pool_init(struct rp_signal_pool *pool, const struct rp_hsa *hsa,
                          uint64_t attributes);
 /** Makes sure that at least @p count are free; what cannot be created is left out. */
 void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count);
-/** A signal with value 1 and times 0; 0 when none is free and none can be created. */
-rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool);
-/** Up to @p most of them at once. @return how many */
+/** Up to @p most signals with value 1 and times 0. @return how many: none when none is free and
+ * none can be created */
 size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most);
+/** One of them, or 0. */
+static inline rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
+{
+    rp_hsa_signal signal = 0;
+
+    rp_signal_pool_take_some(pool, &signal, 1);
+    return signal;
+}
+
 /** Signals of rp_signal_pool_take_some as they were taken. */
 void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
                                 size_t count);
-/** The signal must not be in use by the device any more. */
-void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal);
+/** One that was used; the device must not use it any more. */
+static inline void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal)
+{
+    struct rp_amd_signal *raw = (struct rp_amd_signal *)signal;
+
+    raw->start_ts = 0;
+    raw->end_ts = 0;
+    pool->hsa->hsa_signal_store_relaxed(signal, 1);
+    rp_signal_pool_give_unused(pool, &signal, 1);
+}
+
 /** Destroys the free signals; those in use stay with the device. */
 void rp_signal_pool_free(struct rp_signal_pool *pool);
 
@@ -65,7 +82,10 @@ void rp_submitters_init(struct rp_submitters *producers);
 void rp_submitters_free(struct rp_submitters *producers);
 
 /** Number of what is being submitted; taken before it is handed over. */
-uint64_t rp_submitters_order(struct rp_submitters *producers);
+static inline uint64_t rp_submitters_order(struct rp_submitters *producers)
+{
+    return __atomic_add_fetch(&producers->order_count, 1, __ATOMIC_RELAXED);
+}
 
 /** @p order completes the signal; alone, or together with what was submitted before. */
 void rp_submitters_set(struct rp_submitters *producers, rp_hsa_signal signal, uint64_t order,

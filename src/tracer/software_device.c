@@ -56,7 +56,7 @@ static bool is_replayed(const struct rp_device_table *device)
     return device->timing(&version) == RP_TRACE_TIMING_DETAILED;
 }
 
-void rp_software_device_record(struct rp_tool *tool, const struct rp_pending *entry)
+static void record_counters(struct rp_tool *tool, const struct rp_pending *entry)
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
     const uint64_t dispatch_id = entry->rec.dispatch.dispatch_id;
@@ -222,7 +222,7 @@ void rp_threads_submit(struct rp_tool *tool, struct rp_pending *entry,
         rp_trace_count_lost(&tool->trace);
 }
 
-void rp_threads_finish(struct rp_tool *tool, const struct rp_pending *entry)
+static void write_threads(struct rp_tool *tool, const struct rp_pending *entry)
 {
     const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
     void *bytes;
@@ -236,4 +236,10 @@ void rp_threads_finish(struct rp_tool *tool, const struct rp_pending *entry)
     }
     write_file(tool, RP_THREADS_SUFFIX, entry->rec.dispatch.dispatch_id, bytes, count);
     free(bytes);
+}
+
+void rp_software_device_finish(struct rp_tool *tool, const struct rp_pending *entry)
+{
+    record_counters(tool, entry);
+    write_threads(tool, entry);
 }

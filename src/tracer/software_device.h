@@ -19,8 +19,8 @@ struct rp_tool;
 /** NULL: there is none in this process, or it speaks another version. */
 const struct rp_device_table *rp_software_device_find(void);
 
-/** Records what there is of a dispatch that is complete. */
-void rp_software_device_record(struct rp_tool *tool, const struct rp_pending *entry);
+/** A dispatch is complete, its times are in its signal: records the rest that there is of it. */
+void rp_software_device_finish(struct rp_tool *tool, const struct rp_pending *entry);
 
 /* Thread traces: the collector chooses launches of kernels, the software device traces their
  * waves, and what it says becomes a file beside the record file (trace/records.h).
@@ -55,8 +55,5 @@ void rp_threads_code(struct rp_tool *tool, uint32_t id, const void *bytes, uint6
 /** A dispatch with its completion signal, before it is submitted. */
 void rp_threads_submit(struct rp_tool *tool, struct rp_pending *entry,
                        const struct rp_hsa_packet *packet);
-
-/** The dispatch is complete, its times are in its signal. */
-void rp_threads_finish(struct rp_tool *tool, const struct rp_pending *entry);
 
 #endif

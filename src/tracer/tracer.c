@@ -119,8 +119,7 @@ static void open_log(struct rp_tool *tool)
  * hsa_shut_down, OnUnload. */
 static void drain(struct rp_tool *tool)
 {
-    rp_completions_stop(tool);
-    rp_completions_drain(tool, tool->drained ? 0 : DRAIN_PATIENCE_MS);
+    rp_completions_end(tool, tool->drained ? 0 : DRAIN_PATIENCE_MS);
     tool->drained = true;
 }
 
@@ -128,11 +127,11 @@ static void drain(struct rp_tool *tool)
 static void settle(struct rp_tool *tool)
 {
     drain(tool);
-    rp_trace_set_lost_dispatches(
-        &tool->trace, __atomic_load_n(&tool->lost_dispatches, __ATOMIC_RELAXED) +
-                          __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_ACQUIRE));
-    rp_trace_set_fini(&tool->trace, rp_tool_now_ns(tool));
-    rp_trace_set_flag(&tool->trace, RP_TRACE_CLOSED);
+    rp_trace_note(&tool->trace, RP_TRACE_LOST_DISPATCHES,
+                  __atomic_load_n(&tool->lost_dispatches, __ATOMIC_RELAXED) +
+                      __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_ACQUIRE));
+    rp_trace_note(&tool->trace, RP_TRACE_FINI_NS, rp_tool_now_ns(tool));
+    rp_trace_note(&tool->trace, RP_TRACE_FLAGS, RP_TRACE_CLOSED);
 }
 
 /* The runtime is about to go: signals can be destroyed for the last time. Should the program go on
@@ -142,8 +141,7 @@ static void before_end(struct rp_tool *tool)
     rp_isolate_end(tool);
     settle(tool);
     pthread_mutex_lock(&tool->harvest.lock);
-    for (struct rp_queue *queue = tool->queues; queue; queue = rp_queue_next(queue))
-        rp_queue_give_back(queue);
+    rp_queues_give_back(tool);
     pthread_mutex_unlock(&tool->harvest.lock);
     rp_signal_pool_free(&tool->quiet_signals);
     rp_signal_pool_free(&tool->waking_signals);
@@ -245,18 +243,15 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
     /* Loaded a second time (listed twice): the first one stays in charge. */
     if (!rp_tool_active(tool) && start(tool, tables, runtime_version)) {
         rp_isolate_start(tool);
-        rp_memory_init(&tool->memory);
         rp_agents_record(tool);
         tool->hsa.hsa_amd_profiling_async_copy_enable(true);
         RP_TOOL_REPLACE(tables->core, hsa_init, hook_init);
         RP_TOOL_REPLACE(tables->core, hsa_shut_down, hook_shut_down);
-        rp_queue_hook(tables);
+        rp_dispatches_hook(tables);
         rp_signals_hook(tables);
         rp_handlers_hook(tables);
-        rp_copies_hook(tables);
         rp_code_hook(tables);
-        if (rp_isolate_is_on(tool))
-            rp_memory_hook(tables);
+        rp_memory_start(tool, tables);
         __atomic_store_n(&tool->state, RP_TOOL_ON, __ATOMIC_RELEASE);
         rp_hip_attach(tool);
     }

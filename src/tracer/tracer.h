@@ -87,7 +87,13 @@ uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
 /** Host time in the domain of the dispatch times. */
 uint64_t rp_tool_now_ns(struct rp_tool *tool);
 /** Ticks of a counter to nanoseconds. */
-uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz);
+static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
+{
+    const uint64_t ns_per_s = 1000000000;
+
+    return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
+}
+
 /** One line of the raw log; does nothing without ROCM_PERF_TOOL_DEBUG. */
 void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -106,22 +112,27 @@ enum rp_hsa_slot {
 #define RP_HSA(table, index, need, ret, name, args) RP_SLOT_##name = (index),
 #include "tracer/hsa_entries.def"
 };
-struct rp_queue *rp_queue_next(const struct rp_queue *queue);
-/** Signals that it keeps for packets to come; it may be in use. */
-void rp_queue_give_back(struct rp_queue *queue);
+
+/** Signals that queues keep for packets to come, which may be in use; with harvest.lock held. */
+void rp_queues_give_back(struct rp_tool *tool);
 /** The runtime ends: what is still pending on any queue is lost. */
 void rp_queues_retire(struct rp_tool *tool);
 
 /* Each file puts its hooks into the tables. */
-void rp_queue_hook(const struct rp_hsa_tables *tables);
+void rp_dispatches_hook(const struct rp_hsa_tables *tables);
 void rp_signals_hook(const struct rp_hsa_tables *tables);
-void rp_copies_hook(const struct rp_hsa_tables *tables);
 void rp_code_hook(const struct rp_hsa_tables *tables);
 
 /** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
 bool rp_agents_record(struct rp_tool *tool);
 /** Name of an agent, "" when it has none. */
 void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
+
+/** Whether somebody listens to whom a dispatch is to be sent, or who asks which there are. */
+static inline bool rp_isolate_is_on(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->isolate.on, __ATOMIC_ACQUIRE) != 0;
+}
 
 /** Else dispatches are only followed to their ends: what is captured must run alone. */
 static inline bool rp_tool_records(const struct rp_tool *tool)

@@ -25,7 +25,7 @@ static int set_up(void **state)
 {
     (void)state;
     memset(&test_tool, 0, sizeof(test_tool));
-    rp_memory_init(&test_tool.memory);
+    pthread_mutex_init(&test_tool.memory.lock, NULL);
     test_pages =
         mmap(NULL, (size_t)MOST * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(test_pages != MAP_FAILED);
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 {
     (void)state;
     munmap(test_pages, (size_t)MOST * PAGE);
-    free(test_tool.memory.entries);
+    rp_vec_free(&test_tool.memory);
     return 0;
 }
 
@@ -49,11 +49,9 @@ static void announce(enum rp_memory_class memory_class, size_t from, size_t to)
 {
     struct rp_memory *m = &test_tool.memory;
 
-    m->entries = realloc(m->entries, (m->count + 1) * sizeof(*m->entries));
-    m->entries[m->count++] = (struct rp_memory_entry){.region = {.base = page_at(from),
-                                                                 .bytes = (to - from) * PAGE,
-                                                                 .memory_class = memory_class}};
-    m->capacity = m->count;
+    rp_vec_push(m, (struct rp_memory_entry){.region = {.base = page_at(from),
+                                                       .bytes = (to - from) * PAGE,
+                                                       .memory_class = memory_class}});
 }
 
 static void unmap(size_t from, size_t to)
@@ -221,8 +219,8 @@ static void withdrawn_access_is_seen(void **state)
 
         test_tool.memory.count = 0;
         announce(RP_MEMORY_VMEM, rows[i].page, rows[i].page + 2);
-        test_tool.memory.entries[0].owner = test_tool.memory.entries[0].reader = OWNER;
-        test_tool.memory.entries[0].region.flags = rows[i].flags;
+        test_tool.memory.items[0].owner = test_tool.memory.items[0].reader = OWNER;
+        test_tool.memory.items[0].region.flags = rows[i].flags;
         access_of_agents = rows[i].access;
         assert_true(rp_memory_list(&test_tool, &got, &count));
         assert_int_equal(count, 1);

@@ -246,10 +246,10 @@ static void many_threads(void **state)
 
 static uint32_t giver_tid; /* atomic */
 
-static void *give_back(void *queue)
+static void *give_back(void *tool)
 {
     __atomic_store_n(&giver_tid, rp_tool_tid(), __ATOMIC_SEQ_CST);
-    rp_queue_give_back(queue);
+    rp_queues_give_back(tool);
     return NULL;
 }
 
@@ -273,14 +273,14 @@ static void a_launch_at_the_end_takes_other_signals(void **state)
     uint32_t tid;
 
     (void)state;
-    rp_completions_stop(&rp_the_tool); /* its thread takes signals, too */
+    rp_completions_end(&rp_the_tool, 0); /* its thread takes signals, too */
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&pool->lock, &recursive);
     submit_one(queue, 0); /* now the queue has some */
     giver_tid = 0;
     pthread_mutex_lock(&pool->lock);
-    assert_int_equal(pthread_create(&thread, NULL, give_back, rp_the_tool.queues), 0);
+    assert_int_equal(pthread_create(&thread, NULL, give_back, &rp_the_tool), 0);
     while (!(tid = __atomic_load_n(&giver_tid, __ATOMIC_SEQ_CST)) || !rp_thread_asleep(tid))
         usleep(1000);
     submit_one(queue, 0);
