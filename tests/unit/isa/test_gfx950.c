@@ -1,7 +1,7 @@
 /*
  * What gfx950 has beyond gfx942 in memory and between lanes, and where its conversions put their
- * results. The arithmetic of its lane kernels is in tests/unit/lane, matrices in test_mfma.c and
- * test_scaled.c.
+ * results. The arithmetic of its lane kernels is in test_lane_kernels.c, matrices in test_mfma.c
+ * and test_scaled.c.
  */
 #include "mem_world.h"
 

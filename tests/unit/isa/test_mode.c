@@ -2,7 +2,7 @@
  * MODE: rounding, denormals, overflow, OMOD and clamp of every float instruction that heeds them.
  * Expected values are exact in 113 bits and rounded once, by integer arithmetic (oracle_num.c).
  */
-#include "../lane/oracle.h"
+#include "lane_oracle/oracle.h"
 #include "wave_fixture.h"
 
 enum { SRC0 = 0, SRC1 = 2, SRC2 = 4, DST = 6, ROUNDS = 60, OMOD_SHIFT = 27 };

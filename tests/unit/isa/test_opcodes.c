@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../lane/oracle.h"
+#include "lane_oracle/oracle.h"
 #include "wave_fixture.h"
 
 /* Why a row is decoded and printed, but refused when it would execute. */
@@ -188,8 +188,8 @@ static void note_listed(const char *path, const char *name)
 static void note_sources(void)
 {
     static const char *const places[] = {"unit/isa/*.[cd]*", "unit/exec/*.[cd]*", "isa/*.c"};
-    static const char *const others[] = {"test_decode.c", "test_opcodes.c", "test_mem_rows.c",
-                                         "CMakeLists.txt"};
+    static const char *const others[] = {"test_lane_kernels.c", "test_decode.c", "test_opcodes.c",
+                                         "test_mem_rows.c", "CMakeLists.txt"};
     glob_t g = {0};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char pattern[1024];
@@ -285,7 +285,7 @@ static void write_page(FILE *out)
         "# Opcodes of the software device\n\n"
         "Every instruction that LLVM assembles for gfx942 (MI300X): %u, of which %u execute; %u of "
         "these are\nnamed by a unit test, which the last column lists (\"lane\" are the "
-        "oracles of `tests/unit/lane`).\nAll are decoded and printed as LLVM does "
+        "oracles of `tests/unit/isa/lane_oracle`).\nAll are decoded and printed as LLVM does "
         "(`tests/unit/isa/test_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
         "and DPP forms, too. What does not execute stops its kernel with a message.\n"
         "gfx950 (MI350X) adds %u, of which %u execute, gfx90a (MI250X) %u, of which %u execute: "
@@ -298,7 +298,7 @@ static void write_page(FILE *out)
         "\n## gfx950\n\n"
         "What gfx950 has beyond gfx942: %u instructions, of which %u execute; %u of these are "
         "named by a unit\ntest. It lacks the two xf32 matrix instructions. The 8-bit floats of the "
-        "others are the OCP ones there\n(`tests/unit/lane`, rows with `_ocp`; "
+        "others are the OCP ones there\n(`tests/unit/isa/lane_oracle`, rows with `_ocp`; "
         "`tests/unit/isa/test_mfma.c`).\n",
         more.rows, more.run, more.tested);
     write_tables(out, "###", RP_OP_MAX, RP_OP_END_GFX950);

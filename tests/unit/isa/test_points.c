@@ -1,6 +1,7 @@
 /*
  * What is easy to get wrong about waves and the ALU of this family, one test each. The depth is in
- * test_rows, test_modifiers, test_mode, test_salu and tests/unit/lane; here the rules themselves.
+ * test_rows, test_modifiers, test_mode, test_salu and test_lane_kernels.c; here the rules
+ * themselves.
  */
 #include <math.h>
 

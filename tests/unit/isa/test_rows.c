@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "../lane/oracle.h"
+#include "lane_oracle/oracle.h"
 #include "wave_fixture.h"
 
 enum { ROUNDS = 24, SRC0 = 0, SRC1 = 4, SRC2 = 8, DST = 12, SGPR = 40, VCC = 106, SDST = 20 };
