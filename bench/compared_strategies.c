@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/stats.h"
 #include "tune/space.h"
@@ -34,13 +35,12 @@ static int64_t next(struct rp_sequential *s)
         a->placed = false;
     if (a->placed) {
         rp_neighbours_of(s->space, a->at, &a->neighbours);
-        s->failed |= a->neighbours.failed;
     }
     if (!a->placed || a->neighbours.count == 0) {
         a->placed = false;
         return rp_sequential_any(s);
     }
-    return a->neighbours.configs[rp_random_below(&s->random, (uint32_t)a->neighbours.count)];
+    return a->neighbours.items[rp_random_below(&s->random, (uint32_t)a->neighbours.count)];
 }
 
 static bool taken(struct rp_sequential *s, double cost)
@@ -77,7 +77,7 @@ static void learn(struct rp_sequential *s, size_t config, double cost)
 
 static void end(struct rp_sequential *s)
 {
-    rp_neighbours_free(&((struct annealing *)s->state)->neighbours);
+    rp_vec_free(&((struct annealing *)s->state)->neighbours);
 }
 
 static const struct rp_algorithm algorithm = {
@@ -129,10 +129,9 @@ static uint32_t mutated(struct rp_sequential *s, uint32_t config)
     struct genetic *g = s->state;
 
     rp_neighbours_of(s->space, config, &g->neighbours);
-    s->failed |= g->neighbours.failed;
     if (g->neighbours.count == 0)
         return config;
-    return g->neighbours.configs[rp_random_below(&s->random, (uint32_t)g->neighbours.count)];
+    return g->neighbours.items[rp_random_below(&s->random, (uint32_t)g->neighbours.count)];
 }
 
 static uint32_t child(struct rp_sequential *s)
@@ -175,15 +174,14 @@ static void genetic_learn(struct rp_sequential *s, size_t config, double cost)
     g->children[g->grown++] = (struct person){(uint32_t)config, cost};
 }
 
-static bool begin(struct rp_sequential *s)
+static void begin(struct rp_sequential *s)
 {
     ((struct genetic *)s->state)->first = true;
-    return true;
 }
 
 static void genetic_end(struct rp_sequential *s)
 {
-    rp_neighbours_free(&((struct genetic *)s->state)->neighbours);
+    rp_vec_free(&((struct genetic *)s->state)->neighbours);
 }
 
 static const struct rp_algorithm genetic_algorithm = {.state_bytes = sizeof(struct genetic),
@@ -219,13 +217,12 @@ static void settle(struct rp_sequential *s, size_t config, double cost)
     ils->at = (uint32_t)config;
     ils->cost = cost;
     rp_neighbours_of(s->space, config, &ils->neighbours);
-    s->failed |= ils->neighbours.failed;
     for (size_t i = ils->neighbours.count; i > 1; i--) {
         const size_t other = rp_random_below(&s->random, (uint32_t)i);
-        const uint32_t config_i = ils->neighbours.configs[i - 1];
+        const uint32_t config_i = ils->neighbours.items[i - 1];
 
-        ils->neighbours.configs[i - 1] = ils->neighbours.configs[other];
-        ils->neighbours.configs[other] = config_i;
+        ils->neighbours.items[i - 1] = ils->neighbours.items[other];
+        ils->neighbours.items[other] = config_i;
     }
 }
 
@@ -247,7 +244,7 @@ static uint32_t leave(struct rp_sequential *s)
         rp_neighbours_of(s->space, at, &ils->neighbours);
         if (ils->neighbours.count == 0)
             return rp_sequential_any(s);
-        at = ils->neighbours.configs[rp_random_below(&s->random, (uint32_t)ils->neighbours.count)];
+        at = ils->neighbours.items[rp_random_below(&s->random, (uint32_t)ils->neighbours.count)];
     }
     return (uint32_t)at;
 }
@@ -259,7 +256,7 @@ static int64_t greedy_ils_next(struct rp_sequential *s)
     if (!ils->placed)
         return rp_sequential_any(s);
     if (ils->neighbours.count)
-        return ils->neighbours.configs[--ils->neighbours.count];
+        return ils->neighbours.items[--ils->neighbours.count];
     ils->placed = false;
     return leave(s);
 }
@@ -273,15 +270,14 @@ static void greedy_ils_learn(struct rp_sequential *s, size_t config, double cost
         settle(s, config, cost);
 }
 
-static bool greedy_ils_begin(struct rp_sequential *s)
+static void greedy_ils_begin(struct rp_sequential *s)
 {
     ((struct ils *)s->state)->best = HUGE_VAL;
-    return true;
 }
 
 static void greedy_ils_end(struct rp_sequential *s)
 {
-    rp_neighbours_free(&((struct ils *)s->state)->neighbours);
+    rp_vec_free(&((struct ils *)s->state)->neighbours);
 }
 
 static const struct rp_algorithm greedy_ils_algorithm = {.state_bytes = sizeof(struct ils),
@@ -332,7 +328,7 @@ static void terms_of(const struct rp_sequential *s, size_t config, double *ret)
             ret[count++] = x[i] * x[j];
 }
 
-static bool regression_begin(struct rp_sequential *s)
+static void regression_begin(struct rp_sequential *s)
 {
     struct regression *r = s->state;
     double number;
@@ -347,8 +343,7 @@ static bool regression_begin(struct rp_sequential *s)
             r->numbers[r->number_count++] = i;
     }
     r->terms = 1 + r->number_count + r->number_count * (r->number_count + 1) / 2;
-    r->seeds = malloc((s->space->count / SEED_SHARE + 1) * sizeof *r->seeds);
-    return r->seeds != NULL;
+    r->seeds = rp_alloc((s->space->count / SEED_SHARE + 1) * sizeof *r->seeds);
 }
 
 static void regression_end(struct rp_sequential *s)
@@ -438,14 +433,11 @@ static void fit(struct rp_sequential *s)
 {
     struct regression *r = s->state;
     const size_t width = r->terms + 1;
-    rp_autofree double *a = calloc(r->terms * width, sizeof *a);
-    rp_autofree double *row = calloc(width, sizeof *row), *scales = calloc(width, sizeof *scales);
+    rp_autofree double *a = rp_alloc_zero(r->terms * width, sizeof *a);
+    rp_autofree double *row = rp_alloc_zero(width, sizeof *row),
+                       *scales = rp_alloc_zero(width, sizeof *scales);
 
-    r->weights = calloc(r->terms, sizeof *r->weights);
-    if (!a || !row || !scales || !r->weights) {
-        s->failed = true;
-        return;
-    }
+    r->weights = rp_alloc_zero(r->terms, sizeof *r->weights);
     for (size_t i = 0; i < r->seed_count; i++) {
         if (s->costs[r->seeds[i]] == HUGE_VAL)
             continue;
@@ -476,7 +468,7 @@ static int64_t regression_next(struct rp_sequential *s)
     if (!r->weights)
         fit(s);
     s->predicts = true;
-    for (; !s->failed && r->at < s->space->count; r->at++) {
+    for (; r->at < s->space->count; r->at++) {
         if (s->taken[r->at])
             continue;
         terms_of(s, r->at, row);

@@ -98,11 +98,10 @@ static void measure(size_t configs)
     const struct rp_strategy_options how = {
         .seed = 1, .most_evaluations = EVALUATIONS, .workers = 1};
     double opened, sum = 0, most = 0, best = HUGE_VAL;
-    struct rp_err err = RP_ERR_INIT;
-    void *state = NULL;
+    void *state;
     size_t mark = 0;
 
-    must(strategy->open(space, &how, &state, &err), &err);
+    state = strategy->open(space, &how);
     opened = seconds();
     printf("%9zu  %8.2f%8.3f", configs, made - start, opened - made);
     for (size_t i = 1; i <= EVALUATIONS; i++) {

@@ -90,15 +90,10 @@ static void search(const struct rp_recorded *recorded, const struct rp_strategy 
         .seed = seed,
         .most_evaluations = product ? (size_t)(product_share * (double)count) : count,
         .workers = 1};
-    struct rp_err err = RP_ERR_INIT;
+    void *state = strategy->open(recorded->space, &how);
     double best = HUGE_VAL;
-    void *state = NULL;
 
     *run = (struct run){.within5 = HUGE_VAL, .within1 = HUGE_VAL};
-    if (strategy->open(recorded->space, &how, &state, &err) < 0) {
-        fprintf(stderr, "tune-search: %s: %s\n", strategy->name, err.text);
-        exit(4);
-    }
     for (size_t i = 1; i <= how.most_evaluations && (best > optimum || to_the_end); i++) {
         const int64_t config = strategy->ask(state);
         const struct rp_recorded_run *told;

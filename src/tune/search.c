@@ -618,8 +618,6 @@ static int begin_one(struct rp_search *s, struct rp_err *err)
         return 0;
     }
     config = choose(s, &phase);
-    if (config == RP_ASK_NO_MEMORY)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
     if (config == RP_ASK_NONE_LEFT)
         stop(s, RP_END_STRATEGY);
     if (config < 0)
@@ -656,10 +654,8 @@ static int explore(struct rp_search *s, struct rp_err *err)
 static int judge_model(struct rp_search *s, struct rp_err *err)
 {
     const struct rp_search_result *result = s->result;
-    rp_cleanup(rp_features_free) struct rp_space_features features = {0};
     rp_autofree struct rp_observation *observations =
         rp_alloc_zero(result->tuned_count + 1, sizeof *observations);
-    int rc;
 
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_config_result *tuned = &result->tuned[i];
@@ -672,10 +668,8 @@ static int judge_model(struct rp_search *s, struct rp_err *err)
                         : RP_REPORTED_FAILED,
             .log_ms = tuned->runtime_ms > 0 ? rp_exact_log(tuned->runtime_ms) : 0};
     }
-    rc = rp_features_new(s->o->space, &features, err);
-    return rc < 0 ? rc
-                  : rp_confidence_of(&features, observations, result->tuned_count, s->o->seed,
-                                     &s->result->model, err);
+    return rp_confidence_of(s->o->space, observations, result->tuned_count, s->o->seed,
+                            &s->result->model, err);
 }
 
 static void free_finalists(struct rp_search_result *result)
@@ -697,9 +691,8 @@ static int run(struct rp_search *s, struct rp_err *err)
         stop(s, RP_END_SMALL);
         return judge_model(s, err);
     }
-    rc = s->o->strategy->open(s->o->space, &how, &s->strategy, err);
-    if (rc == 0)
-        rc = explore(s, err);
+    s->strategy = s->o->strategy->open(s->o->space, &how);
+    rc = explore(s, err);
     s->result->predict.ms = s->now_ms - s->result->seed.ms;
     if (rc == 0)
         rc = rp_search_confirm(s, err);

@@ -22,20 +22,8 @@ enum { RP_NEIGHBOUR_PLACES = 64 };
 
 static void keep_neighbour(struct rp_neighbours *to, int64_t config)
 {
-    if (config < 0)
-        return;
-    if (to->count == to->capacity) {
-        const size_t capacity = to->capacity ? 2 * to->capacity : 64;
-        uint32_t *grown = rp_realloc(to->configs, capacity * sizeof *grown);
-
-        if (!grown) {
-            to->failed = true;
-            return;
-        }
-        to->configs = grown;
-        to->capacity = capacity;
-    }
-    to->configs[to->count++] = (uint32_t)config;
+    if (config >= 0)
+        rp_vec_push(to, (uint32_t)config);
 }
 
 /** The row exists only with another parameter's value taken away, or with one given to it. */
@@ -94,14 +82,6 @@ void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_nei
         change(space, row, i, ret);
 }
 
-void rp_neighbours_free(struct rp_neighbours *neighbours)
-{
-    if (!neighbours)
-        return;
-    free(neighbours->configs);
-    *neighbours = (struct rp_neighbours){0};
-}
-
 /* Configurations far from those already chosen: what to run when nothing is known. */
 
 /** Where each value of each parameter is between its lowest, 0, and its highest, 1. Owned. */
@@ -118,10 +98,6 @@ static float *places_of(const struct rp_parameter *parameter)
     rp_autofree double *sorted = rp_alloc_zero(parameter->count, sizeof *sorted);
     float *places = rp_alloc_zero(parameter->count + 1, sizeof *places);
 
-    if (!sorted || !places) {
-        free(places);
-        return NULL;
-    }
     for (size_t i = 0; i < parameter->count; i++)
         if (!rp_value_number(&parameter->values[i], &sorted[i]))
             goto texts;
@@ -151,23 +127,19 @@ texts: /* one apart from each other */
 
 static void rp_fill_in_free(struct rp_fill_in *filling)
 {
-    if (!filling)
-        return;
-    for (size_t i = 0; filling->places && i < filling->space->parameter_count; i++)
+    for (size_t i = 0; i < filling->space->parameter_count; i++)
         free(filling->places[i]);
     free(filling->places);
-    *filling = (struct rp_fill_in){0};
 }
 
-static void rp_fill_in_new(const struct rp_space *space, struct rp_fill_in *ret)
+static struct rp_fill_in rp_fill_in_new(const struct rp_space *space)
 {
-    rp_cleanup(rp_fill_in_free) struct rp_fill_in filling = {.space = space};
+    struct rp_fill_in filling = {.space = space};
 
     filling.places = rp_alloc_zero(space->parameter_count + 1, sizeof *filling.places);
-    for (size_t i = 0; filling.places && i < space->parameter_count; i++)
+    for (size_t i = 0; i < space->parameter_count; i++)
         filling.places[i] = places_of(&space->parameters[i]);
-    *ret = filling;
-    filling = (struct rp_fill_in){0};
+    return filling;
 }
 
 static double fill_in_place(const struct rp_fill_in *filling, size_t config, size_t parameter)
@@ -243,36 +215,31 @@ static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8
 /** Known configurations in a row after which an algorithm that turns in circles is helped out. */
 enum { MOST_KNOWN = 1000 };
 
-int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
-                       const struct rp_algorithm *algorithm, void **ret_state, struct rp_err *err)
+void *rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
+                         const struct rp_algorithm *algorithm)
 {
-    struct rp_sequential *s = rp_alloc_zero(1, sizeof *s);
+    struct rp_sequential *s = rp_new(struct rp_sequential);
 
-    s->space = space;
-    s->algorithm = algorithm;
-    s->options = *options;
-    s->random = rp_random_new(options->seed);
-    s->out = -1;
-    s->state = rp_alloc_zero(1, algorithm->state_bytes + 1);
-    s->taken = rp_alloc_zero(space->count + 1, 1);
-    s->costs = rp_alloc((space->count + 1) * sizeof *s->costs);
+    *s = (struct rp_sequential){.space = space,
+                                .algorithm = algorithm,
+                                .options = *options,
+                                .random = rp_random_new(options->seed),
+                                .state = rp_alloc_zero(1, algorithm->state_bytes + 1),
+                                .taken = rp_alloc_zero(space->count + 1, 1),
+                                .costs = rp_alloc((space->count + 1) * sizeof *s->costs),
+                                .out = -1};
     for (size_t i = 0; i < space->count; i++)
         s->costs[i] = -1;
-    if (algorithm->begin && !algorithm->begin(s)) {
-        rp_sequential_close(s);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the search");
-    }
-    *ret_state = s;
-    return 0;
+    if (algorithm->begin)
+        algorithm->begin(s);
+    return s;
 }
 
 void rp_sequential_close(void *state)
 {
     struct rp_sequential *s = state;
 
-    if (!s)
-        return;
-    if (s->state && s->algorithm->end)
+    if (s->algorithm->end)
         s->algorithm->end(s);
     free(s->state);
     free(s->taken);
@@ -297,8 +264,6 @@ int64_t rp_sequential_ask(void *state)
         return RP_ASK_NONE_LEFT;
     for (int i = 0; i < MOST_KNOWN; i++) {
         next = s->algorithm->next(s);
-        if (s->failed)
-            return RP_ASK_NO_MEMORY;
         if (next < 0)
             return RP_ASK_NONE_LEFT;
         if (!s->taken[next])
@@ -396,8 +361,10 @@ struct portfolio {
     uint32_t *told_as; /**< per configuration: its number in told + 1 */
     uint32_t *asked;   /**< in the order of asking */
     size_t asked_count;
-    struct rp_observation *told;
-    size_t told_count, capacity, fitted_at;
+    struct {
+        RP_VEC(struct rp_observation);
+    } told;
+    size_t fitted_at;
     int64_t best;
     double best_log, stale_log;
     size_t stale_since;
@@ -407,52 +374,42 @@ struct portfolio {
     struct rp_neighbours neighbours;
     uint16_t *codes;
     size_t turn;
-    bool failed; /**< out of memory */
 };
 
 static void close_portfolio(void *state)
 {
     struct portfolio *p = state;
 
-    if (!p)
-        return;
     rp_features_free(&p->features);
     rp_fill_in_free(&p->filling);
     rp_model_free(&p->model);
-    rp_neighbours_free(&p->neighbours);
+    rp_vec_free(&p->neighbours);
     free(p->origins);
     free(p->told_as);
     free(p->asked);
-    free(p->told);
+    rp_vec_free(&p->told);
     free(p->ranked);
     free(p->codes);
     free(p);
 }
 
-static int open_portfolio(const struct rp_space *space, const struct rp_strategy_options *options,
-                          void **ret_state, struct rp_err *err)
+static void *open_portfolio(const struct rp_space *space, const struct rp_strategy_options *options)
 {
-    struct portfolio *p = rp_alloc_zero(1, sizeof *p);
-    int rc = 0;
+    struct portfolio *p = rp_new(struct portfolio);
 
-    if (p) {
-        p->space = space;
-        p->options = *options;
-        p->random = rp_random_new(options->seed);
-        p->best = -1;
-        p->best_log = p->stale_log = HUGE_VAL;
-        p->origins = rp_alloc_zero(space->count + 1, 1);
-        p->told_as = rp_alloc_zero(space->count + 1, sizeof *p->told_as);
-        p->asked = rp_alloc((space->count + 1) * sizeof *p->asked);
-        if ((rc = rp_features_new(space, &p->features, err)) == 0)
-            rp_fill_in_new(space, &p->filling);
-        p->codes = rp_alloc(RP_MODEL_BLOCK * (p->features.count + 1) * sizeof *p->codes);
-    }
-    if (rc < 0)
-        close_portfolio(p);
-    else
-        *ret_state = p;
-    return rc;
+    *p = (struct portfolio){.space = space,
+                            .options = *options,
+                            .random = rp_random_new(options->seed),
+                            .features = rp_features_new(space),
+                            .filling = rp_fill_in_new(space),
+                            .origins = rp_alloc_zero(space->count + 1, 1),
+                            .told_as = rp_alloc_zero(space->count + 1, sizeof *p->told_as),
+                            .asked = rp_alloc((space->count + 1) * sizeof *p->asked),
+                            .best = -1,
+                            .best_log = HUGE_VAL,
+                            .stale_log = HUGE_VAL};
+    p->codes = rp_alloc(RP_MODEL_BLOCK * (p->features.count + 1) * sizeof *p->codes);
+    return p;
 }
 
 /* --- what the model thinks ---------------------------------------------------------------------
@@ -460,7 +417,7 @@ static int open_portfolio(const struct rp_space *space, const struct rp_strategy
 
 static size_t refit_every(const struct portfolio *p)
 {
-    return p->told_count / 10 + 1;
+    return p->told.count / 10 + 1;
 }
 
 /** Keeps the best ones, sorted; equal scores in the order in which they come. */
@@ -519,24 +476,16 @@ static void refit(struct portfolio *p)
     struct rp_model model;
 
     if (capacity > p->ranked_capacity) {
-        struct candidate *grown = rp_realloc(p->ranked, capacity * sizeof *grown);
-
-        if (!grown) {
-            p->failed = true;
-            return;
-        }
-        p->ranked = grown;
+        p->ranked = rp_realloc_array(p->ranked, capacity, sizeof *p->ranked);
         p->ranked_capacity = capacity;
     }
-    if (rp_model_fit(&p->features, p->told, p->told_count, rp_random_next(&p->random), &model,
-                     &err) < 0) {
-        p->failed = true;
-        return;
-    }
+    if (rp_model_fit(&p->features, p->told.items, p->told.count, rp_random_next(&p->random), &model,
+                     &err) < 0)
+        return; /* which cannot be: the best one has run */
     rp_model_free(&p->model);
     p->model = model;
     p->has_model = true;
-    p->fitted_at = p->told_count;
+    p->fitted_at = p->told.count;
     score_free(p);
 }
 
@@ -549,14 +498,13 @@ static int64_t best_neighbour(struct portfolio *p, size_t of)
     size_t free_ones = 0;
 
     rp_neighbours_of(p->space, of, &p->neighbours);
-    p->failed |= p->neighbours.failed;
     for (size_t i = 0; i < p->neighbours.count; i++)
-        if (p->origins[p->neighbours.configs[i]] == FREE)
-            p->neighbours.configs[free_ones++] = p->neighbours.configs[i];
+        if (p->origins[p->neighbours.items[i]] == FREE)
+            p->neighbours.items[free_ones++] = p->neighbours.items[i];
     for (size_t from = 0; from < free_ones; from += RP_MODEL_BLOCK) {
         const size_t left = free_ones - from, n = left < RP_MODEL_BLOCK ? left : RP_MODEL_BLOCK;
 
-        rp_model_predict(&p->model, p->neighbours.configs + from, n, p->codes, predictions);
+        rp_model_predict(&p->model, p->neighbours.items + from, n, p->codes, predictions);
         for (size_t i = 0; i < n; i++) {
             /* what fails half of the time had better be twice as fast */
             const double success = predictions[i].success;
@@ -565,7 +513,7 @@ static int64_t best_neighbour(struct portfolio *p, size_t of)
 
             if (bound < lowest) {
                 lowest = bound;
-                best = p->neighbours.configs[from + i];
+                best = p->neighbours.items[from + i];
             }
         }
     }
@@ -593,13 +541,13 @@ static int64_t known_way_up(struct portfolio *p)
     int64_t best = -1;
 
     rp_neighbours_of(p->space, p->climb.at, &p->neighbours);
-    p->failed |= p->neighbours.failed;
     for (size_t i = 0; i < p->neighbours.count; i++) {
-        const uint32_t as = p->told_as[p->neighbours.configs[i]];
+        const uint32_t as = p->told_as[p->neighbours.items[i]];
 
-        if (as && p->told[as - 1].told == RP_REPORTED_OK && p->told[as - 1].log_ms < lowest) {
-            lowest = p->told[as - 1].log_ms;
-            best = p->neighbours.configs[i];
+        if (as && p->told.items[as - 1].told == RP_REPORTED_OK &&
+            p->told.items[as - 1].log_ms < lowest) {
+            lowest = p->told.items[as - 1].log_ms;
+            best = p->neighbours.items[i];
         }
     }
     return best;
@@ -611,7 +559,7 @@ static void move_climb(struct portfolio *p, size_t to)
     const bool seen = p->origins[to] & VISITED;
 
     p->climb = (struct climb){
-        .started = !seen, .at = (uint32_t)to, .log_ms = p->told[p->told_as[to] - 1].log_ms};
+        .started = !seen, .at = (uint32_t)to, .log_ms = p->told.items[p->told_as[to] - 1].log_ms};
     p->origins[to] |= VISITED;
 }
 
@@ -641,7 +589,7 @@ static bool is_turn(const struct portfolio *p, size_t every)
 
 static int64_t choose(struct portfolio *p, enum origin *ret_origin)
 {
-    const bool stale = p->told_count - p->stale_since > STALE;
+    const bool stale = p->told.count - p->stale_since > STALE;
     int64_t next = -1;
 
     p->turn++;
@@ -673,10 +621,9 @@ static int64_t ask(void *state)
     int64_t next = -1;
 
     if (p->asked_count >= seeds(p) && p->best >= 0) {
-        if (!p->has_model || p->told_count >= p->fitted_at + refit_every(p))
+        if (!p->has_model || p->told.count >= p->fitted_at + refit_every(p))
             refit(p);
-        if (!p->failed)
-            next = choose(p, &origin);
+        next = choose(p, &origin);
     }
     if (next < 0) {
         origin = p->has_model ? MODEL : SEED;
@@ -684,8 +631,6 @@ static int64_t ask(void *state)
                             : rp_fill_in_farthest(&p->filling, p->origins, p->asked, p->asked_count,
                                                   &p->random);
     }
-    if (p->failed)
-        return RP_ASK_NO_MEMORY;
     if (next < 0)
         return RP_ASK_NONE_LEFT;
     p->origins[next] = (uint8_t)origin;
@@ -705,22 +650,6 @@ static void tell_climb(struct portfolio *p, size_t config, enum rp_reported told
         p->climb.failures++;
 }
 
-static bool keep(struct portfolio *p, struct rp_observation observation)
-{
-    if (p->told_count == p->capacity) {
-        const size_t capacity = p->capacity ? 2 * p->capacity : 64;
-        struct rp_observation *grown = rp_realloc(p->told, capacity * sizeof *grown);
-
-        if (!grown)
-            return false;
-        p->told = grown;
-        p->capacity = capacity;
-    }
-    p->told[p->told_count++] = observation;
-    p->told_as[observation.config] = (uint32_t)p->told_count;
-    return true;
-}
-
 static void tell(void *state, size_t config, enum rp_reported told, double ms)
 {
     struct portfolio *p = state;
@@ -730,10 +659,8 @@ static void tell(void *state, size_t config, enum rp_reported told, double ms)
         p->origins[config] = SEED;
         p->asked[p->asked_count++] = (uint32_t)config;
     }
-    if (!keep(p, (struct rp_observation){(uint32_t)config, told, log_ms})) {
-        p->failed = true;
-        return;
-    }
+    rp_vec_push(&p->told, (struct rp_observation){(uint32_t)config, told, log_ms});
+    p->told_as[config] = (uint32_t)p->told.count;
     if ((p->origins[config] & ~VISITED) == CLIMB)
         tell_climb(p, config, told, log_ms);
     if (told != RP_REPORTED_OK || log_ms >= p->best_log)
@@ -743,7 +670,7 @@ static void tell(void *state, size_t config, enum rp_reported told, double ms)
     p->origins[config] |= VISITED;
     if (log_ms < p->stale_log - progress) {
         p->stale_log = log_ms;
-        p->stale_since = p->told_count;
+        p->stale_since = p->told.count;
     }
 }
 

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "tune/random.h"
 #include "tune/surrogate.h"
 
-struct rp_err;
 struct rp_sequential;
 struct rp_space;
 
@@ -27,14 +27,13 @@ struct rp_strategy_options {
     unsigned workers;        /**< how many are out at the same time at most */
 };
 
-/** What ask answers instead of a configuration. Below: out of memory. */
-enum { RP_ASK_NONE_LEFT = -1, RP_ASK_WAIT = -2, RP_ASK_NO_MEMORY = -3 };
+/** What ask answers instead of a configuration. */
+enum { RP_ASK_NONE_LEFT = -1, RP_ASK_WAIT = -2 };
 
 struct rp_strategy {
     const char *name, *summary;
     /** @param space  has to live until close */
-    int (*open)(const struct rp_space *space, const struct rp_strategy_options *options,
-                void **ret_state, struct rp_err *err);
+    void *(*open)(const struct rp_space *space, const struct rp_strategy_options *options);
     /**
      * @return a configuration not asked for before; RP_ASK_NONE_LEFT; RP_ASK_WAIT: nothing until
      *         one that is out has been told
@@ -44,7 +43,7 @@ struct rp_strategy {
     void (*tell)(void *state, size_t config, enum rp_reported told, double ms);
     /** Of the last ask: "seed" (from nothing that was told) or "predict". */
     const char *(*phase)(const void *state);
-    void (*close)(void *state); /**< accepts NULL */
+    void (*close)(void *state);
 };
 
 /** NULL: none of that name. */
@@ -67,14 +66,12 @@ struct rp_sequential {
     size_t taken_count;
     int64_t out;
     bool predicts; /**< what the algorithm says it does */
-    bool failed;   /**< out of memory */
 };
 
 /** The algorithm itself. Costs are milliseconds, HUGE_VAL for what failed. */
 struct rp_algorithm {
-    size_t state_bytes; /**< zeroed */
-    /** @return false: out of memory. NULL: nothing to do */
-    bool (*begin)(struct rp_sequential *sequential);
+    size_t state_bytes;                              /**< zeroed */
+    void (*begin)(struct rp_sequential *sequential); /**< NULL: nothing to do */
     /** The next one, asked for before or not; below 0: the algorithm has come to its end. */
     int64_t (*next)(struct rp_sequential *sequential);
     /** What it costs; called once after each next. NULL: not wanted */
@@ -82,8 +79,8 @@ struct rp_algorithm {
     void (*end)(struct rp_sequential *sequential); /**< NULL: nothing to release */
 };
 
-int rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
-                       const struct rp_algorithm *algorithm, void **ret_state, struct rp_err *err);
+void *rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
+                         const struct rp_algorithm *algorithm);
 int64_t rp_sequential_ask(void *state);
 void rp_sequential_tell(void *state, size_t config, enum rp_reported told, double ms);
 const char *rp_sequential_phase(const void *state);
@@ -94,10 +91,10 @@ uint32_t rp_sequential_any(struct rp_sequential *sequential);
 
 /** Defines <id>_strategy around an algorithm of the file. */
 #define RP_SEQUENTIAL_STRATEGY(id, text_name, text, its_algorithm)                                 \
-    static int open_##id(const struct rp_space *space, const struct rp_strategy_options *options,  \
-                         void **ret_state, struct rp_err *err)                                     \
+    static void *open_##id(const struct rp_space *space,                                           \
+                           const struct rp_strategy_options *options)                              \
     {                                                                                              \
-        return rp_sequential_open(space, options, &(its_algorithm), ret_state, err);               \
+        return rp_sequential_open(space, options, &(its_algorithm));                               \
     }                                                                                              \
     static const struct rp_strategy id##_strategy = {                                              \
         .name = text_name,                                                                         \
@@ -111,11 +108,9 @@ uint32_t rp_sequential_any(struct rp_sequential *sequential);
 
 /* Configurations of a space that differ from one in a single parameter. */
 
-/** Zero-initialise; release with rp_neighbours_free. */
+/** Zero-initialise; release with rp_vec_free. */
 struct rp_neighbours {
-    uint32_t *configs;
-    size_t count, capacity;
-    bool failed; /**< out of memory: some are missing */
+    RP_VEC(uint32_t);
 };
 
 /**
@@ -123,7 +118,6 @@ struct rp_neighbours {
  * conditional parameter has one, the configurations in which that one follows count as well.
  */
 void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_neighbours *ret);
-void rp_neighbours_free(struct rp_neighbours *neighbours);
 
 /** Any free configuration, each as likely as the other or nearly so. @return -1: none is */
 int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,

@@ -104,17 +104,14 @@ static size_t rank_numbers(struct ranked *ranked, size_t count, uint16_t *codes)
 }
 
 /** Takes the codes. One that is the same for all values is no feature. */
-static int add(struct rp_space_features *features, struct rp_config_feature feature,
-               struct rp_err *err)
+static void add(struct rp_space_features *features, struct rp_config_feature feature)
 {
-    (void)err;
     if (feature.levels < 3 &&
         (feature.kind == RP_FEATURE_VALUE || feature.kind >= RP_FEATURE_PRODUCT)) {
         free(feature.codes);
-        return 0;
+        return;
     }
     features->feature[features->count++] = feature;
-    return 0;
 }
 
 static double combined(enum rp_feature_kind kind, double a, double b)
@@ -131,7 +128,7 @@ static double combined(enum rp_feature_kind kind, double a, double b)
     }
 }
 
-/** Their number itself instead of its rank_numbers, from 1 on: these are summed up. */
+/** Their number itself instead of its rank, from 1 on: these are summed up. */
 static size_t count_twos(const struct rp_parameter *parameter, uint16_t *codes)
 {
     size_t most = 0;
@@ -144,8 +141,8 @@ static size_t count_twos(const struct rp_parameter *parameter, uint16_t *codes)
 }
 
 /** b is a for features of one parameter. */
-static int add_ranked(struct rp_space_features *features, enum rp_feature_kind kind, size_t a,
-                      size_t b, struct rp_err *err)
+static void add_ranked(struct rp_space_features *features, enum rp_feature_kind kind, size_t a,
+                       size_t b)
 {
     const struct rp_parameter *pa = &features->space->parameters[a];
     const struct rp_parameter *pb = &features->space->parameters[b];
@@ -155,137 +152,115 @@ static int add_ranked(struct rp_space_features *features, enum rp_feature_kind k
     uint16_t *codes = rp_alloc_zero((pa->count + 1) * row, sizeof *codes);
     size_t count = 0, levels = 0;
 
-    if (ranked && codes) {
-        for (size_t i = 0; i < pa->count; i++)
-            for (size_t j = 0; j < (pair ? pb->count : 1); j++)
-                ranked[count++] = (struct ranked){
-                    combined(kind, number_of(pa, i), pair ? number_of(pb, j) : 0), i * row + j};
-        levels = rank_numbers(ranked, count, codes);
-        if (kind == RP_FEATURE_TWOS && levels > 2)
-            levels = count_twos(pa, codes);
-    } else {
-        free(codes);
-        codes = NULL;
-    }
-    return add(features,
-               (struct rp_config_feature){.kind = kind,
-                                          .a = (uint16_t)a,
-                                          .b = (uint16_t)b,
-                                          .levels = (uint16_t)levels,
-                                          .codes = codes},
-               err);
+    for (size_t i = 0; i < pa->count; i++)
+        for (size_t j = 0; j < (pair ? pb->count : 1); j++)
+            ranked[count++] = (struct ranked){
+                combined(kind, number_of(pa, i), pair ? number_of(pb, j) : 0), i * row + j};
+    levels = rank_numbers(ranked, count, codes);
+    if (kind == RP_FEATURE_TWOS && levels > 2)
+        levels = count_twos(pa, codes);
+    add(features, (struct rp_config_feature){.kind = kind,
+                                             .a = (uint16_t)a,
+                                             .b = (uint16_t)b,
+                                             .levels = (uint16_t)levels,
+                                             .codes = codes});
 }
 
 /* --- one parameter --------------------------------------------------------------------------- */
 
 /** 1 for the value of that number, or for all values when which is the count. */
-static int add_yes_or_no(struct rp_space_features *features, enum rp_feature_kind kind,
-                         size_t parameter, size_t which, struct rp_err *err)
+static void add_yes_or_no(struct rp_space_features *features, enum rp_feature_kind kind,
+                          size_t parameter, size_t which)
 {
     const size_t count = features->space->parameters[parameter].count;
     uint16_t *codes = rp_alloc_zero(count + 1, sizeof *codes);
 
-    for (size_t i = 0; codes && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         codes[i] = kind == RP_FEATURE_PRESENT || i == which;
-    return add(features,
-               (struct rp_config_feature){.kind = kind,
-                                          .a = (uint16_t)parameter,
-                                          .b = (uint16_t)which,
-                                          .levels = 2,
-                                          .codes = codes},
-               err);
+    add(features, (struct rp_config_feature){.kind = kind,
+                                             .a = (uint16_t)parameter,
+                                             .b = (uint16_t)which,
+                                             .levels = 2,
+                                             .codes = codes});
 }
 
 /** More texts than one question for each can be asked about: their order as given. */
-static int add_order(struct rp_space_features *features, size_t parameter, struct rp_err *err)
+static void add_order(struct rp_space_features *features, size_t parameter)
 {
     const size_t count = features->space->parameters[parameter].count;
     uint16_t *codes = rp_alloc_zero(count + 1, sizeof *codes);
 
-    for (size_t i = 0; codes && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         codes[i] = (uint16_t)(i + 1);
-    return add(features,
-               (struct rp_config_feature){.kind = RP_FEATURE_VALUE,
-                                          .a = (uint16_t)parameter,
-                                          .levels = (uint16_t)(count + 1),
-                                          .codes = codes},
-               err);
+    add(features, (struct rp_config_feature){.kind = RP_FEATURE_VALUE,
+                                             .a = (uint16_t)parameter,
+                                             .levels = (uint16_t)(count + 1),
+                                             .codes = codes});
 }
 
-static int add_texts(struct rp_space_features *features, size_t parameter, struct rp_err *err)
+static void add_texts(struct rp_space_features *features, size_t parameter)
 {
     const size_t count = features->space->parameters[parameter].count;
-    int rc = 0;
 
-    if (count > RP_MAX_TEXT_FEATURES || features->count + count > RP_MAX_FEATURES)
-        return add_order(features, parameter, err);
-    for (size_t i = count == 2; rc == 0 && count > 1 && i < count; i++)
-        rc = add_yes_or_no(features, RP_FEATURE_TEXT, parameter, i, err);
-    return rc;
+    if (count > RP_MAX_TEXT_FEATURES || features->count + count > RP_MAX_FEATURES) {
+        add_order(features, parameter);
+        return;
+    }
+    for (size_t i = count == 2; count > 1 && i < count; i++)
+        add_yes_or_no(features, RP_FEATURE_TEXT, parameter, i);
 }
 
-static int add_parameter(struct rp_space_features *features, size_t parameter, struct rp_err *err)
+static void add_parameter(struct rp_space_features *features, size_t parameter)
 {
     const struct rp_parameter *p = &features->space->parameters[parameter];
-    int rc = is_number(p) ? add_ranked(features, RP_FEATURE_VALUE, parameter, parameter, err)
-                          : add_texts(features, parameter, err);
 
-    if (rc == 0 && features->count < RP_MAX_FEATURES && may_be_absent(features->space, parameter))
-        rc = add_yes_or_no(features, RP_FEATURE_PRESENT, parameter, p->count, err);
-    if (rc == 0 && features->count < RP_MAX_FEATURES && is_size(p))
-        rc = add_ranked(features, RP_FEATURE_TWOS, parameter, parameter, err);
-    return rc;
+    if (is_number(p))
+        add_ranked(features, RP_FEATURE_VALUE, parameter, parameter);
+    else
+        add_texts(features, parameter);
+    if (features->count < RP_MAX_FEATURES && may_be_absent(features->space, parameter))
+        add_yes_or_no(features, RP_FEATURE_PRESENT, parameter, p->count);
+    if (features->count < RP_MAX_FEATURES && is_size(p))
+        add_ranked(features, RP_FEATURE_TWOS, parameter, parameter);
 }
 
 /* --- several --------------------------------------------------------------------------------- */
 
-static int add_pair(struct rp_space_features *features, size_t a, size_t b, struct rp_err *err)
+static void add_pair(struct rp_space_features *features, size_t a, size_t b)
 {
     const struct rp_parameter *p = features->space->parameters;
 
     if (features->count + 2 > RP_MAX_FEATURES || (p[a].count + 1) * (p[b].count + 1) > MOST_PAIRS ||
         !is_size(&p[a]) || !is_size(&p[b]))
-        return 0;
-    if (add_ranked(features, RP_FEATURE_PRODUCT, a, b, err) < 0)
-        return -RP_ENVIRONMENT;
-    return add_ranked(features, RP_FEATURE_QUOTIENT, a, b, err);
+        return;
+    add_ranked(features, RP_FEATURE_PRODUCT, a, b);
+    add_ranked(features, RP_FEATURE_QUOTIENT, a, b);
 }
 
-static int add_all_twos(struct rp_space_features *features, struct rp_err *err)
+static void add_all_twos(struct rp_space_features *features)
 {
     size_t sizes = 0;
-    uint16_t *codes;
 
     for (size_t i = 0; i < features->count; i++)
         sizes += features->feature[i].kind == RP_FEATURE_TWOS;
-    if (sizes < 2 || features->count == RP_MAX_FEATURES)
-        return 0;
-    codes = rp_alloc_zero(1, sizeof *codes); /* not used: the code is the sum itself */
-    return add(features,
-               (struct rp_config_feature){
-                   .kind = RP_FEATURE_ALL_TWOS, .levels = (uint16_t)(64 * sizes), .codes = codes},
-               err);
+    if (sizes >= 2 && features->count < RP_MAX_FEATURES) /* without codes: it is the sum itself */
+        add(features, (struct rp_config_feature){.kind = RP_FEATURE_ALL_TWOS,
+                                                 .levels = (uint16_t)(64 * sizes)});
 }
 
-int rp_features_new(const struct rp_space *space, struct rp_space_features *ret, struct rp_err *err)
+struct rp_space_features rp_features_new(const struct rp_space *space)
 {
-    rp_cleanup(rp_features_free) struct rp_space_features features = {.space = space};
-    int rc = 0;
+    struct rp_space_features features = {.space = space};
 
     features.feature = rp_alloc_zero(RP_MAX_FEATURES, sizeof *features.feature);
-    for (size_t i = 0; rc == 0 && i < space->parameter_count; i++)
+    for (size_t i = 0; i < space->parameter_count; i++)
         if (features.count + 3 <= RP_MAX_FEATURES)
-            rc = add_parameter(&features, i, err);
-    if (rc == 0)
-        rc = add_all_twos(&features, err);
-    for (size_t i = 0; rc == 0 && i < space->parameter_count; i++)
-        for (size_t j = i + 1; rc == 0 && j < space->parameter_count; j++)
-            rc = add_pair(&features, i, j, err);
-    if (rc < 0)
-        return rc;
-    *ret = features;
-    features = (struct rp_space_features){0};
-    return 0;
+            add_parameter(&features, i);
+    add_all_twos(&features);
+    for (size_t i = 0; i < space->parameter_count; i++)
+        for (size_t j = i + 1; j < space->parameter_count; j++)
+            add_pair(&features, i, j);
+    return features;
 }
 
 void rp_features_free(struct rp_space_features *features)
@@ -488,7 +463,7 @@ static void free_grower(struct grower *grower)
     free(grower->nodes);
 }
 
-static bool prepare(struct grower *grower, const struct rp_samples *samples, unsigned trees)
+static void prepare(struct grower *grower, const struct rp_samples *samples, unsigned trees)
 {
     const size_t nodes = 2 * samples->count;
 
@@ -497,15 +472,12 @@ static bool prepare(struct grower *grower, const struct rp_samples *samples, uns
     grower->order = rp_alloc(samples->count * sizeof *grower->order);
     grower->parts = rp_alloc(nodes * sizeof *grower->parts);
     grower->nodes = rp_alloc(nodes * trees * sizeof *grower->nodes);
-    if (!grower->columns || !grower->order || !grower->parts || !grower->nodes)
-        return false;
     for (size_t i = 0; i < samples->count; i++)
         for (size_t j = 0; j < samples->features; j++)
             grower->columns[j * samples->count + i] = samples->codes[i * samples->features + j];
-    return true;
 }
 
-/** @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: no sample */
+/** @return 0; RP_BAD_INPUT: no sample */
 static int rp_trees_grow(const struct rp_samples *samples, unsigned trees, uint64_t seed,
                          struct rp_trees *ret, struct rp_err *err)
 {
@@ -514,8 +486,7 @@ static int rp_trees_grow(const struct rp_samples *samples, unsigned trees, uint6
 
     if (samples->count == 0 || samples->count > UINT32_MAX / 2 / trees)
         return rp_fail(err, RP_BAD_INPUT, "a model of %zu samples", samples->count);
-    if (!prepare(&grower, samples, trees) || !roots)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the model");
+    prepare(&grower, samples, trees);
     for (unsigned i = 0; i < trees; i++) {
         roots[i] = grower.count;
         grow_tree(&grower);
@@ -543,8 +514,8 @@ static double walk(const struct rp_tree_node *nodes, uint32_t at, const uint16_t
     return nodes[at].value;
 }
 
-/** For rows of codes. Variance is the trees' (over their number); NULL: not wanted. */
-/** Tree by tree, so that the nodes of one stay in the cache for all rows. */
+/** For rows of codes. Variance is the trees' (over their number); NULL: not wanted. It goes tree by
+ * tree, so that the nodes of one stay in the cache for all rows. */
 static void rp_trees_predict(const struct rp_trees *trees, const uint16_t *codes, size_t rows,
                              double *ret_mean, double *ret_variance)
 {
@@ -597,13 +568,12 @@ static void free_learned(struct learned *learned)
     free(learned->sorted);
 }
 
-static bool room(struct learned *learned, size_t count, size_t features)
+static void room(struct learned *learned, size_t count, size_t features)
 {
     learned->codes = rp_alloc(count * features * sizeof *learned->codes + 1);
     learned->times = rp_alloc(count * sizeof *learned->times);
     learned->successes = rp_alloc(count * sizeof *learned->successes);
     learned->sorted = rp_alloc(count * sizeof *learned->sorted);
-    return learned->codes && learned->times && learned->successes && learned->sorted;
 }
 
 static void draw_together(struct learned *learned)
@@ -652,8 +622,7 @@ int rp_model_fit(const struct rp_space_features *features,
             model.best = observations[i].log_ms;
     if (model.best == HUGE_VAL)
         return rp_fail(err, RP_BAD_INPUT, "no configuration has run yet");
-    if (!room(&learned, count, features->count))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the model");
+    room(&learned, count, features->count);
     collect(features, observations, count, &learned);
     samples = (struct rp_samples){.codes = learned.codes,
                                   .values = learned.times,
@@ -746,7 +715,7 @@ static void free_check(struct check *c)
     free(c->ranks[1]);
 }
 
-static bool confidence_room(struct check *c, size_t count)
+static void confidence_room(struct check *c, size_t count)
 {
     c->configs = rp_alloc(count * sizeof *c->configs + 1);
     c->measured = rp_alloc(count * sizeof *c->measured + 1);
@@ -757,8 +726,6 @@ static bool confidence_room(struct check *c, size_t count)
     c->order = rp_alloc(count * sizeof *c->order + 1);
     c->ranks[0] = rp_alloc(count * sizeof *c->ranks[0] + 1);
     c->ranks[1] = rp_alloc(count * sizeof *c->ranks[1] + 1);
-    return c->configs && c->measured && c->predicted && c->sd && c->codes && c->values &&
-           c->order && c->ranks[0] && c->ranks[1];
 }
 
 /** Runs that ended, shuffled: a search looks at similar ones one after the other. */
@@ -794,7 +761,7 @@ static int predict_fold(struct check *c, size_t fold, uint64_t seed, struct rp_e
         c->values[samples.count++] = c->measured[i];
     }
     if (rp_trees_grow(&samples, TREES, seed + fold, &trees, err) < 0)
-        return -RP_ENVIRONMENT;
+        return -(int)err->code;
     for (size_t i = fold; i < c->count; i += FOLDS) {
         double variance;
 
@@ -906,29 +873,28 @@ static int find_gain(const struct rp_space_features *features,
     for (size_t i = 0; i < count; i++)
         taken[observations[i].config] = 1;
     if (rp_model_fit(features, observations, count, seed, &model, err) < 0)
-        return -RP_ENVIRONMENT;
+        return -(int)err->code;
     ret->gain_left = largest_gain(&model, taken, codes, seed);
     return 0;
 }
 
-int rp_confidence_of(const struct rp_space_features *features,
-                     const struct rp_observation *observations, size_t count, uint64_t seed,
-                     struct rp_confidence *ret, struct rp_err *err)
+int rp_confidence_of(const struct rp_space *space, const struct rp_observation *observations,
+                     size_t count, uint64_t seed, struct rp_confidence *ret, struct rp_err *err)
 {
-    rp_cleanup(free_check) struct check check = {.features = features};
+    rp_cleanup(rp_features_free) struct rp_space_features features = rp_features_new(space);
+    rp_cleanup(free_check) struct check check = {.features = &features};
     struct rp_confidence confidence = {.low = true};
 
-    if (!confidence_room(&check, count + 1))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory for the model's check");
+    confidence_room(&check, count + 1);
     confidence_collect(&check, observations, count, seed);
     confidence.samples = check.count;
     for (size_t fold = 0; check.count >= RP_CONFIDENCE_SAMPLES && fold < FOLDS; fold++)
         if (predict_fold(&check, fold, seed, err) < 0)
-            return -RP_ENVIRONMENT;
+            return -(int)err->code;
     if (check.count >= RP_CONFIDENCE_SAMPLES)
         sum_up(&check, &confidence);
-    if (check.count && find_gain(features, observations, count, seed, &confidence, err) < 0)
-        return -RP_ENVIRONMENT;
+    if (check.count && find_gain(&features, observations, count, seed, &confidence, err) < 0)
+        return -(int)err->code;
     *ret = confidence;
     return 0;
 }

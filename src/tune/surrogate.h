@@ -50,9 +50,8 @@ struct rp_space_features {
     size_t count;
 };
 
-/** @param ret  count may be 0: then all configurations look alike. @return 0; RP_ENVIRONMENT */
-int rp_features_new(const struct rp_space *space, struct rp_space_features *ret,
-                    struct rp_err *err);
+/** @return count may be 0: then all configurations look alike */
+struct rp_space_features rp_features_new(const struct rp_space *space);
 void rp_features_free(struct rp_space_features *features);
 
 /* The trees. */
@@ -115,7 +114,7 @@ struct rp_prediction {
 /**
  * @param features      has to live as long
  * @param observations  at least one that ended
- * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: none ended
+ * @return 0; RP_BAD_INPUT: none ended
  */
 int rp_model_fit(const struct rp_space_features *features,
                  const struct rp_observation *observations, size_t count, uint64_t seed,
@@ -158,9 +157,8 @@ struct rp_confidence {
     double gain_left;
 };
 
-/** @return 0; RP_ENVIRONMENT */
-int rp_confidence_of(const struct rp_space_features *features,
-                     const struct rp_observation *observations, size_t count, uint64_t seed,
-                     struct rp_confidence *ret, struct rp_err *err);
+/** @return 0; RP_BAD_INPUT: more samples than a model has room for */
+int rp_confidence_of(const struct rp_space *space, const struct rp_observation *observations,
+                     size_t count, uint64_t seed, struct rp_confidence *ret, struct rp_err *err);
 
 #endif

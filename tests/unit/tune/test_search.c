@@ -707,53 +707,6 @@ static void goes_on_further(void **state)
     rp_space_free(space);
 }
 
-static bool cannot_begin(struct rp_sequential *s)
-{
-    (void)s;
-    return false;
-}
-
-static int64_t cannot_go_on(struct rp_sequential *s)
-{
-    s->failed = true;
-    return -1;
-}
-
-static const struct rp_algorithm unbegun = {.begin = cannot_begin, .next = cannot_go_on};
-static const struct rp_algorithm broken = {.next = cannot_go_on};
-
-static int open_broken(const struct rp_space *space, const struct rp_strategy_options *options,
-                       void **ret_state, struct rp_err *err)
-{
-    return rp_sequential_open(space, options, &broken, ret_state, err);
-}
-
-/* It is no end of the search as others, after which what was found is the result. */
-static void strategies_that_fail(void **state)
-{
-    static const struct rp_strategy strategy = {.name = "broken",
-                                                .open = open_broken,
-                                                .ask = rp_sequential_ask,
-                                                .tell = rp_sequential_tell,
-                                                .phase = rp_sequential_phase,
-                                                .close = rp_sequential_close};
-    const struct rp_strategy_options nothing = {.workers = 1};
-    struct rp_space *space = space_of(2);
-    struct made_runner made = {.space = space};
-    struct rp_search_options options = options_for(space);
-    const struct rp_runner runner = runner_of(&made, 1);
-    struct rp_search_result result;
-    struct rp_err err = RP_ERR_INIT;
-    void *opened;
-
-    (void)state;
-    assert_int_equal(rp_sequential_open(space, &nothing, &unbegun, &opened, &err), -RP_ENVIRONMENT);
-    options.strategy = &strategy;
-    assert_int_equal(rp_search(&options, &runner, &result, &err), -RP_ENVIRONMENT);
-    rp_search_result_free(&result);
-    rp_space_free(space);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -773,7 +726,6 @@ int main(void)
         cmocka_unit_test(begins_with),
         cmocka_unit_test(goes_on),
         cmocka_unit_test(goes_on_further),
-        cmocka_unit_test(strategies_that_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

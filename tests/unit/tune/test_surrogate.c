@@ -45,7 +45,6 @@ static uint16_t test_code(const struct rp_space_features *features, enum rp_feat
 static void numbers_are_ordered_by_size(void **state)
 {
     struct rp_space *space = rp_space_new();
-    struct rp_err err = RP_ERR_INIT;
     struct rp_space_features features;
     size_t at;
 
@@ -55,7 +54,7 @@ static void numbers_are_ordered_by_size(void **state)
     made_parameter(space, "flag", flags, 2);
     made_parameter(space, "one", one, 1);
     made_product(space); /* a is counted up first: 8 1, 2 1, 4 1, 8 6, 2 6, 4 6, then the flag */
-    assert_int_equal(rp_features_new(space, &features, &err), 0);
+    features = rp_features_new(space);
     assert_int_equal(test_code(&features, RP_FEATURE_VALUE, 0, 0, 0), 3);
     assert_int_equal(test_code(&features, RP_FEATURE_VALUE, 0, 0, 1), 1);
     assert_int_equal(test_code(&features, RP_FEATURE_VALUE, 2, 2, 0), 1);
@@ -91,7 +90,7 @@ static void texts_and_conditions_are_questions(void **state)
     made_parameter(space, "size", test_sizes, 3);
     made_row(space, (uint16_t[]){0, 0});
     made_row(space, (uint16_t[]){2, RP_NO_VALUE});
-    assert_int_equal(rp_features_new(space, &features, &err), 0);
+    features = rp_features_new(space);
     assert_int_equal(test_code(&features, RP_FEATURE_TEXT, 0, 0, 0), 1);
     assert_int_equal(test_code(&features, RP_FEATURE_TEXT, 0, 0, 1), 0);
     assert_int_equal(test_code(&features, RP_FEATURE_TEXT, 0, 2, 1), 1);
@@ -105,13 +104,12 @@ static void texts_and_conditions_are_questions(void **state)
 static void nothing_to_see(void **state)
 {
     struct rp_space *space = rp_space_new();
-    struct rp_err err = RP_ERR_INIT;
     struct rp_space_features features;
 
     (void)state;
     made_parameter(space, "one", one, 1);
     made_product(space);
-    assert_int_equal(rp_features_new(space, &features, &err), 0);
+    features = rp_features_new(space);
     assert_int_equal(features.count, 0);
     rp_features_of(&features, 0, NULL);
     rp_features_free(&features);
@@ -121,7 +119,6 @@ static void nothing_to_see(void **state)
 static void many_parameters_have_as_many_features_as_there_is_room_for(void **state)
 {
     struct rp_space *space = rp_space_new();
-    struct rp_err err = RP_ERR_INIT;
     struct rp_space_features features;
     uint16_t codes[RP_MAX_FEATURES], row[RP_MAX_PARAMETERS] = {0};
     char name[16];
@@ -135,7 +132,7 @@ static void many_parameters_have_as_many_features_as_there_is_room_for(void **st
         row[255] = i;
         made_row(space, row);
     }
-    assert_int_equal(rp_features_new(space, &features, &err), 0);
+    features = rp_features_new(space);
     assert_true(features.count <= RP_MAX_FEATURES && features.count > 500);
     rp_features_of(&features, 2, codes);
     rp_features_free(&features);
@@ -301,7 +298,6 @@ static struct rp_confidence check_model(double (*log_ms)(size_t), size_t runs)
 {
     struct rp_space *space = square();
     struct rp_observation observations[RUNS];
-    struct rp_space_features features;
     struct rp_confidence confidence, again;
     struct rp_err err = RP_ERR_INIT;
 
@@ -309,11 +305,9 @@ static struct rp_confidence check_model(double (*log_ms)(size_t), size_t runs)
         observations[i] = (struct rp_observation){2 * i, RP_REPORTED_OK, log_ms(2 * i)};
     if (runs > 3)
         observations[3].told = RP_REPORTED_FAILED;
-    assert_int_equal(rp_features_new(space, &features, &err), 0);
-    assert_int_equal(rp_confidence_of(&features, observations, runs, 7, &confidence, &err), 0);
-    assert_int_equal(rp_confidence_of(&features, observations, runs, 7, &again, &err), 0);
+    assert_int_equal(rp_confidence_of(space, observations, runs, 7, &confidence, &err), 0);
+    assert_int_equal(rp_confidence_of(space, observations, runs, 7, &again, &err), 0);
     assert_true(confidence.r2 == again.r2 && confidence.gain_left == again.gain_left);
-    rp_features_free(&features);
     rp_space_free(space);
     return confidence;
 }
