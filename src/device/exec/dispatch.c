@@ -548,7 +548,7 @@ static void take_back(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 
 static bool goes_on_in_pieces(const struct rp_dispatch *d)
 {
-    return rp_wave_order_is_shuffled(d->wave_order) && d->kernel.group_count <= SHUFFLED_GROUPS;
+    return rp_wave_order_is_shuffled(d->settings.order) && d->kernel.group_count <= SHUFFLED_GROUPS;
 }
 
 /* How many workgroups fill a slice, from the sizes of those that ended. */
@@ -723,7 +723,7 @@ static void retire_one(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
         d->state = RP_RUN_FAULT;
         return;
     }
-    if (d->bound && d->work > d->bound) {
+    if (d->settings.bound && d->work > d->settings.bound) {
         exceed(d);
         return;
     }
@@ -929,9 +929,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->start_ticks = launch->start_ticks;
     d->translates = host->translator && host->translator->available();
     d->tallies = rp_exec_counts() != RP_COUNT_NOTHING;
-    d->leftovers = rp_exec_poison();
-    d->wave_order = rp_wave_order();
-    d->bound = rp_bound();
+    d->settings = rp_exec_settings();
     d->workers[0] = worker_new(d);
     if (!d->workers[0]) {
         free(d);

@@ -12,18 +12,24 @@
 enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
 /* The settings of this file belong to the process: a replay changes them from one launch to the
- * next through the table of the device (device_table.h), which has no handle of a device, and every
- * worker asks for them. */
-static _Atomic uint32_t now;
+ * next through the table of the device (device_table.h), which has no handle of a device. The last
+ * two are the answer about the launch before. */
+static struct {
+    _Atomic uint32_t order, poison;
+    _Atomic uint64_t bound, last_work;
+    _Atomic bool last_exceeded;
+} now;
+
+struct rp_exec_settings rp_exec_settings(void)
+{
+    return (struct rp_exec_settings){.order = atomic_load(&now.order),
+                                     .poison = atomic_load(&now.poison),
+                                     .bound = atomic_load(&now.bound)};
+}
 
 void rp_wave_order_set(uint32_t order)
 {
-    atomic_store(&now, order);
-}
-
-uint32_t rp_wave_order(void)
-{
-    return atomic_load(&now);
+    atomic_store(&now.order, order);
 }
 
 bool rp_wave_order_parse(const char *text, uint32_t *ret)
@@ -97,17 +103,9 @@ uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most)
     return turn < most ? turn : most;
 }
 
-/* Of the process, as the order above. */
-static _Atomic uint32_t leftovers_now;
-
 void rp_exec_poison_set(uint32_t seed)
 {
-    atomic_store(&leftovers_now, seed);
-}
-
-uint32_t rp_exec_poison(void)
-{
-    return atomic_load(&leftovers_now);
+    atomic_store(&now.poison, seed);
 }
 
 bool rp_exec_poison_parse(const char *text, uint32_t *ret)
@@ -153,28 +151,19 @@ void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr,
     fill(seed + 4, w->sgpr + RP_SGPR_VCC_LO, 2);
 }
 
-/* Of the process, as the order above; the last two are the answer about the launch before. */
-static _Atomic uint64_t bound_now, last_work;
-static _Atomic bool last_exceeded;
-
 void rp_bound_set(uint64_t work)
 {
-    atomic_store(&bound_now, work);
-}
-
-uint64_t rp_bound(void)
-{
-    return atomic_load(&bound_now);
+    atomic_store(&now.bound, work);
 }
 
 void rp_bound_note(uint64_t work, bool exceeded)
 {
-    atomic_store(&last_work, work);
-    atomic_store(&last_exceeded, exceeded);
+    atomic_store(&now.last_work, work);
+    atomic_store(&now.last_exceeded, exceeded);
 }
 
 bool rp_bound_last(uint64_t *ret_work)
 {
-    *ret_work = atomic_load(&last_work);
-    return atomic_load(&last_exceeded);
+    *ret_work = atomic_load(&now.last_work);
+    return atomic_load(&now.last_exceeded);
 }

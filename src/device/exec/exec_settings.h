@@ -1,10 +1,11 @@
 /**
  * @file exec_settings.h
- * @brief In which order workgroups begin, and waves of a workgroup take turns.
+ * @brief What dispatches of this process are executed with: order, poison and bound.
  *
- * Hardware promises none. Here it is the same every time: wave after wave, each until it waits or
- * has executed a few thousand instructions. Programs whose results depend on it (that lack a
- * barrier) are found by other orders.
+ * In which order workgroups begin, and waves of a workgroup take turns: hardware promises none.
+ * Here it is the same every time: wave after wave, each until it waits or has executed a few
+ * thousand instructions. Programs whose results depend on it (that lack a barrier) are found by
+ * other orders.
  */
 #ifndef RP_DEVICE_EXEC_EXEC_SETTINGS_H
 #define RP_DEVICE_EXEC_EXEC_SETTINGS_H
@@ -21,9 +22,16 @@ struct rp_wave;
 /** Any other value: the seed of a shuffled one, with turns of few instructions. */
 enum { RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD, RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED };
 
+/** What a dispatch that begins now is executed with. */
+struct rp_exec_settings {
+    uint32_t order;  /**< of workgroups and waves */
+    uint32_t poison; /**< seed of what memory and registers hold; 0: zeros */
+    uint64_t bound;  /**< the most work; 0: any */
+};
+struct rp_exec_settings rp_exec_settings(void);
+
 /** Of dispatches that begin from now on. */
 void rp_wave_order_set(uint32_t order);
-uint32_t rp_wave_order(void);
 /** @return false: it is not forward, reversed, or shuffled:N with N from 1 to 1000000 */
 bool rp_wave_order_parse(const char *text, uint32_t *ret);
 
@@ -50,7 +58,6 @@ uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
 
 /** Of dispatches that begin from now on. 0: zeros. */
 void rp_exec_poison_set(uint32_t seed);
-uint32_t rp_exec_poison(void);
 /** @return false: it is not a whole number from 1 to 2^31 - 1 */
 bool rp_exec_poison_parse(const char *text, uint32_t *ret);
 
@@ -72,7 +79,6 @@ void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr,
 
 /** The most work of dispatches that begin from now on; 0: any. More is a fault, RP_FAULT_BOUND. */
 void rp_bound_set(uint64_t work);
-uint64_t rp_bound(void);
 
 /** A dispatch has come to its end. */
 void rp_bound_note(uint64_t work, bool exceeded);

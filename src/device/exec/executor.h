@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "device/exec/dispatch.h"
+#include "device/exec/exec_settings.h"
 #include "device/exec/kernel_launch.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
@@ -166,13 +167,11 @@ struct rp_dispatch {
     struct rp_kernel kernel;
     uint64_t start_ticks; /**< device clock at the launch, or else at the first run */
     bool started;
-    bool translates;     /**< hot code becomes machine code (code_cache.h) */
-    bool tallies;        /**< executions of instructions are counted (code_cache.h) */
-    void *observed;      /**< what the observer keeps of it; NULL: it does not care */
-    uint32_t leftovers;  /**< see exec_settings.h */
-    uint32_t wave_order; /**< see exec_settings.h */
-    uint64_t bound;      /**< see exec_settings.h */
-    bool timed;          /**< from its second run on: its processor time is measured */
+    bool translates; /**< hot code becomes machine code (code_cache.h) */
+    bool tallies;    /**< executions of instructions are counted (code_cache.h) */
+    void *observed;  /**< what the observer keeps of it; NULL: it does not care */
+    struct rp_exec_settings settings;
+    bool timed; /**< from its second run on: its processor time is measured */
 
     /* Read and written without the lock; these seldom change, */
     RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */

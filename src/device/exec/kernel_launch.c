@@ -369,6 +369,6 @@ void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], s
     if (k->scratch_wave_offset)
         w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA means this wave's own already */
     rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(k, extent, w));
-    if (w->group->dispatch->leftovers)
-        rp_exec_poison_wave(w->group->dispatch->leftovers, k->vgpr_rows, s, w);
+    if (w->group->dispatch->settings.poison)
+        rp_exec_poison_wave(w->group->dispatch->settings.poison, k->vgpr_rows, s, w);
 }

@@ -573,15 +573,15 @@ static void release_barrier(struct rp_group *g)
     for (uint32_t i = 0; i < g->wave_count; i++) {
         g->waves[i].at_barrier = false;
         g->waves[i].past_barrier =
-            g->wave_count > 1 && g->dispatch->wave_order == RP_WAVE_ORDER_FORWARD;
+            g->wave_count > 1 && g->dispatch->settings.order == RP_WAVE_ORDER_FORWARD;
     }
     g->waves_at_barrier = 0;
 }
 
 static void next_wave(struct rp_group *g)
 {
-    if (__builtin_expect(g->dispatch->wave_order != RP_WAVE_ORDER_FORWARD, 0))
-        g->cursor = rp_wave_order_next(g->dispatch->wave_order, g);
+    if (__builtin_expect(g->dispatch->settings.order != RP_WAVE_ORDER_FORWARD, 0))
+        g->cursor = rp_wave_order_next(g->dispatch->settings.order, g);
     else
         g->cursor = g->cursor + 1 == g->wave_count ? 0 : g->cursor + 1;
     g->wave_budget = 0;
@@ -687,7 +687,7 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
     }
     if (!g->wave_budget)
         g->wave_budget =
-            rp_wave_order_turn(h->dispatch->wave_order, g,
+            rp_wave_order_turn(h->dispatch->settings.order, g,
                                lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE);
     uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
     uint32_t unused = turn;

@@ -192,13 +192,13 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     g->linear_id = linear_id;
     uint32_t extent[3];
     rp_kernel_group_id(
-        k, rp_wave_order_group(d->wave_order, linear_id, k->group_count, k->resident_groups),
+        k, rp_wave_order_group(d->settings.order, linear_id, k->group_count, k->resident_groups),
         g->id);
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
     g->wave_count = rp_kernel_group_waves(k, g->id, extent);
     g->waves_ended = g->waves_at_barrier = 0;
     g->wave_budget = g->idle_turns = 0;
-    rp_wave_order_begin(d->wave_order, g);
+    rp_wave_order_begin(d->settings.order, g);
     if (g->lds_bytes)
         memset(g->lds, 0, g->lds_bytes);
     for (uint32_t i = 0; i < g->wave_count; i++) {
@@ -209,8 +209,8 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
         w->record = NULL;
         rp_kernel_start_wave(k, extent, w);
     }
-    if (d->leftovers)
-        rp_exec_poison_group(d->leftovers, slot);
+    if (d->settings.poison)
+        rp_exec_poison_group(d->settings.poison, slot);
     if (d->observed)
         d->host->observer->on_group(d, g);
 }

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "arch/arch.h"
 #include "arch/hardware_counters.h"
+#include "base/monotonic_clock.h"
 #include "device/exec/code_cache.h"
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
@@ -252,16 +252,9 @@ enum { STEPS_BETWEEN = 1 << 18 };
 
 static const int64_t FIRST_NS = 5000000000, NEXT_NS = 10000000000;
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void tell(struct rp_thread_watch *w)
 {
-    const int64_t now = now_ns();
+    const int64_t now = rp_now_ns();
     if (now - w->begin_ns < FIRST_NS || now - w->told_ns < NEXT_NS || w->steps >= w->total)
         return;
     const double share = (double)w->steps / (double)w->total;
@@ -280,7 +273,7 @@ static void watched_issue(void *ctx, const struct rp_wave_placement *where, uint
 {
     struct rp_thread_watch *w = ctx;
     if (!w->steps) /* the code has been looked up, and pages counted */
-        w->begin_ns = now_ns();
+        w->begin_ns = rp_now_ns();
     if (++w->steps % STEPS_BETWEEN == 0 && w->tell)
         tell(w);
     w->inner.issued(w->inner.ctx, where, step, times);
