@@ -119,7 +119,7 @@ struct rp_group {
     uint32_t wave_budget; /**< what is left of that wave's slice, in instructions */
     uint32_t idle_turns;  /**< waves in a row that gave up their turn (s_sleep, polling) */
     struct rp_group_clock
-        *clock; /**< of the clocks that its recorded waves read (live_clock.h), or NULL */
+        *clock; /**< of the clocks that its recorded waves read (live_clock.c), or NULL */
     struct rp_wave *waves;
 };
 

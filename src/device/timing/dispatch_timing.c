@@ -14,11 +14,10 @@
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
-#include "device/timing/live_clock.h"
 #include "device/timing/thread_trace_rows.h"
 #include "device/timing/timing_counters.h"
+#include "device/timing/timing_engine.h"
 #include "device/timing/timing_model.h"
-#include "device/timing/wave_observer.h"
 #include "device/timing/wave_record.h"
 
 /* The bytes of a thread trace: rows from the replay, and a listing of the functions entered. */

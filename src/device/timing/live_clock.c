@@ -1,4 +1,4 @@
-#include "device/timing/live_clock.h"
+#include "device/timing/timing_engine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "arch/arch.h"
 #include "device/exec/executor.h"
-#include "device/timing/timing_engine.h"
 #include "device/timing/wave_record.h"
 
 enum rp_group_simulation_answer {

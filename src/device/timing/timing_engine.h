@@ -386,4 +386,25 @@ static inline uint32_t rp_sqc_of(uint32_t cu, uint32_t cus_per_die, uint32_t sqc
     return cu / cus_per_die * sqcs_per_die + cu % cus_per_die * sqcs_per_die / cus_per_die;
 }
 
+/* Replay of one workgroup while it is executed, alone in a machine that was idle: for the clock
+ * that its waves read.
+ *
+ * What waves have done is handed over bit by bit and forgotten once it has been replayed. The
+ * machine goes on in the order of time, as above: up to where it is not known what a wave does
+ * next.
+ *
+ * The clock is what detailed timing gives for the wave so far. Execution is in no order of time:
+ * a wave whose clock depends on what another of its workgroup does before that lets it go first.
+ */
+
+/**
+ * The wave has come to an instruction that reads the clock, and it is recorded.
+ * @param ret_told  the replay says what it reads; else it goes on as with fast timing
+ * @return RP_STEP_NEXT: rp_wave.clock_lead says what it reads; or RP_STEP_LATER
+ */
+int rp_live_clock_read(struct rp_wave *w, bool *ret_told);
+
+/** The workgroup has ended, or will not be executed any further. */
+void rp_live_clock_end(struct rp_group *g);
+
 #endif

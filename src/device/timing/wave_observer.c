@@ -1,4 +1,4 @@
-#include "device/timing/wave_observer.h"
+#include "device/timing/wave_record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "device/isa/mem_address.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
-#include "device/timing/wave_record.h"
 
 /** Addresses of one instruction's lanes; those not in lanes are not looked at. */
 struct rp_lane_access {

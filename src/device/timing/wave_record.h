@@ -279,4 +279,13 @@ void rp_resolver_release(struct rp_resolver *m);
 int rp_resolve(struct rp_resolver *m, struct rp_mem *mem, uint32_t *step, uint32_t count,
                uint32_t *ret_count);
 
+/* Writes down what a wave is about to execute: what rp_observer (executor.h) asks for. Steps hold
+ * the distance from the kernel's entry until they are resolved (dispatch_timing.c). */
+
+bool rp_observe_turn(struct rp_wave *w);
+void rp_observe_issue(struct rp_wave *w, const struct rp_insn *in, uint64_t pc);
+void rp_observe_run(struct rp_wave *w, const struct rp_insn *page, uint32_t first, uint32_t end,
+                    int64_t distance);
+void rp_observe_access(struct rp_wave *w, const struct rp_insn *in);
+
 #endif
