@@ -486,7 +486,7 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
 
 /* --- words --------------------------------------------------------------------------------- */
 
-const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c)
+static const char *word_of(const struct rp_replay_comparison *c)
 {
     static const char *const words[] = {[RP_UNDECIDED] = "undecided",
                                         [RP_FASTER] = "faster",
@@ -496,12 +496,7 @@ const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c)
     return c->wrong ? "different output" : words[c->decided.decision];
 }
 
-bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c)
-{
-    return c->trial.blind_bytes > c->trial.written_bytes / 2;
-}
-
-const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c)
+static const char *undecided_by(const struct rp_replay_comparison *c)
 {
     if (c->wrong || c->decided.decision != RP_UNDECIDED)
         return NULL;
@@ -542,7 +537,7 @@ static const char *wrong_captured(const struct rp_replay_comparison *c)
                : "with the captured inputs, the output of B differs from the captured one";
 }
 
-const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
+static const char *reason_of(const struct rp_replay_comparison *c)
 {
     if (c->wrong_varied)
         return wrong_varied(c);
@@ -566,4 +561,9 @@ const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c)
     return c->decided.decision == RP_UNDECIDED
                ? "the interval reaches over an end of the margin: more blocks may tell"
                : NULL;
+}
+
+struct rp_comparison_words rp_replay_comparison_words(const struct rp_replay_comparison *c)
+{
+    return (struct rp_comparison_words){word_of(c), undecided_by(c), reason_of(c)};
 }

@@ -142,14 +142,19 @@ struct rp_replay_comparison {
  */
 int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err);
 
-/** "faster", ...: of B */
-const char *rp_replay_comparison_verdict(const struct rp_replay_comparison *c);
 /** Less than half of what the captured kernel writes can be told by: no gate passes. */
-bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c);
-/** "noise", "unsteady" (A is not as fast as itself), "blind" or "values" (only_captured); NULL: it
- * is not undecided */
-const char *rp_replay_comparison_undecided_by(const struct rp_replay_comparison *c);
-/** NULL: none is needed */
-const char *rp_replay_comparison_reason(const struct rp_replay_comparison *c);
+static inline bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c)
+{
+    return c->trial.blind_bytes > c->trial.written_bytes / 2;
+}
+
+struct rp_comparison_words {
+    const char *verdict;      /**< "faster", ...: of B */
+    const char *undecided_by; /**< "noise", "unsteady" (A is not as fast as itself), "blind" or
+                                   "values" (only_captured); NULL: it is not undecided */
+    const char *reason;       /**< NULL: none is needed */
+};
+
+struct rp_comparison_words rp_replay_comparison_words(const struct rp_replay_comparison *c);
 
 #endif

@@ -593,7 +593,7 @@ static int compare(struct rp_replay *r, const struct rp_replay_request *q)
         _exit(RP_REPLAY_NO_PROBE);
     if (rc < 0)
         return say(&err);
-    (q->o.json ? rp_comparison_print_json : rp_comparison_print_text)(r, q, &c);
+    rp_comparison_print(r, q, &c);
     return gate(q, &c);
 }
 
@@ -633,7 +633,7 @@ int main(int argc, char **argv)
     } else if (full_vm(&r, &q, &result, &err) < 0) {
         rc = say(&err);
     } else {
-        (q.o.json ? rp_replay_print_json : rp_replay_print_text)(&r, &q, &result);
+        rp_replay_print(&r, &q, &result);
         rc = (result.verified && result.verdict.different_pages) ||
                      result.varied_outcome.verdict.different_bytes
                  ? RP_VERDICT

@@ -64,12 +64,33 @@ static void rp_replay_put_escaped(const char *text)
     printf("%s", rp_buf_text(&clean));
 }
 
-bool rp_replay_is_complete(const struct rp_replay *r)
+/* As a string of JSON; NULL: null. */
+static void put_text(const char *text)
 {
-    size_t count;
+    if (text)
+        rp_replay_put_string(text);
+    else
+        printf("null");
+}
 
-    count = rp_capture_contents(r->capture)->refusal_count;
-    return count == 0;
+/* The first byte that is not right, where there is one. */
+static void put_difference(const struct rp_replay_verdict *v, bool any)
+{
+    if (any)
+        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}", v->first_address,
+               v->got, v->expected);
+    else
+        printf("null");
+}
+
+/* How much is wrong, at the end of a line for people. */
+static void print_wrong_bytes(const struct rp_replay_outcome *o, const struct rp_replay_verdict *v)
+{
+    printf(": %" PRIu64 " bytes wrong, %" PRIu64
+           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
+           "0x%" PRIx64 ": %02x instead of %02x\n",
+           o->wrong_bytes, o->outside_bytes, o->variable_bytes, v->first_address, v->got,
+           v->expected);
 }
 
 static void print_verdict_json(const struct rp_replay_result *result)
@@ -84,19 +105,8 @@ static void print_verdict_json(const struct rp_replay_result *result)
            ",\n    \"bytes\": %" PRIu64 ",\n    \"different_pages\": %" PRIu64
            ",\n    \"first_difference\": ",
            v->different_pages ? "false" : "true", v->regions, v->bytes, v->different_pages);
-    if (v->different_pages)
-        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}\n  }\n",
-               v->first_address, v->got, v->expected);
-    else
-        printf("null\n  }\n");
-}
-
-static void rp_replay_put_reason(const char *reason)
-{
-    if (reason)
-        rp_replay_put_string(reason);
-    else
-        printf("null");
+    put_difference(v, v->different_pages);
+    printf("\n  }\n");
 }
 
 /* Whether any was tried. */
@@ -144,7 +154,7 @@ static void rp_replay_put_variations(const struct rp_variation_runs *v,
            : outcome->verdict.different_bytes ? "false"
                                               : "true",
            outcome->wrong_bytes, outcome->outside_bytes);
-    rp_replay_put_reason(tried_values(v) ? NULL : reason_of(v));
+    put_text(tried_values(v) ? NULL : reason_of(v));
     for (unsigned i = 0; i < RP_VARIATIONS; i++) {
         const char *reason = v->reason ? v->reason : v->of[i].reason;
 
@@ -152,7 +162,7 @@ static void rp_replay_put_variations(const struct rp_variation_runs *v,
                ", \"reason\": ",
                rp_variations[i].word, reason ? "false" : "true", v->of[i].changed,
                v->of[i].telling_bytes);
-        rp_replay_put_reason(reason);
+        put_text(reason);
         printf("}");
     }
     printf("}");
@@ -224,7 +234,7 @@ static void print_candidate_json(const struct rp_replay_result *result)
            ",\n    \"leftovers\": {\"tried\": %s, \"reason\": ",
            t->probe ? "true" : "false", t->written_bytes, t->poisoned_bytes, t->blind_bytes,
            t->leftovers ? "true" : "false");
-    rp_replay_put_reason(t->leftovers_reason);
+    put_text(t->leftovers_reason);
     printf("},\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu"
            ",\n    \"wrong_bytes\": %" PRIu64 ",\n    \"outside_bytes\": %" PRIu64
            ",\n    \"variable_bytes\": %" PRIu64 ",\n    \"other_inputs\": ",
@@ -232,16 +242,6 @@ static void print_candidate_json(const struct rp_replay_result *result)
            o->variable_bytes);
     rp_replay_put_variations(&result->varied, &result->varied_outcome);
     printf("\n  },\n");
-}
-
-static void rp_replay_put_model(const struct rp_replay *r)
-{
-    const char *model = r->timing;
-
-    if (model)
-        rp_replay_put_string(model);
-    else
-        printf("null");
 }
 
 /** " on gfx942 AMD Instinct MI300X (...)", after the kernel's name. */
@@ -257,8 +257,8 @@ static void rp_replay_print_device(const struct rp_replay *r)
         printf(" (software device: modelled time (%s), not that of a GPU)", model);
 }
 
-void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                          const struct rp_replay_result *result)
+static void print_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                       const struct rp_replay_result *result)
 {
     const struct summary s = sum_up(result);
 
@@ -282,7 +282,7 @@ void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_requ
         printf("%s%.3f", i ? ", " : "", result->samples[i]);
     printf("]\n  },\n  \"environment\": {\n    \"device\": \"%s\",\n    \"timing_model\": ",
            r->software ? "software" : "gpu");
-    rp_replay_put_model(r);
+    put_text(r->timing);
     printf(",\n    \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
     printf(",\n    \"product\": ");
@@ -309,12 +309,10 @@ static void print_candidate_text(const struct rp_replay_request *q,
     if (!v->different_pages)
         printf("memory is right after all %lu runs (%s)\n", result->checked_runs, t->rule_text);
     else
-        printf("memory is not right after %lu of %lu runs (%s): %" PRIu64 " bytes wrong, %" PRIu64
-               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
-               "0x%" PRIx64 ": %02x instead of %02x\n",
-               result->wrong_runs, result->checked_runs, t->rule_text, result->outcome.wrong_bytes,
-               result->outcome.outside_bytes, result->outcome.variable_bytes, v->first_address,
-               v->got, v->expected);
+        printf("memory is not right after %lu of %lu runs (%s)", result->wrong_runs,
+               result->checked_runs, t->rule_text);
+    if (v->different_pages)
+        print_wrong_bytes(&result->outcome, v);
     if (v->different_pages && result->outcome.leftovers)
         printf(
             "it was right where LDS, scratch and registers begin as zeros, and is not where they "
@@ -342,8 +340,8 @@ static void print_times(const struct summary *s, unsigned long runs)
            rp_unit_number(unit, s->max * 1e3).text);
 }
 
-void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                          const struct rp_replay_result *result)
+static void print_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                       const struct rp_replay_result *result)
 {
     const struct rp_replay_verdict *v = &result->verdict;
     const struct summary s = sum_up(result);
@@ -368,6 +366,12 @@ void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_requ
         printf("memory after it is not as captured: %" PRIu64 " pages differ, first at 0x%" PRIx64
                ": %02x instead of %02x\n",
                v->different_pages, v->first_address, v->got, v->expected);
+}
+
+void rp_replay_print(const struct rp_replay *r, const struct rp_replay_request *q,
+                     const struct rp_replay_result *result)
+{
+    (q->o.json ? print_json : print_text)(r, q, result);
 }
 
 /* Which of two kernels is faster, for people and as JSON
@@ -401,11 +405,7 @@ static void put_kernel(const char *name, const char *path, const struct rp_varia
            ",\n    \"first_difference\": ",
            k->checked_runs, k->wrong_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
            k->outcome.variable_bytes);
-    if (k->wrong_runs)
-        printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}", v->first_address,
-               v->got, v->expected);
-    else
-        printf("null");
+    put_difference(v, k->wrong_runs);
     printf(",\n    \"other_inputs\": ");
     rp_replay_put_variations(varied, &k->varied);
     if (us > 0)
@@ -460,21 +460,19 @@ static void put_blocks(const char *name, const struct rp_compare_block *blocks, 
     printf("%s]%s\n", count ? "\n  " : "", end);
 }
 
-void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_replay_comparison *c)
+static void print_comparison_json(const struct rp_replay *r, const struct rp_replay_request *q,
+                                  const struct rp_replay_comparison *c)
 {
-    const char *reason = rp_replay_comparison_reason(c), *by = rp_replay_comparison_undecided_by(c);
+    const struct rp_comparison_words words = rp_replay_comparison_words(c);
+    const char *by = words.undecided_by;
     const bool timed = !c->wrong;
 
     printf(
         "{\n  \"schema_version\": \"1.0\",\n  \"capture_complete\": %s,\n  \"kernel\": {\"name\": ",
         rp_replay_is_complete(r) ? "true" : "false");
     rp_replay_put_string(r->facts->name);
-    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", rp_replay_comparison_verdict(c));
-    if (reason)
-        rp_replay_put_string(reason);
-    else
-        printf("null");
+    printf("},\n  \"verdict\": \"%s\",\n  \"reason\": ", words.verdict);
+    put_text(words.reason);
     printf(",\n  \"undecided_by\": %s%s%s,\n", by ? "\"" : "", by ? by : "null", by ? "\"" : "");
     put_kernel("a", q->candidates[0], &c->varied, &c->kernels[0], timed ? median_us(c, 0) : 0);
     put_kernel("b", q->candidates[1], &c->varied, &c->kernels[1], timed ? median_us(c, 1) : 0);
@@ -496,10 +494,10 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
            ", \"leftovers\": {\"tried\": %s, \"reason\": ",
            c->trial.probe ? "true" : "false", c->trial.written_bytes, c->trial.poisoned_bytes,
            c->trial.blind_bytes, c->trial.leftovers ? "true" : "false");
-    rp_replay_put_reason(c->trial.leftovers_reason);
+    put_text(c->trial.leftovers_reason);
     printf("}},\n  \"environment\": {\"device\": \"%s\", \"timing_model\": ",
            r->software ? "software" : "gpu");
-    rp_replay_put_model(r);
+    put_text(r->timing);
     printf(", \"gpu_agent\": ");
     rp_replay_put_string(r->gpu_name);
     printf(", \"product\": ");
@@ -517,31 +515,22 @@ void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_
 static void print_wrong(const char *path, const struct rp_replay_trial *trial,
                         const struct rp_compare_kernel *k)
 {
-    const struct rp_replay_verdict *v = &k->outcome.verdict;
-
     rp_replay_print_style(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     rp_replay_put_escaped(path);
     if (k->wrong_runs)
-        printf(": memory is not right after %lu of %lu runs: %" PRIu64 " bytes wrong, %" PRIu64
-               " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
-               "0x%" PRIx64 ": %02x instead of %02x\n",
-               k->wrong_runs, k->checked_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
-               k->outcome.variable_bytes, v->first_address, v->got, v->expected);
+        printf(": memory is not right after %lu of %lu runs", k->wrong_runs, k->checked_runs);
     else
         printf(": memory is right after all %lu runs\n", k->checked_runs);
+    if (k->wrong_runs)
+        print_wrong_bytes(&k->outcome, &k->outcome.verdict);
     rp_replay_print_rounding(trial, &k->outcome);
 }
 
 static void print_late(const struct rp_replay_comparison *c)
 {
-    const struct rp_replay_verdict *v = &c->late.verdict;
-
     rp_replay_print_style(RP_REPLAY_BAD);
-    printf("after blocks of runs, by %s: %" PRIu64 " bytes wrong, %" PRIu64
-           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
-           "0x%" PRIx64 ": %02x instead of %02x\n",
-           c->late_by, c->late.wrong_bytes, c->late.outside_bytes, c->late.variable_bytes,
-           v->first_address, v->got, v->expected);
+    printf("after blocks of runs, by %s", c->late_by);
+    print_wrong_bytes(&c->late, &c->late.verdict);
 }
 
 static void print_varied_inputs(const struct rp_replay_request *q,
@@ -566,11 +555,11 @@ static void print_medians(const struct rp_replay_comparison *c)
            rp_unit_number(unit, b).text, unit.name);
 }
 
-void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_replay_comparison *c)
+static void print_comparison_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                                  const struct rp_replay_comparison *c)
 {
     const struct rp_decided *d = &c->decided;
-    const char *reason = rp_replay_comparison_reason(c);
+    const struct rp_comparison_words words = rp_replay_comparison_words(c);
 
     if (r->software)
         rp_replay_print_style(RP_REPLAY_CARE);
@@ -583,7 +572,8 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
     printf("\n");
     if (c->wrong) {
         rp_replay_print_style(RP_REPLAY_BAD);
-        printf("different output: %s (%s); times do not matter then\n", reason, c->trial.rule_text);
+        printf("different output: %s (%s); times do not matter then\n", words.reason,
+               c->trial.rule_text);
         print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
         if (c->late_by)
@@ -613,8 +603,15 @@ void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_
            "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"
            : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
-                                         : rp_replay_comparison_verdict(c),
+                                         : words.verdict,
            d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
-           d->decision == RP_UNDECIDED && reason ? reason : "", 100 * c->margin, 100 * c->noise,
-           c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text);
+           d->decision == RP_UNDECIDED && words.reason ? words.reason : "", 100 * c->margin,
+           100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
+           c->trial.rule_text);
+}
+
+void rp_comparison_print(const struct rp_replay *r, const struct rp_replay_request *q,
+                         const struct rp_replay_comparison *c)
+{
+    (q->o.json ? print_comparison_json : print_comparison_text)(r, q, c);
 }

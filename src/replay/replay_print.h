@@ -34,16 +34,18 @@ struct rp_replay_result {
     struct rp_variation_runs varied;
     struct rp_replay_outcome varied_outcome;
 };
+
 /** Whether nothing of the program's memory is left out. */
-bool rp_replay_is_complete(const struct rp_replay *r);
+static inline bool rp_replay_is_complete(const struct rp_replay *r)
+{
+    return rp_capture_contents(r->capture)->refusal_count == 0;
+}
+
 void rp_replay_put_string(const char *text);
-void rp_replay_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                          const struct rp_replay_result *result);
-void rp_replay_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                          const struct rp_replay_result *result);
-void rp_comparison_print_json(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_replay_comparison *c);
-void rp_comparison_print_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                              const struct rp_replay_comparison *c);
+/** For people, or as JSON, as the request says. */
+void rp_replay_print(const struct rp_replay *r, const struct rp_replay_request *q,
+                     const struct rp_replay_result *result);
+void rp_comparison_print(const struct rp_replay *r, const struct rp_replay_request *q,
+                         const struct rp_replay_comparison *c);
 
 #endif
