@@ -499,12 +499,6 @@ static void *serve_forever(void *arg)
     return NULL;
 }
 
-void rp_queues_kick(struct rp_queues *queues)
-{
-    if (__atomic_exchange_n(&queues->asleep, 0, __ATOMIC_SEQ_CST))
-        syscall(SYS_futex, &queues->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
 /** Detached, and deaf to the program's signals. */
 static int start_server(struct rp_queues *queues)
 {

@@ -11,12 +11,15 @@
 #ifndef RP_DEVICE_DRIVER_COMMAND_PROCESSOR_H
 #define RP_DEVICE_DRIVER_COMMAND_PROCESSOR_H
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/monotonic_clock.h"
@@ -135,7 +138,13 @@ void rp_happens_before_open(struct rp_happens_before *causal);
 void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ticks);
 
 /** Calls that are open wait for who now submits: between the two calls nothing is held. */
-void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins);
+static inline void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins)
+{
+    pthread_mutex_lock(&causal->lock);
+    causal->hold_nothing += begins ? 1u : -1u;
+    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
+    pthread_mutex_unlock(&causal->lock);
+}
 
 /**
  * When the packet at @p index, the oldest of its queue, was submitted.
@@ -327,10 +336,18 @@ enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *q
                                  uint64_t budget_bytes);
 
 /** Undoes rp_sdma_queue_init, also one that failed. */
-void rp_sdma_queue_close(struct rp_sdma_queue *queue);
+static inline void rp_sdma_queue_close(struct rp_sdma_queue *queue)
+{
+    if (queue->cp && queue->cp->causal)
+        rp_happens_before_remove(queue->cp->causal, &queue->line);
+}
 
 /** Empty, disabled or faulted: rp_sdma_step would find nothing to do. */
-bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue);
+static inline bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
+{
+    return !queue->enabled || queue->faulted ||
+           queue->read_bytes >= __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
+}
 
 /* All queues of the process, compute and DMA, and the thread that serves them, round robin.
  *
@@ -390,7 +407,11 @@ bool rp_queues_idle(struct rp_queues *queues);
 int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
 
 /** Wakes the server if it sleeps. */
-void rp_queues_kick(struct rp_queues *queues);
+static inline void rp_queues_kick(struct rp_queues *queues)
+{
+    if (__atomic_exchange_n(&queues->asleep, 0, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &queues->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
 
 static inline void rp_store_times_init(struct rp_store_times *times)
 {
@@ -404,7 +425,12 @@ static inline void rp_store_times_release(struct rp_store_times *times)
 }
 
 /** The signal at @p va in this process, or NULL if it is not mapped for writing. */
-struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va);
+static inline struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
+{
+    if (va % sizeof(uint64_t))
+        return NULL;
+    return host->translate(host->ctx, va, sizeof(struct rp_amd_signal), 1);
+}
 
 /**
  * End of a packet: timestamps, then the value goes down by one, then mailbox and event.

@@ -77,18 +77,6 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
     return 0;
 }
 
-void rp_sdma_queue_close(struct rp_sdma_queue *queue)
-{
-    if (queue->cp && queue->cp->causal)
-        rp_happens_before_remove(queue->cp->causal, &queue->line);
-}
-
-bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
-{
-    return !queue->enabled || queue->faulted ||
-           queue->read_bytes >= __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
-}
-
 /** Reports and stops the queue. @p fmt completes "rocm-perf-device: SDMA queue 1, byte 0x40: ". */
 static enum rp_sdma_result rp_sdma_fault(struct rp_sdma_turn *turn, const char *fmt, ...)
 {

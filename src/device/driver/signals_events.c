@@ -138,14 +138,6 @@ void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ti
     pthread_mutex_unlock(&causal->lock);
 }
 
-void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins)
-{
-    pthread_mutex_lock(&causal->lock);
-    causal->hold_nothing += begins ? 1u : -1u;
-    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
-    pthread_mutex_unlock(&causal->lock);
-}
-
 bool rp_happens_before_submitted(struct rp_happens_before *causal,
                                  struct rp_happens_before_queue *line, uint64_t index,
                                  uint64_t *ret_ticks)
@@ -388,13 +380,6 @@ bool rp_events_quiet(struct rp_events *events)
     }
     pthread_mutex_unlock(&events->lock);
     return quiet;
-}
-
-struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
-{
-    if (va % sizeof(uint64_t))
-        return NULL;
-    return host->translate(host->ctx, va, sizeof(struct rp_amd_signal), 1);
 }
 
 /* ---- times of stores ---------------------------------------------------------------------- */
