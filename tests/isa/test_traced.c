@@ -6,17 +6,10 @@
 #include <pthread.h>
 
 #include "device/driver/command_processor.h"
-#include "device/driver/dispatch_results.h"
 #include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
 #include "kernels_test.h"
 #include "trace/records.h"
-
-/* The debug log of the driver, without the driver. */
-void rp_log(const char *fmt, ...)
-{
-    (void)fmt;
-}
 
 enum {
     ASKING = 3,

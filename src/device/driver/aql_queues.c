@@ -22,8 +22,7 @@
 #include "arch/arch.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
-#include "device/driver/dispatch_results.h"
-#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/dispatch_timing.h"
 
@@ -56,6 +55,13 @@ static int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, u
         rp_happens_before_add(cp->causal, &queue->line, &queue->shared->write_dispatch_id,
                               queue->read_index);
     return 0;
+}
+
+/** Undoes rp_sdma_queue_init, also one that failed. */
+static void rp_sdma_queue_close(struct rp_sdma_queue *queue)
+{
+    if (queue->cp && queue->cp->causal)
+        rp_happens_before_remove(queue->cp->causal, &queue->line);
 }
 
 /** Frees the dispatch in flight. */

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "arch/hardware_counters.h"
 #include "base/map.h"
 #include "base/monotonic_clock.h"
 #include "base/vec.h"
@@ -29,20 +30,101 @@
 #include "device/timing/timing_model.h"
 #include "trace/records.h"
 
+struct rp_arch;
 struct rp_counter_results;
-struct rp_counts;
+struct rp_counter_results_entry;
 struct rp_dispatch;
 struct rp_exec_host;
-struct rp_fault;
+struct rp_rec_simulation;
 struct rp_sdma_queue;
 struct rp_store_times;
 struct rp_trace_requests;
+struct rp_trace_requests_entry;
 
-/* Wakes host threads that wait for the device without spinning.
+/* Hardware counters of finished dispatches, and how their times were found, until the
+ *        collector takes them.
  *
- * One for the process: the device rings it after every store to a signal, and whoever waits looks
- * at the signal again.
+ * The environment says which counters (RP_DEVICE_COUNTERS_VARIABLE); without it nothing is counted.
+ * They are kept under the signal that the dispatch completes, and the times that are written to it.
  */
+
+enum {
+    RP_COUNTER_RESULTS_NAMES = 256,
+    RP_COUNTER_RESULTS_BUCKETS = 1024,
+    RP_COUNTER_RESULTS_PENDING = 1 << 16
+};
+
+struct rp_counter_results {
+    uint32_t count; /**< 0 = nothing is counted */
+    bool memory;    /**< some need to know what is accessed, or a replay */
+    char *names;    /**< of the environment: what name[] points into */
+    const char *name[RP_COUNTER_RESULTS_NAMES];
+    uint16_t value[RP_COUNTER_RESULTS_NAMES]; /**< enum rp_device_counter */
+    uint8_t kind[RP_COUNTER_RESULTS_NAMES];   /**< enum rp_device_counter_kind */
+    pthread_mutex_t lock;                     /**< for what follows */
+    struct rp_counter_results_entry *bucket[RP_COUNTER_RESULTS_BUCKETS];
+    uint32_t pending; /**< entries that nobody has taken */
+};
+
+/** One queue, of packets or bytes. */
+struct rp_happens_before_queue {
+    const uint64_t *written; /**< the queue's write index */
+    uint64_t stamped;        /**< below this everything has a stamp */
+    struct rp_happens_before_stamp *stamps;
+    size_t first, count, capacity; /**< [first, count) are in use */
+    struct rp_happens_before_queue *next;
+};
+
+struct rp_sdma_queue {
+    uint32_t id;
+    const struct rp_cp *cp; /**< of its GPU */
+    bool enabled;           /**< percentage > 0 */
+    bool faulted;           /**< reported; nothing more is consumed */
+    uint8_t *ring;
+    uint64_t ring_va;
+    uint32_t ring_bytes; /**< power of two */
+    /* Both pointers count bytes and never wrap. */
+    uint64_t *read_pointer, *write_pointer;
+    uint64_t read_bytes;      /**< next packet */
+    uint64_t batch_end_bytes; /**< packets below this were seen at seen_ticks */
+    uint64_t seen_ticks;
+    struct rp_happens_before_queue line;
+    uint64_t end_ticks;   /**< when the previous packet ended */
+    uint64_t done;        /**< of the packet at read_bytes: bytes, or rows of a rectangle */
+    bool streaming;       /**< the previous packet moved data */
+    uint64_t fault_va;    /**< after a fault: the address that was not mapped, or 0 */
+    bool fault_read_only; /**< the fault was a write */
+};
+
+/** The last store to an address by the device, or by the host if it is seen (signal_hooks.h). */
+struct rp_store_time {
+    uint64_t ticks;
+    int64_t value;   /**< what it left; when something else is there, the times say nothing */
+    uint32_t looks;  /**< of the host, since, that did not tell it of the end (signal_hooks.h) */
+    int64_t host_ns; /**< CLOCK_MONOTONIC when it was stored */
+};
+
+/**
+ * When what signals hold was stored. The DMA engines complete a signal with a bare atomic, and the
+ * host stores without any time, so the signal itself does not say when; a packet that waits for it
+ * must not start before. No two addresses share an entry, so that
+ * modelled time does not depend on where they are. After rp_store_times_init; not initialised =
+ * NULL in rp_cp.
+ */
+struct rp_store_times {
+    pthread_mutex_t lock; /**< a leaf: nothing else is taken under it */
+    struct rp_idmap addresses;
+    struct {
+        RP_VEC(struct rp_store_time);
+    } stores; /**< by the number of the address */
+};
+
+struct rp_trace_requests {
+    uint32_t pending; /**< entries; atomic: 0 is looked at without the lock */
+    pthread_mutex_t lock;
+    struct rp_trace_requests_entry *first, **last; /**< last: where the next one goes */
+    size_t bytes;                                  /**< of traces that nobody has taken */
+};
 
 /** How often the bell has rung (wraps). Read it before looking at what is waited for. */
 uint32_t rp_host_wakeups(void);
@@ -59,34 +141,9 @@ struct rp_clock {
     uint64_t sampled; /**< the last reading given out: at or ahead of ticks at that moment */
 };
 
-/* When, in modelled time, the host submitted a packet.
- *
- * The host is infinitely fast: what it submits, it submits at the end of the latest piece of work
- * that it had waited for or seen complete by then, in modelled time. What has happened to end by
- * the host's clock, and so depends on how busy the machine is, does not count.
- *
- * Nobody sees the doorbells, so the submission is told from the queues' write indices: before the
- * host learns of an end, a stamp is put behind everything that stands in the queues by then.
- *
- * While a call is open whose packets may get a later time when it closes, packets that came since
- * it was opened are held.
- *
- * Not active (a program whose HSA functions are not seen, see signal_hooks.h): a packet is
- * submitted when the device sees it, at the latest end so far.
- */
-
 /** Packets below the index, and not below that of the stamp before, were submitted at .ticks. */
 struct rp_happens_before_stamp {
     uint64_t index, ticks;
-};
-
-/** One queue, of packets or bytes. */
-struct rp_happens_before_queue {
-    const uint64_t *written; /**< the queue's write index */
-    uint64_t stamped;        /**< below this everything has a stamp */
-    struct rp_happens_before_stamp *stamps;
-    size_t first, count, capacity; /**< [first, count) are in use */
-    struct rp_happens_before_queue *next;
 };
 
 struct rp_happens_before {
@@ -100,23 +157,6 @@ struct rp_happens_before {
     struct rp_happens_before_queue *lines;
 };
 
-/** @param now_ticks  where modelled time begins */
-static inline void rp_happens_before_init(struct rp_happens_before *causal, uint64_t now_ticks)
-{
-    *causal = (struct rp_happens_before){.known = now_ticks};
-    pthread_mutex_init(&causal->lock, NULL);
-}
-
-/** From now on; for good. */
-static inline void rp_happens_before_activate(struct rp_happens_before *causal)
-{
-    __atomic_store_n(&causal->active, true, __ATOMIC_RELEASE);
-}
-static inline bool rp_happens_before_is_active(const struct rp_happens_before *causal)
-{
-    return __atomic_load_n(&causal->active, __ATOMIC_ACQUIRE);
-}
-
 /** Before the queue's first packet. */
 void rp_happens_before_add(struct rp_happens_before *causal, struct rp_happens_before_queue *line,
                            const uint64_t *written, uint64_t read);
@@ -127,24 +167,10 @@ void rp_happens_before_remove(struct rp_happens_before *causal,
 /** The host knows of an end. Returns whether that is news. */
 bool rp_happens_before_learn(struct rp_happens_before *causal, uint64_t ticks);
 
-static inline uint64_t rp_happens_before_known(const struct rp_happens_before *causal)
-{
-    return __atomic_load_n(&causal->known, __ATOMIC_ACQUIRE);
-}
-
 /** Around a call of the host that may submit packets: they are held until it is over, */
 void rp_happens_before_open(struct rp_happens_before *causal);
 /** and then were submitted at @p floor_ticks at the earliest. */
 void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ticks);
-
-/** Calls that are open wait for who now submits: between the two calls nothing is held. */
-static inline void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins)
-{
-    pthread_mutex_lock(&causal->lock);
-    causal->hold_nothing += begins ? 1u : -1u;
-    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
-    pthread_mutex_unlock(&causal->lock);
-}
 
 /**
  * When the packet at @p index, the oldest of its queue, was submitted.
@@ -153,12 +179,6 @@ static inline void rp_happens_before_hold_nothing(struct rp_happens_before *caus
 bool rp_happens_before_submitted(struct rp_happens_before *causal,
                                  struct rp_happens_before_queue *line, uint64_t index,
                                  uint64_t *ret_ticks);
-
-/* KFD events: what a sleeping host thread waits for and what a completing packet sets.
- *
- * Semantics of the driver: an auto-reset event wakes one wait and clears; a signal event also
- * carries an age, so that a waiter that names the age it has seen never misses a set.
- */
 
 struct rp_event {
     bool used, auto_reset, signaled;
@@ -213,37 +233,6 @@ int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uin
 /** True when every server thread but the caller waits, and for nothing that has already fired. */
 bool rp_events_quiet(struct rp_events *events);
 
-/* The packet processor: consumes one AQL queue's packets in order.
- *
- * A queue runs one packet at a time; several queues are interleaved by the caller.
- * All memory is reached through struct rp_exec_host, so a test can give it any memory.
- */
-
-/* Stores to HSA signals the way the hardware makes them. */
-
-/** The last store to an address by the device, or by the host if it is seen (signal_hooks.h). */
-struct rp_store_time {
-    uint64_t ticks;
-    int64_t value;   /**< what it left; when something else is there, the times say nothing */
-    uint32_t looks;  /**< of the host, since, that did not tell it of the end (signal_hooks.h) */
-    int64_t host_ns; /**< CLOCK_MONOTONIC when it was stored */
-};
-
-/**
- * When what signals hold was stored. The DMA engines complete a signal with a bare atomic, and the
- * host stores without any time, so the signal itself does not say when; a packet that waits for it
- * must not start before. No two addresses share an entry, so that
- * modelled time does not depend on where they are. After rp_store_times_init; not initialised =
- * NULL in rp_cp.
- */
-struct rp_store_times {
-    pthread_mutex_t lock; /**< a leaf: nothing else is taken under it */
-    struct rp_idmap addresses;
-    struct {
-        RP_VEC(struct rp_store_time);
-    } stores; /**< by the number of the address */
-};
-
 /** What the packet processors work with; one per GPU. */
 struct rp_cp {
     const struct rp_exec_host *host;
@@ -258,8 +247,8 @@ struct rp_cp {
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
     struct rp_store_times *stores; /**< command_processor.h; NULL: DMA completions carry no time */
     struct rp_happens_before *causal;   /**< when the host submits; NULL: when the device sees it */
-    struct rp_counter_results *counted; /**< hardware counters (dispatch_results.h); NULL: none */
-    struct rp_trace_requests *traced;   /**< thread traces (dispatch_results.h); NULL: none */
+    struct rp_counter_results *counted; /**< hardware counters (command_processor.h); NULL: none */
+    struct rp_trace_requests *traced;   /**< thread traces (command_processor.h); NULL: none */
 };
 
 struct rp_cp_queue {
@@ -293,34 +282,6 @@ enum rp_cp_progress {
     RP_CP_WAITING,  /**< a barrier packet waits for its signals */
 };
 
-/* The DMA engine: consumes one SDMA queue's packets in order.
- *
- * As command_processor.h: one queue runs one packet at a time, several are interleaved by the
- * caller, memory is reached through struct rp_exec_host. Large packets are done in
- * pieces.
- */
-
-struct rp_sdma_queue {
-    uint32_t id;
-    const struct rp_cp *cp; /**< of its GPU */
-    bool enabled;           /**< percentage > 0 */
-    bool faulted;           /**< reported; nothing more is consumed */
-    uint8_t *ring;
-    uint64_t ring_va;
-    uint32_t ring_bytes; /**< power of two */
-    /* Both pointers count bytes and never wrap. */
-    uint64_t *read_pointer, *write_pointer;
-    uint64_t read_bytes;      /**< next packet */
-    uint64_t batch_end_bytes; /**< packets below this were seen at seen_ticks */
-    uint64_t seen_ticks;
-    struct rp_happens_before_queue line;
-    uint64_t end_ticks;   /**< when the previous packet ended */
-    uint64_t done;        /**< of the packet at read_bytes: bytes, or rows of a rectangle */
-    bool streaming;       /**< the previous packet moved data */
-    uint64_t fault_va;    /**< after a fault: the address that was not mapped, or 0 */
-    bool fault_read_only; /**< the fault was a write */
-};
-
 /**
  * Binds a queue to its memory. @p queue must be zeroed.
  * @return 0, -EINVAL (sizes, alignment), -EFAULT (not mapped)
@@ -334,27 +295,6 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
  */
 enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
                                  uint64_t budget_bytes);
-
-/** Undoes rp_sdma_queue_init, also one that failed. */
-static inline void rp_sdma_queue_close(struct rp_sdma_queue *queue)
-{
-    if (queue->cp && queue->cp->causal)
-        rp_happens_before_remove(queue->cp->causal, &queue->line);
-}
-
-/** Empty, disabled or faulted: rp_sdma_step would find nothing to do. */
-static inline bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
-{
-    return !queue->enabled || queue->faulted ||
-           queue->read_bytes >= __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
-}
-
-/* All queues of the process, compute and DMA, and the thread that serves them, round robin.
- *
- * The runtime rings a doorbell with a plain store, which nobody can wait for: the thread looks at
- * the queues' write indices, at once while there is work, then ever more seldom (at most 4 ms
- * apart). Every driver call that may wait for the device kicks it.
- */
 
 enum { RP_QUEUE_LIMIT = 1024 }; /* 8-byte doorbells in the process's two doorbell pages */
 
@@ -378,12 +318,6 @@ struct rp_queues {
     uint32_t asleep;  /**< futex word: 1 while the server sleeps */
 };
 
-static inline void rp_queues_init(struct rp_queues *queues)
-{
-    *queues = (struct rp_queues){0};
-    pthread_mutex_init(&queues->lock, NULL);
-}
-
 /** CREATE_QUEUE on the GPU of @p cp: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM,
  *  -ENOSPC. */
 int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
@@ -405,6 +339,145 @@ bool rp_queues_idle(struct rp_queues *queues);
 /** How long ago the last dispatch that is under way began to do nothing but wait; 0: one of them
  * works, or there is none. Host time. */
 int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
+
+/**
+ * End of a packet: timestamps, then the value goes down by one, then mailbox and event.
+ * @return 0, or -EFAULT when the signal is not mapped; va 0 = no signal, 0
+ */
+int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks,
+                       uint64_t end_ticks);
+
+/** Stores @p value (queue errors) and wakes the waiters. 0 or -EFAULT. */
+int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
+
+/**
+ * With the lock held: the entry of an address, valid until the lock is given.
+ * @param make  if there is none, it is made
+ * @return NULL: there is none, or no memory
+ */
+struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va, bool make);
+void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, uint64_t ticks);
+
+/**
+ * When the value at @p value_va (of a signal, if it is one) got what it holds, never later than
+ * now. Not known (neither the device wrote it nor the host by a function that is seen): now, or
+ * with @p cp->causal not active the end that the signal carries, or 0.
+ */
+uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va);
+
+/** s_sendmsg: wakes the event whose low bits are in @p m0. */
+void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
+
+/** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
+void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error);
+
+/**
+ * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, indented
+ * lines with the C++ name, the place in the grid and the instructions before it, and the error code
+ * in the queue's inactive signal. The queue stops.
+ */
+void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
+                     const struct rp_fault *fault);
+
+/**
+ * Says on cp->report_fd that after cp->patience_ns a kernel is still not over.
+ * @param counts  how far it is; NULL: it has only waited
+ */
+void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
+                   const struct rp_counts *counts);
+
+/** As rp_fault_kernel, for a packet that the processor refuses. @p why is a complete phrase. */
+void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
+                     const char *why);
+
+/** The line for a DMA packet that cannot be done; whom to tell is the caller's business. */
+void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why);
+
+/** Appends one line (the newline is added). */
+void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** @param names  separated by commas; NULL = none. Unknown ones, and others twice, are left out. */
+void rp_counter_results_init(struct rp_counter_results *counted, const char *names);
+void rp_counter_results_release(struct rp_counter_results *counted);
+
+/** A dispatch is done and has its time; before its signal is told. @p signal_va 0: nobody will ask.
+ */
+void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_arch *arch,
+                            const struct rp_dispatch *dispatch, uint64_t signal_va,
+                            uint64_t start_ticks, uint64_t end_ticks);
+
+/** As rp_device_table.take. */
+bool rp_counter_results_take(struct rp_counter_results *counted, uint64_t signal_va,
+                             uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
+                             struct rp_rec_simulation *ret_replay);
+void rp_trace_requests_release(struct rp_trace_requests *traced);
+
+/** As rp_device_table.trace_threads. */
+bool rp_trace_requests_add(struct rp_trace_requests *traced, uint64_t signal_va,
+                           uint64_t kernel_object_va, const struct rp_threads_request *wish);
+
+/** A dispatch begins: whether its trace is wanted, and of which waves. */
+bool rp_trace_requests_has(struct rp_trace_requests *traced, uint64_t signal_va,
+                           uint64_t kernel_object_va, struct rp_threads_request *ret_wish);
+
+/** Before the time of a wanted dispatch is modelled: that replay is to be traced. One that takes
+ * long tells on standard error how far it is. */
+void rp_trace_requests_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
+                             const struct rp_threads_request *wish);
+
+/** A dispatch that was wanted is done; before its signal is told. */
+void rp_trace_requests_keep(struct rp_trace_requests *traced, const struct rp_arch *arch,
+                            struct rp_dispatch *dispatch, const struct rp_threads_request *wish,
+                            uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks);
+
+/** As rp_device_table.take_threads. */
+bool rp_trace_requests_take(struct rp_trace_requests *traced, uint64_t signal_va,
+                            uint64_t start_ticks, uint64_t end_ticks, void **ret_bytes,
+                            size_t *ret_count);
+
+/** @param now_ticks  where modelled time begins */
+static inline void rp_happens_before_init(struct rp_happens_before *causal, uint64_t now_ticks)
+{
+    *causal = (struct rp_happens_before){.known = now_ticks};
+    pthread_mutex_init(&causal->lock, NULL);
+}
+
+/** From now on; for good. */
+static inline void rp_happens_before_activate(struct rp_happens_before *causal)
+{
+    __atomic_store_n(&causal->active, true, __ATOMIC_RELEASE);
+}
+static inline bool rp_happens_before_is_active(const struct rp_happens_before *causal)
+{
+    return __atomic_load_n(&causal->active, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t rp_happens_before_known(const struct rp_happens_before *causal)
+{
+    return __atomic_load_n(&causal->known, __ATOMIC_ACQUIRE);
+}
+
+/** Calls that are open wait for who now submits: between the two calls nothing is held. */
+static inline void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins)
+{
+    pthread_mutex_lock(&causal->lock);
+    causal->hold_nothing += begins ? 1u : -1u;
+    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
+    pthread_mutex_unlock(&causal->lock);
+}
+
+/** Empty, disabled or faulted: rp_sdma_step would find nothing to do. */
+static inline bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
+{
+    return !queue->enabled || queue->faulted ||
+           queue->read_bytes >= __atomic_load_n(queue->write_pointer, __ATOMIC_ACQUIRE);
+}
+
+static inline void rp_queues_init(struct rp_queues *queues)
+{
+    *queues = (struct rp_queues){0};
+    pthread_mutex_init(&queues->lock, NULL);
+}
 
 /** Wakes the server if it sleeps. */
 static inline void rp_queues_kick(struct rp_queues *queues)
@@ -433,23 +506,6 @@ static inline struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host
 }
 
 /**
- * End of a packet: timestamps, then the value goes down by one, then mailbox and event.
- * @return 0, or -EFAULT when the signal is not mapped; va 0 = no signal, 0
- */
-int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks,
-                       uint64_t end_ticks);
-
-/** Stores @p value (queue errors) and wakes the waiters. 0 or -EFAULT. */
-int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
-
-/**
- * With the lock held: the entry of an address, valid until the lock is given.
- * @param make  if there is none, it is made
- * @return NULL: there is none, or no memory
- */
-struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va, bool make);
-
-/**
  * Around a DMA engine's store at device time @p ticks to the eight bytes that @p va is in: before
  * the first nobody sees the store, after the second its time is known to who does.
  */
@@ -458,49 +514,6 @@ static inline void rp_signal_store_begin(const struct rp_cp *cp)
     if (cp->stores)
         pthread_mutex_lock(&cp->stores->lock);
 }
-void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, uint64_t ticks);
-
-/**
- * When the value at @p value_va (of a signal, if it is one) got what it holds, never later than
- * now. Not known (neither the device wrote it nor the host by a function that is seen): now, or
- * with @p cp->causal not active the end that the signal carries, or 0.
- */
-uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va);
-
-/** s_sendmsg: wakes the event whose low bits are in @p m0. */
-void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
-
-/* Turns a dispatch that cannot go on into what the runtime sees of it, and one line. */
-
-/**
- * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, indented
- * lines with the C++ name, the place in the grid and the instructions before it, and the error code
- * in the queue's inactive signal. The queue stops.
- */
-void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
-                     const struct rp_fault *fault);
-
-/**
- * Says on cp->report_fd that after cp->patience_ns a kernel is still not over.
- * @param counts  how far it is; NULL: it has only waited
- */
-void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
-                   const struct rp_counts *counts);
-
-/** As rp_fault_kernel, for a packet that the processor refuses. @p why is a complete phrase. */
-void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
-                     const char *why);
-
-/** The line for a DMA packet that cannot be done; whom to tell is the caller's business. */
-void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why);
-
-/** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
-void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error);
-
-/* The debug log: nothing unless ROCM_PERF_DEVICE_DEBUG names a file. Thread safe; keeps errno. */
-
-/** Appends one line (the newline is added). */
-void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static inline uint64_t rp_clock_now(const struct rp_clock *clock)
 {
@@ -514,6 +527,12 @@ static inline void rp_clock_advance(struct rp_clock *clock, uint64_t ticks)
     while (now < ticks && !__atomic_compare_exchange_n(&clock->ticks, &now, ticks, 0,
                                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         ;
+}
+
+static inline void rp_trace_requests_init(struct rp_trace_requests *traced)
+{
+    *traced = (struct rp_trace_requests){.last = &traced->first};
+    pthread_mutex_init(&traced->lock, NULL);
 }
 
 #endif

@@ -14,8 +14,7 @@
 
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
-#include "device/driver/dispatch_results.h"
-#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 
 #define RP_LDS_BASE     0x1000000000000ull

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "device/driver/kfd_abi.h"
-#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 #include "device/exec/dispatch.h"
 
 struct rp_dmabuf_record {

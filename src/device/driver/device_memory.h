@@ -28,7 +28,7 @@
 
 #include "base/vec.h"
 #include "device/driver/kfd_abi.h"
-#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_model.h"
 
@@ -44,25 +44,6 @@ struct rp_large_pages {
     uint64_t taken_bytes; /**< of the store */
     uint64_t ample_bytes; /**< so many may be taken and really used */
 };
-
-/**
- * Somebody is about to use @p offset, which is in a mapping of [*begin, *end) of the store. Cuts
- * these to what need not be noticed: uses in there are as good as this one.
- * @return whether to call rp_large_pages_make(offset)
- */
-bool rp_large_pages_arrive(struct rp_large_pages *pages, uint64_t offset, uint64_t *begin,
-                           uint64_t *end);
-
-/** Makes the chunk a large page, if the host has one, or waits until another thread has. Keeps what
- *  is in it. */
-void rp_large_pages_make(struct rp_large_pages *pages, uint64_t offset);
-
-/* The GPU's page table: which addresses are mapped, and where their bytes are in this
- *        process. Sorted, non-overlapping ranges; binary search.
- *
- * Not locked: the owner (device_memory.c) serialises calls. Only the generation may be read by
- * anyone.
- */
 
 struct rp_vm_range {
     uint64_t begin, end; /**< half-open, bytes */
@@ -87,19 +68,6 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end);
 
 /** The first range that holds @p va or lies above it, or NULL. */
 const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va);
-
-static inline void rp_vm_release(struct rp_vm *vm)
-{
-    rp_vec_free(vm);
-    vm->generation++;
-}
-
-/* Where the modelled memories keep their bytes: one sparse file without a name.
- *
- * The file is mapped once, whole, into this process: that window is what kernels see. The
- * runtimes map parts of the same file where they want them (the device files they open are this
- * file). Extents are given out first fit; a freed extent gives its pages back and reads as zero.
- */
 
 enum { RP_BACKING_PAGE = 4096 };
 
@@ -129,12 +97,6 @@ void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes);
 
 void rp_backing_close(struct rp_backing *store);
 
-/* Which pages the program itself may access: what the kernel says in /proc/self/maps.
- *
- * A copy, read when an address is not in it or something else was mapped since. It may be out of
- * date (free() unmaps without notice); whoever uses it must survive that (host_traps.h).
- */
-
 struct rp_page_span {
     uint64_t begin, end;
     bool writable;
@@ -144,12 +106,6 @@ struct rp_pages {
     RP_VEC(struct rp_page_span); /**< readable ones, sorted */
     uint64_t generation;         /**< of the device's page tables when it was read */
 };
-
-/* What the program said about ranges of its memory (SVM attributes): remembered per page.
- *
- * Sorted ranges that do not overlap; setting part of one splits it. Not locked: the owner
- * (device_memory.c) serialises calls.
- */
 
 struct rp_svm_attributes {
     uint32_t preferred, prefetched; /**< KFD's gpu_id, 0 = system memory, RP_SVM_UNDEFINED */
@@ -178,15 +134,6 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
 
 /** The first range that holds @p va or lies above it, or NULL. */
 const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges, uint64_t va);
-
-/* Device memory as the driver manages it: buffers, handles on them, mappings, sharing.
- *
- * A buffer is storage (an extent of the store, or the program's own pages). A handle is what
- * /dev/kfd gives out: a buffer with the GPU address it is meant for. An imported buffer is another
- * process's; it is mapped here and kept alive there. Buffers also live as long
- * as a dmabuf descriptor or a libdrm import refers to them. Each GPU has its own memory size and
- * page table; "gpu" is its index, "gpus" a mask of indices. All functions lock; -errno on failure.
- */
 
 enum {
     RP_MEMORY_DOORBELL_OFFSET = 0x10000, /**< in the store; two pages of 8-byte doorbells */
@@ -259,14 +206,6 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle);
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 
-static inline uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
-{
-    pthread_mutex_lock(&memory->lock);
-    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes[gpu];
-    pthread_mutex_unlock(&memory->lock);
-    return bytes;
-}
-
 /** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
 
@@ -281,28 +220,10 @@ void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *b
 int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
                      uint64_t *ret_handle);
 
-/** The file that holds a buffer at its offset: the store's, or the exporter's. */
-static inline int rp_memory_buffer_file(const struct rp_memory *memory,
-                                        const struct rp_buffer_object *buffer)
-{
-    return buffer->imported ? buffer->file_fd : memory->store.fd;
-}
-
 #define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
 
 /** Bytes per import in the space of offsets: more than any buffer has. */
 enum { RP_MEMORY_IMPORT_SHIFT = 40 };
-
-/**
- * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
- * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
- */
-static inline uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
-{
-    return buffer->imported
-               ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << RP_MEMORY_IMPORT_SHIFT)
-               : buffer->offset;
-}
 
 /** mmap() with an offset at or beyond RP_MEMORY_IMPORT_OFFSET. 0 or -errno. */
 int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
@@ -342,6 +263,38 @@ bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write);
 enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
 
 void rp_memory_close(struct rp_memory *memory);
+
+static inline void rp_vm_release(struct rp_vm *vm)
+{
+    rp_vec_free(vm);
+    vm->generation++;
+}
+
+static inline uint64_t rp_memory_available_vram(struct rp_memory *memory, unsigned gpu)
+{
+    pthread_mutex_lock(&memory->lock);
+    uint64_t bytes = memory->vram_limit_bytes - memory->vram_used_bytes[gpu];
+    pthread_mutex_unlock(&memory->lock);
+    return bytes;
+}
+
+/** The file that holds a buffer at its offset: the store's, or the exporter's. */
+static inline int rp_memory_buffer_file(const struct rp_memory *memory,
+                                        const struct rp_buffer_object *buffer)
+{
+    return buffer->imported ? buffer->file_fd : memory->store.fd;
+}
+
+/**
+ * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
+ * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
+ */
+static inline uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
+{
+    return buffer->imported
+               ? RP_MEMORY_IMPORT_OFFSET + ((uint64_t)buffer->id << RP_MEMORY_IMPORT_SHIFT)
+               : buffer->offset;
+}
 
 /** fstat() past our hook of that name, to which a descriptor on the file is a device. */
 static inline int rp_backing_stat(int fd, struct stat *ret_stat)

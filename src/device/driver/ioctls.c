@@ -12,8 +12,7 @@
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"
 #include "device/driver/device_memory.h"
-#include "device/driver/dispatch_results.h"
-#include "device/driver/topology.h"
+#include "device/driver/vfs.h"
 #include "device/exec/dispatch.h"
 #include "device/exec/host_traps.h"
 
@@ -482,7 +481,7 @@ int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes)
 
 /* The system calls on /dev/dri: what libdrm asks when a program links or loads it itself.
  *
- * ROCr's calls of libdrm end in drm_hooks.c. AMD SMI and others look libdrm's functions up in the
+ * ROCr's calls of libdrm end in libc_hooks.c. AMD SMI and others look libdrm's functions up in the
  * library that they have loaded, so that libdrm's own come here. A question that only a sensor, a
  * flash chip or graphics could answer fails with EINVAL, as with a driver that does not know it.
  */

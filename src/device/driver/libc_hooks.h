@@ -28,22 +28,6 @@
         found_;                                                                                    \
     })
 
-/**
- * Whether the kernel answers: a path that is not ours, or a folder of the host's with files of ours
- * in it. The host may lack that folder: then it is ours. Keeps errno.
- */
-static inline bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
-{
-    if (node->kind != RP_VFS_SHARED)
-        return node->kind == RP_VFS_NONE;
-    int errno_before = errno;
-    bool is = syscall(SYS_faccessat, AT_FDCWD, node->path, F_OK) == 0;
-    errno = errno_before;
-    return is;
-}
-
-/* Mark of the functions that the injected library shows to the program. */
-
 #define RP_EXPORT __attribute__((visibility("default")))
 
 /** Sets errno. @return -1 */

@@ -1,6 +1,65 @@
 /**
  * @file vfs.h
- * @brief Which paths are answered by the library, and with what.
+ * @brief The files by which the driver describes the machine: KFD topology, PCI and DRM devices.
+ *
+ * A tree of small files, links and device files, generated from struct rp_arch. In the topology
+ * node 0 is the host's processor, nodes 1 to N are the GPUs. Paths are absolute and in the form of
+ * the kernel (/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties): vfs.h resolves links.
+ * Several GPUs are one XGMI hive: every GPU has a link to every other one.
+ */
+#ifndef RP_DEVICE_DRIVER_VFS_H
+#define RP_DEVICE_DRIVER_VFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "arch/arch.h"
+
+enum {
+    RP_TOPOLOGY_GPU_ID = 2,         /**< of GPU 0; the others follow */
+    RP_TOPOLOGY_RENDER_MINOR = 128, /**< of GPU 0, too */
+    RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
+    RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
+    RP_TOPOLOGY_PATH_BYTES = 128,   /**< nor a path */
+    RP_TOPOLOGY_DOMAIN = 0x7f00,    /**< of the PCI buses: vfs.c */
+    RP_TOPOLOGY_BUS = 1,            /**< in that domain, of GPU 0; the others follow */
+};
+
+enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
+
+/** Facts about the host that node 0 shows. */
+struct rp_topology_host {
+    uint32_t cores;
+    uint64_t memory_bytes;
+    uint32_t clock_mhz; /**< highest; 0: the host does not tell, as in most virtual machines */
+};
+
+enum rp_topology_kind {
+    RP_TOPOLOGY_NONE = 0,
+    RP_TOPOLOGY_FILE,
+    RP_TOPOLOGY_DIR,
+    RP_TOPOLOGY_LINK,
+    RP_TOPOLOGY_DEVICE, /**< /dev/kfd or one of a GPU */
+};
+
+/** The machine to describe. */
+struct rp_topology {
+    struct rp_arch arch; /**< of every GPU */
+    unsigned gpu_count;
+    struct rp_topology_host host;
+    uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
+};
+
+/**
+ * Name number @p index in directory @p path, copied to @p name.
+ * @return enum rp_topology_kind of the entry, RP_TOPOLOGY_NONE after the last
+ */
+enum rp_topology_kind rp_topology_list(const struct rp_topology *topology, const char *path,
+                                       unsigned index, char *name, size_t room);
+
+/* Which paths are answered by the library, and with what.
  *
  * Paths may lead through links of the tree and through "..", as libdrm's and RCCL's do. Folders
  * that the host has, too (/sys/class, /sys/bus/pci/devices, /dev/dri) are shared: what is in them
@@ -8,13 +67,6 @@
  * memory whose name, which /proc tells, is where that is: so dup(), fork(), exec() and the like
  * keep it.
  */
-#ifndef RP_DEVICE_DRIVER_VFS_H
-#define RP_DEVICE_DRIVER_VFS_H
-
-#include <stdbool.h>
-#include <sys/stat.h>
-
-#include "device/driver/topology.h"
 
 enum rp_vfs_kind {
     RP_VFS_NONE = 0, /**< not ours: pass on */
@@ -31,8 +83,8 @@ struct rp_vfs_node {
     bool is_detour;                    /**< the way led through links of ours, or up from folders
                                             of ours: the kernel may not know them, but `path` */
     unsigned gpu;                      /**< of a DEVICE */
-    unsigned minor;                    /**< likewise: its number in /dev/dri */
-    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: topology.h */
+    unsigned minor;                    /**< of a DEVICE, too: its number in /dev/dri */
+    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: vfs.h */
 };
 
 /**
@@ -69,6 +121,24 @@ static inline bool rp_vfs_is_like_ours(const struct stat *st)
     return st->st_nlink == 0 && st->st_mode == (S_IFREG | RP_VFS_RIGHTS);
 }
 
+/** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
+void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
+
+/** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
+int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
+
+/** KFD's name of a GPU. */
+static inline uint32_t rp_topology_gpu_id(unsigned gpu)
+{
+    return RP_TOPOLOGY_GPU_ID + gpu;
+}
+
+/** Memory of the host that GPUs may use: TTM's default is half of it. */
+static inline uint64_t rp_topology_gtt_bytes(const struct rp_topology *topology)
+{
+    return topology->host.memory_bytes / 2;
+}
+
 /** The number of the file at @p path, which tells it from others (FNV-1a). Programs that walk
  * folders take two with the same number for the same one. */
 static inline ino_t rp_vfs_inode(const char *path)
@@ -78,12 +148,6 @@ static inline ino_t rp_vfs_inode(const char *path)
         hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
     return hash | 1; /* 0 means that there is none */
 }
-
-/** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
-void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
-
-/** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
-int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
 
 /** What to ask the kernel for, if @p path, which was looked up, is the host's. */
 static inline const char *rp_vfs_hosts_path(const struct rp_vfs_node *node, const char *path)

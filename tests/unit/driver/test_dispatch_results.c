@@ -1,11 +1,18 @@
 /* Which dispatches are traced, and who gets the trace. The executor is a stand-in. */
 #include "unit/cmocka_all.h"
 
+#include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arch/arch.h"
-#include "device/driver/dispatch_results.h"
+#include "device/driver/command_processor.h"
+#include "device/isa/wave_state.h"
 #include "fake_exec.h"
+#include "test.h"
+
+#include "device/driver/dispatch_results.c"
 
 static const struct rp_threads_request third = {.cu = 3, .engines = 1, .simds = 0xf, .rows = 100};
 
@@ -74,12 +81,114 @@ static void a_trace_is_taken_by_signal_and_times(void **state)
     rp_trace_requests_release(&traced);
 }
 
+/* Kernel names from code objects as the loader leaves them in GPU memory. */
+
+enum { IMAGE_BYTES = 3 * 4096, DESCRIPTOR = 0x1640, OTHER = 0x1680 };
+
+static const uint64_t image_va = 0x7f0000000000ull;
+
+/* A code object's loaded test_image: header, program header, dynamic table, symbols, strings, hash.
+ */
+struct test_image {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    Elf64_Dyn dynamic[4];
+    Elf64_Sym symbols[3];
+    uint32_t hash[2];
+    char strings[64];
+};
+
+static uint8_t memory[IMAGE_BYTES] __attribute__((aligned(4096)));
+
+static void *test_translate(void *ctx, uint64_t va, uint64_t bytes, int write)
+{
+    (void)ctx, (void)write;
+    if (va < image_va || va + bytes > image_va + IMAGE_BYTES)
+        return NULL;
+    return memory + (va - image_va);
+}
+
+static const struct rp_exec_host test_host = {.translate = test_translate};
+
+static struct test_image *build(void)
+{
+    struct test_image *test_image = (struct test_image *)memory;
+    memset(memory, 0, sizeof memory);
+    memcpy(test_image->header.e_ident, ELFMAG, SELFMAG);
+    test_image->header.e_machine = EM_AMDGPU;
+    test_image->header.e_phoff = offsetof(struct test_image, segment);
+    test_image->header.e_phentsize = sizeof(Elf64_Phdr);
+    test_image->header.e_phnum = 1;
+    test_image->segment.p_type = PT_DYNAMIC;
+    test_image->segment.p_vaddr = offsetof(struct test_image, dynamic);
+    test_image->segment.p_memsz = sizeof test_image->dynamic;
+    test_image->dynamic[0].d_tag = DT_SYMTAB;
+    test_image->dynamic[0].d_un.d_ptr = offsetof(struct test_image, symbols);
+    test_image->dynamic[1].d_tag = DT_STRTAB;
+    test_image->dynamic[1].d_un.d_ptr = offsetof(struct test_image, strings);
+    test_image->dynamic[2].d_tag = DT_HASH;
+    test_image->dynamic[2].d_un.d_ptr = offsetof(struct test_image, hash);
+    test_image->hash[1] = 3;
+    memcpy(test_image->strings, "\0_Z4vaddPf.kd\0other", 19);
+    test_image->symbols[1] = (Elf64_Sym){.st_name = 1, .st_value = DESCRIPTOR};
+    test_image->symbols[2] = (Elf64_Sym){.st_name = 14, .st_value = OTHER};
+    return test_image;
+}
+
+static void assert_name(uint64_t offset, const char *expected, int rc)
+{
+    char name[32];
+    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + offset, name, sizeof name), rc);
+    assert_string_equal(name, expected);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    build();
+    assert_name(DESCRIPTOR, "_Z4vaddPf", 0);
+    assert_name(OTHER, "other", 0);
+    assert_name(0x1000, "0x7f0000001000", -ENOENT); /* no symbol there */
+}
+
+static void damaged_images(void **state)
+{
+    (void)state;
+    build()->hash[1] = UINT32_MAX; /* more symbols than memory */
+    assert_name(0x1000, "0x7f0000001000", -ENOENT);
+    build()->symbols[1].st_name = UINT32_MAX;
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+    build()->header.e_phoff = UINT64_MAX - 8;
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+    build()->header.e_machine = EM_X86_64;
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+    build()->dynamic[2].d_tag = DT_NULL;
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+    build()->segment.p_memsz = UINT64_MAX; /* the table ends with the memory */
+    memset(build()->dynamic, 0x11, sizeof(Elf64_Dyn) * 4);
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+    memset(memory, 0, sizeof memory);
+    assert_name(DESCRIPTOR, "0x7f0000001640", -ENOENT);
+}
+
+static void long_names_are_cut(void **state)
+{
+    (void)state;
+    char name[6];
+    build();
+    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + DESCRIPTOR, name, sizeof name), 0);
+    assert_string_equal(name, "_Z4va");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wish_is_met_once),
         cmocka_unit_test(wishes_for_one_signal_are_met_in_order),
         cmocka_unit_test(a_trace_is_taken_by_signal_and_times),
+        cmocka_unit_test(names),
+        cmocka_unit_test(damaged_images),
+        cmocka_unit_test(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/driver/topology.h"
 #include "device/driver/vfs.h"
+
+#include "device/driver/vfs.c"
 
 #define KFD "/sys/devices/virtual/kfd/kfd"
 
