@@ -17,7 +17,6 @@
 #include "replay/replay_protocol.h"
 #include "report/report_text.h"
 #include "tune/search.h"
-#include "tune/search_results.h"
 
 enum {
     MOST_NOT_TRIED = 4, /* that are named each; with the same reason none is but the first */

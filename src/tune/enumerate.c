@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/process.h"
+#include "base/vec.h"
 
 /* Some 30 s and a third of a second; fuzzing sets less. */
 #ifndef RP_ENUMERATE_MOST_TRIED
@@ -34,18 +35,15 @@ void rp_rules_free(struct rp_rules *rules)
 int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, const char *text,
                        struct rp_err *err)
 {
-    struct rp_expression **grown =
-        rp_realloc(rules->constraints, (rules->constraint_count + 1) * sizeof *grown);
     struct rp_expression *constraint;
 
-    rules->constraints = grown;
     if (rp_expression_parse(text, space, &constraint, err) < 0)
         return -(int)err->code;
     if (constraint->parameter_count == 0) {
         rp_expression_free(constraint);
         return rp_fail(err, RP_BAD_INPUT, "no parameter stands in it");
     }
-    rules->constraints[rules->constraint_count++] = constraint;
+    *rp_array_add(&rules->constraints, &rules->constraint_count) = constraint;
     return 0;
 }
 

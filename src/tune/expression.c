@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "tune/space.h"
 
 enum { RP_EXPRESSION_STACK = 1024 };
@@ -73,7 +74,6 @@ struct parser {
     const struct rp_space *space;
     struct rp_expression *code;
     struct token token; /**< the next one */
-    size_t step_room, constant_room;
     int nested;
     int depth; /**< of the stack, behind the steps so far */
     struct rp_err *err;
@@ -281,17 +281,10 @@ static int emit(struct parser *p, struct rp_step step)
 
     if (code->count == MOST_STEPS)
         return fail_at(p, p->token.begin, "this expression is too long");
-    if (code->count == p->step_room) {
-        const size_t room = p->step_room ? 2 * p->step_room : 16;
-        struct rp_step *grown = rp_realloc(code->steps, room * sizeof *grown);
-
-        code->steps = grown;
-        p->step_room = room;
-    }
     p->depth += effect(step.kind);
     if (p->depth > RP_EXPRESSION_STACK)
         return fail_at(p, p->token.begin, "this expression is nested too deeply");
-    code->steps[code->count++] = step;
+    *rp_array_add(&code->steps, &code->count) = step;
     return 0;
 }
 
@@ -313,14 +306,7 @@ static int emit_constant(struct parser *p, struct rp_value value)
 {
     struct rp_expression *code = p->code;
 
-    if (code->constant_count == p->constant_room) {
-        const size_t room = p->constant_room ? 2 * p->constant_room : 8;
-        struct rp_value *grown = rp_realloc(code->constants, room * sizeof *grown);
-
-        code->constants = grown;
-        p->constant_room = room;
-    }
-    code->constants[code->constant_count++] = value;
+    *rp_array_add(&code->constants, &code->constant_count) = value;
     return emit(p, (struct rp_step){.kind = RP_STEP_CONSTANT,
                                     .argument = (uint32_t)(code->constant_count - 1)});
 }

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/vec.h"
 #include "experiment/measured_run.h"
 #include "run/run_options.h"
 #include "tune/space.h"
@@ -84,49 +85,35 @@ static void rp_template_free(struct rp_template *template)
 
 /* --- words and pieces ---------------------------------------------------------------------- */
 
-/** Room for one more behind count, doubled at powers of two. */
-static void grow(void *list, size_t count, size_t item_bytes)
-{
-    if (count & (count - 1)) /* neither 0 nor a power of two: there is room */
-        return;
-    *(void **)list = rp_realloc_array(*(void **)list, count ? 2 * count : 1, item_bytes);
-}
-
-static int add_piece(struct parser *p, struct piece piece)
+static void add_piece(struct parser *p, struct piece piece)
 {
     struct word *word = &p->to->words[p->to->count - 1];
 
-    grow(&word->pieces, word->count, sizeof *word->pieces);
-    word->pieces[word->count++] = piece;
-    return 0;
+    *rp_array_add(&word->pieces, &word->count) = piece;
 }
 
 /** The text so far becomes a piece. */
-static int flush(struct parser *p)
+static void flush(struct parser *p)
 {
-    struct piece piece = {.bytes = p->literal.len};
+    const size_t bytes = p->literal.len;
 
-    if (p->literal.len == 0)
-        return 0;
-    piece.text = rp_buf_steal(&p->literal);
-    return add_piece(p, piece);
+    if (bytes)
+        add_piece(p, (struct piece){.bytes = bytes, .text = rp_buf_steal(&p->literal)});
 }
 
 /** Before a character or a placeholder, or at a quote: '' is a word, too. */
-static int begin_word(struct parser *p)
+static void begin_word(struct parser *p)
 {
-    if (p->in_word)
-        return 0;
-    grow(&p->to->words, p->to->count, sizeof *p->to->words);
-    p->to->words[p->to->count++] = (struct word){0};
+    if (!p->in_word)
+        *rp_array_add(&p->to->words, &p->to->count) = (struct word){0};
     p->in_word = true;
-    return 0;
 }
 
-static int end_word(struct parser *p)
+static void end_word(struct parser *p)
 {
+    if (p->in_word)
+        flush(p);
     p->in_word = false;
-    return flush(p);
 }
 
 static int fail_at(struct parser *p, size_t at, const char *what)
@@ -189,9 +176,11 @@ static int take_value(struct parser *p)
     size_t parameter = 0;
     int rc = take_brace(p, &parameter);
 
-    if (rc <= 0 || (rc = flush(p)) < 0)
+    if (rc <= 0)
         return rc;
-    return add_piece(p, (struct piece){.parameter = parameter});
+    flush(p);
+    add_piece(p, (struct piece){.parameter = parameter});
+    return 0;
 }
 
 /** At a quote. Values may stand within it. */
@@ -238,11 +227,11 @@ static int take_backslash(struct parser *p)
 static int split_next(struct parser *p)
 {
     const char c = p->text[p->at];
-    int rc;
 
     if (strchr(" \t\r\n", c)) {
         p->at++;
-        return p->in_word ? end_word(p) : 0;
+        end_word(p);
+        return 0;
     }
     if (strchr("|&;<>()$`", c))
         return fail_at(
@@ -252,8 +241,7 @@ static int split_next(struct parser *p)
         p->at += 2;
         return 0;
     }
-    if ((rc = begin_word(p)) < 0)
-        return rc;
+    begin_word(p);
     if (c == '\'' || c == '"')
         return take_quoted(p);
     if (c == '\\')
@@ -287,7 +275,7 @@ static int split(struct parser *p)
     while (rc == 0 && p->text[p->at])
         rc = split_next(p);
     if (rc == 0)
-        rc = end_word(p);
+        end_word(p);
     if (rc == 0 && p->to->count == 0)
         rc = rp_fail(p->err, RP_USAGE, "it is empty");
     return rc;
@@ -367,8 +355,9 @@ static int add_variable(struct parser *p, const struct place *place, size_t begi
 static int add_script(struct parser *p)
 {
     struct place place = {0};
-    int rc = begin_word(p);
+    int rc = 0;
 
+    begin_word(p);
     while (rc == 0 && p->text[p->at]) {
         const size_t begin = p->at;
         size_t parameter = 0;
@@ -384,7 +373,8 @@ static int add_script(struct parser *p)
     }
     if (rc == 0 && p->text[strspn(p->text, " \t\r\n")] == '\0')
         rc = rp_fail(p->err, RP_USAGE, "it is empty");
-    return rc < 0 ? rc : end_word(p);
+    end_word(p);
+    return rc < 0 ? rc : 0;
 }
 
 /** 'it'\''s' */
@@ -416,7 +406,6 @@ static void set_variables(const struct rp_template *template, const struct rp_sp
             continue;
         if (value)
             rp_value_text(value, &text);
-        to->failed = to->failed || text.failed;
         rp_buf_printf(to, "rocm_perf_%zu=", i);
         add_quoted(to, rp_buf_text(&text));
         rp_buf_puts(to, "\n");

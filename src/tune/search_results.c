@@ -1,4 +1,4 @@
-#include "tune/search_results.h"
+#include "tune/search.h"
 
 #include <jansson.h>
 #include <math.h>

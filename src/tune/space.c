@@ -25,11 +25,6 @@ struct rp_space *rp_space_new(void)
     struct rp_space *space = rp_alloc_zero(1, sizeof *space);
     struct rp_space_index *index = rp_alloc_zero(1, sizeof *index);
 
-    if (!space || !index) {
-        free(space);
-        free(index);
-        return NULL;
-    }
     space->index = index;
     return space;
 }
@@ -258,20 +253,15 @@ int rp_space_add(struct rp_space *space, const uint16_t *row, struct rp_err *err
 
 char *rp_space_key(const struct rp_space *space, size_t config)
 {
-    json_t *object = json_object();
-    char *text = NULL;
-    bool whole = object != NULL;
+    rp_autojson object = json_object();
 
-    for (size_t i = 0; whole && i < space->parameter_count; i++) {
+    for (size_t i = 0; i < space->parameter_count; i++) {
         const struct rp_value *value = rp_space_value(space, config, i);
 
-        whole = !value || json_object_set_new(object, space->parameters[i].name,
-                                              rp_json_of_value(value)) == 0;
+        if (value)
+            json_object_set_new(object, space->parameters[i].name, rp_json_of_value(value));
     }
-    if (whole)
-        text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
-    return text;
+    return json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 enum { READ_BYTES = 1 << 16, MOST_MIB = 1024 };
@@ -292,7 +282,7 @@ int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
     int got, code = Z_OK;
 
     errno = 0;
-    if (!chunk || !(file = gzopen(path, "rb")))
+    if (!(file = gzopen(path, "rb")))
         return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT,
                              errno ? errno : ENOMEM, "cannot read it");
     while ((got = gzread(file, chunk, READ_BYTES)) > 0) {

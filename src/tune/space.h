@@ -119,7 +119,7 @@ static inline const struct rp_value *rp_space_value(const struct rp_space *space
 
 /**
  * What names a configuration in journals, whatever the order of parameters and values in a file: a
- * JSON object with sorted keys, without parameters that have no value. Owned; NULL: out of memory.
+ * JSON object with sorted keys, without parameters that have no value. Owned.
  */
 char *rp_space_key(const struct rp_space *space, size_t config);
 
@@ -137,7 +137,7 @@ int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_
 
 /** The text is borrowed. @return false: neither a number, a text, true nor false */
 bool rp_json_value(const json_t *json, struct rp_value *ret);
-/** NULL: out of memory. */
+/** Owned. */
 json_t *rp_json_of_value(const struct rp_value *value);
 
 /** Names are printed and stand in templates. @return 0, RP_BAD_INPUT */

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "tune/random.h"
 #include "tune/space.h"
 
 /* --- features */

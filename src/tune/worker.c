@@ -35,7 +35,7 @@
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-/** A string, or {"base16": "61ff"} for what is not UTF-8. NULL: out of memory. */
+/** A string, or {"base16": "61ff"} for what is not UTF-8. */
 static json_t *rp_json_of_text(const char *text)
 {
     json_t *string = json_string(text); /* NULL for what is not UTF-8 */
@@ -45,40 +45,34 @@ static json_t *rp_json_of_text(const char *text)
         return string;
     for (const char *c = text; *c; c++)
         rp_buf_printf(&digits, "%02x", (unsigned char)*c);
-    return digits.failed ? NULL : json_pack("{s:s}", "base16", rp_buf_text(&digits));
+    return json_pack("{s:s}", "base16", rp_buf_text(&digits));
 }
 
-/** [text, ...]; NULL: out of memory */
+/** [text, ...] */
 static json_t *rp_json_of_words(char *const *words)
 {
     json_t *list = json_array();
 
-    for (; list && *words; words++)
-        if (json_array_append_new(list, rp_json_of_text(*words)) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+    for (; *words; words++)
+        json_array_append_new(list, rp_json_of_text(*words));
     return list;
 }
 
-/** [[name, text or null], ...]; accepts NULL. NULL: out of memory */
+/** [[name, text or null], ...]; accepts NULL. */
 static json_t *rp_json_of_variables(const struct rp_env_change *variables)
 {
     json_t *list = json_array();
 
-    for (; list && variables && variables->name; variables++) {
+    for (; variables && variables->name; variables++) {
         json_t *value = variables->value ? rp_json_of_text(variables->value) : json_null();
-        json_t *pair = json_pack("[o, o]", rp_json_of_text(variables->name), value);
 
-        if (json_array_append_new(list, pair) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        json_array_append_new(list, json_pack("[o, o]", rp_json_of_text(variables->name), value));
     }
     return list;
 }
 
-/** Appends the value and a newline, takes it over. @param value  NULL: out of memory */
+/** Appends the value and a newline, takes it over. @param value  NULL: a number in it is not finite
+ */
 static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
 {
     rp_autofree char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
@@ -123,7 +117,7 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/** @return owned; NULL: it is no text, or out of memory */
+/** @return owned; NULL: it is no text */
 static char *text_of(const json_t *value)
 {
     const char *digits = json_string_value(json_object_get(value, "base16"));

@@ -634,8 +634,7 @@ static void rp_worker_slot_end(struct rp_slot *slot)
     rp_autofree char *how =
         WIFSIGNALED(status) ? rp_format("was ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?")
                             : rp_format("ended with exit status %d", WEXITSTATUS(status));
-    char *why =
-        how ? rp_format("%s%s%s", how, slot->why ? ": " : "", slot->why ? slot->why : "") : NULL;
+    char *why = rp_format("%s%s%s", how, slot->why ? ": " : "", slot->why ? slot->why : "");
 
     free(slot->why);
     slot->why = why;
@@ -790,59 +789,58 @@ static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
 }
 
 /** @param again  it may be started again */
-static int bury(struct rp_tune_pool *pool, unsigned number, bool again, struct rp_err *err)
+static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
 {
     struct rp_slot *slot = &pool->slots[number];
     struct rp_err why = RP_ERR_INIT;
     rp_autofree char *name = name_of(pool, number);
     rp_autofree char *line = NULL;
 
-    (void)err;
     rp_worker_slot_end(slot);
     rp_orphans_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
     again = again && slot->deaths < MOST_DEATHS;
-    line = rp_format("%s %s%s", name ? name : "a worker", slot->why ? slot->why : "ended",
-                     again ? "; it is started again" : "");
+    line = rp_format("%s %s%s", name, slot->why, again ? "; it is started again" : "");
     note(pool, line);
     answer_lost_job(pool, number);
     if (again && start(pool, number, &why) < 0)
         note(pool, why.text);
-    return 0;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 /** A worker that was started again may have come up on another GPU. */
-static int take_hello(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
+static void take_hello(struct rp_tune_pool *pool, unsigned number)
 {
     struct rp_slot *slot = &pool->slots[number];
 
     if (!pool->opened) /* all are compared when all are there */
-        return 0;
+        return;
     slot->why = why_not_used(&slot->hello, &pool->device);
     if (!slot->why)
-        return 0;
+        return;
     kill(slot->child.pid, SIGTERM);
-    return bury(pool, number, false, err);
+    bury(pool, number, false);
 }
 
-static int take_event(struct rp_tune_pool *pool, unsigned number, short revents, struct rp_err *err)
+static void take_event(struct rp_tune_pool *pool, unsigned number, short revents)
 {
     struct rp_slot *slot = &pool->slots[number];
     struct rp_evaluation answer = {0};
 
     switch (rp_worker_slot_poll(slot, revents, &answer)) {
     case RP_SLOT_HELLO:
-        return take_hello(pool, number, err);
+        take_hello(pool, number);
+        break;
     case RP_SLOT_ANSWER:
         answer.worker = number;
         add_ready(pool, &answer);
-        return 0;
+        break;
     case RP_SLOT_DIED:
         kill(slot->child.pid, SIGTERM); /* it may have closed its output only */
-        return bury(pool, number, pool->opened, err);
-    default:
-        return 0;
+        bury(pool, number, pool->opened);
+        break;
+    case RP_SLOT_NOTHING:
+        break;
     }
 }
 
@@ -872,7 +870,6 @@ static int left_ms(int64_t until_ms)
 static int wait_for_events(struct rp_tune_pool *pool, int64_t until_ms, struct rp_err *err)
 {
     bool has_lines = false;
-    int rc = 0;
 
     hand_out(pool);
     for (unsigned i = 0; i < pool->count; i++) {
@@ -885,9 +882,9 @@ static int wait_for_events(struct rp_tune_pool *pool, int64_t until_ms, struct r
     }
     if (poll(pool->fds, pool->count, has_lines ? 0 : left_ms(until_ms)) < 0)
         return rp_proc_interrupted(err);
-    for (unsigned i = 0; rc == 0 && i < pool->count; i++)
-        rc = take_event(pool, i, pool->fds[i].revents, err);
-    return rc < 0 ? rc : rp_proc_interrupted(err);
+    for (unsigned i = 0; i < pool->count; i++)
+        take_event(pool, i, pool->fds[i].revents);
+    return rp_proc_interrupted(err);
 }
 
 /* --- the pool --------------------------------------------------------------------------------- */
@@ -899,7 +896,7 @@ static int fail_gone(const struct rp_tune_pool *pool, struct rp_err *err)
         rp_autofree char *name = name_of(pool, i);
 
         if (slot->state == RP_SLOT_GONE && slot->why)
-            return rp_fail(err, RP_ENVIRONMENT, "%s %s", name ? name : "a worker", slot->why);
+            return rp_fail(err, RP_ENVIRONMENT, "%s %s", name, slot->why);
     }
     return rp_fail(err, RP_ENVIRONMENT, "no worker is left");
 }
@@ -950,7 +947,7 @@ static int compare_hellos(struct rp_tune_pool *pool, struct rp_err *err)
                               "its own (--gpus, or options of Slurm)",
                               j + 1);
         if (why)
-            rc = rp_fail(err, RP_ENVIRONMENT, "%s %s", name ? name : "a worker", why);
+            rc = rp_fail(err, RP_ENVIRONMENT, "%s %s", name, why);
     }
     pool->opened = rc == 0;
     return rc;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tune/random.h"
+#include "tune/surrogate.h"
 #include "unit/cmocka_all.h"
 
 static bool slower(const double *a, size_t na, const double *b, size_t nb, double sd)

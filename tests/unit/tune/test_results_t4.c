@@ -1,5 +1,5 @@
 /* Results in the format T4: what is written is read back as a recorded space. */
-#include "tune/search_results.h"
+#include "tune/search.h"
 
 #include <jansson.h>
 #include <stdlib.h>

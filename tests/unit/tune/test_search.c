@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
-#include "tune/random.h"
 #include "tune/search_journal.h"
 #include "tune/strategy.h"
+#include "tune/surrogate.h"
 
 #include "unit/tune/made_space.h"
 

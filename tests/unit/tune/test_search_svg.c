@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tune/search_results.h"
+#include "tune/search.h"
 #include "unit/cmocka_all.h"
 
 enum { MOST = 1000 };

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "tune/random.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 #include "unit/tune/made_space.h"
