@@ -3,15 +3,18 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/intern.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "trace/rocpd_write.c"
+
 static struct rp_err err;
 
-static struct rp_store_writer *begin(const char *path)
+static struct rp_store_writer *begin_writer(const char *path)
 {
     struct rp_store_origin origin = kit_origin(1);
     struct rp_store_writer *w = NULL;
@@ -217,7 +220,7 @@ static void test_same_rows_give_same_bytes(void **state)
 /* Copies a trace through both halves of the interface and compares what rocpd's views show. */
 static void copy_trace(const char *from, const char *to)
 {
-    struct rp_store_writer *w = begin(to);
+    struct rp_store_writer *w = begin_writer(to);
     struct rp_store *s = reopen(from);
     size_t count;
 
@@ -288,7 +291,7 @@ static void test_hostile_strings(void **state)
     memset(longest, 'k', 3000000);
     for (size_t i = 0; i <= sizeof texts / sizeof texts[0]; i++) {
         const char *text = i < sizeof texts / sizeof texts[0] ? texts[i] : longest;
-        struct rp_store_writer *w = begin(kit_path("h.db"));
+        struct rp_store_writer *w = begin_writer(kit_path("h.db"));
         const struct rp_row_kernel *kernel;
         const struct rp_row_copy *copy;
         struct rp_store *s;
@@ -314,7 +317,7 @@ static void test_hostile_strings(void **state)
 
 static void test_bytes_that_are_not_utf8(void **state)
 {
-    struct rp_store_writer *w = begin(kit_path("u.db"));
+    struct rp_store_writer *w = begin_writer(kit_path("u.db"));
     const struct rp_row_copy *copy;
     struct rp_store *s;
     size_t count;
@@ -335,7 +338,7 @@ static void test_bytes_that_are_not_utf8(void **state)
 
 static void test_order_of_the_process(void **state)
 {
-    struct rp_store_writer *w = begin(kit_path("p.db"));
+    struct rp_store_writer *w = begin_writer(kit_path("p.db"));
     struct rp_row_process process = {.pid = 7, .command = "first"};
 
     (void)state;
@@ -353,7 +356,7 @@ static void test_order_of_the_process(void **state)
                                                    " AND command = 'second' AND init IS NULL"),
                      1);
 
-    w = begin(kit_path("q.db"));
+    w = begin_writer(kit_path("q.db"));
     assert_int_equal(rp_store_writer_commit(w, &err), -RP_BAD_INPUT);
     assert_says(err, "q.db: there is no process row");
 }
@@ -361,7 +364,7 @@ static void test_order_of_the_process(void **state)
 /* Bad rows are refused, and what is put after them still arrives. */
 static void test_rows_that_cannot_be_stored(void **state)
 {
-    struct rp_store_writer *w = begin(kit_path("r.db"));
+    struct rp_store_writer *w = begin_writer(kit_path("r.db"));
 
     (void)state;
     assert_ok(kit_put_sample(w, 1000, &err));
@@ -400,7 +403,7 @@ static void test_rows_that_cannot_be_stored(void **state)
 
 static void test_references_must_exist(void **state)
 {
-    struct rp_store_writer *w = begin(kit_path("m.db"));
+    struct rp_store_writer *w = begin_writer(kit_path("m.db"));
 
     (void)state;
     assert_ok(kit_put_sample(w, 1000, &err));
@@ -409,7 +412,7 @@ static void test_references_must_exist(void **state)
     assert_int_equal(rp_store_writer_commit(w, &err), -RP_BAD_INPUT);
     assert_says(err, "m.db: kernel 5 is referred to but was not written");
 
-    w = begin(kit_path("m.db"));
+    w = begin_writer(kit_path("m.db"));
     assert_ok(kit_put_sample(w, 1000, &err));
     assert_ok(rp_store_put_copy(w, &(struct rp_row_copy){.dst_agent_id = 3, .name = "x"}, &err));
     assert_int_equal(rp_store_writer_commit(w, &err), -RP_BAD_INPUT);
@@ -428,14 +431,14 @@ static void test_nothing_appears_before_commit(void **state)
     kit_remove_all();
     kit_write_file(kit_path("t.db"), "previous", 8);
     before = kit_read_file(kit_path("t.db"), &before_len);
-    w = begin(kit_path("t.db"));
+    w = begin_writer(kit_path("t.db"));
     assert_ok(kit_put_sample(w, 1000, &err));
     after = kit_read_file(kit_path("t.db"), &after_len);
     assert_int_equal(before_len, after_len);
     assert_memory_equal(before, after, before_len);
     rp_store_writer_abandon(w);
     assert_int_equal(kit_file_count(), 1);
-    w = begin(kit_path("t.db"));
+    w = begin_writer(kit_path("t.db"));
     assert_ok(kit_put_sample(w, 1000, &err));
     assert_ok(rp_store_writer_commit(w, &err));
     assert_int_equal(kit_file_count(), 1);
@@ -460,7 +463,7 @@ static void test_names_of_files(void **state)
     assert_non_null(getcwd(back, sizeof back));
     assert_int_equal(chdir(kit_path(".")), 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        one = begin(names[i]);
+        one = begin_writer(names[i]);
         assert_ok(kit_put_sample(one, 1000, &err));
         assert_ok(rp_store_writer_commit(one, &err));
         assert_int_equal(access(names[i], F_OK), 0);
@@ -469,8 +472,8 @@ static void test_names_of_files(void **state)
     }
     assert_int_equal(kit_file_count(), sizeof names / sizeof names[0]);
     assert_int_equal(chdir(back), 0);
-    one = begin(kit_path("one.db"));
-    two = begin(kit_path("two.db"));
+    one = begin_writer(kit_path("one.db"));
+    two = begin_writer(kit_path("two.db"));
     assert_ok(kit_put_sample(one, 1000, &err));
     assert_ok(kit_put_sample(two, 1000, &err));
     assert_ok(rp_store_writer_commit(one, &err));
@@ -495,6 +498,198 @@ static void test_places_that_cannot_be_written(void **state)
     assert_null(w);
 }
 
+/* The schema against databases that rocprofv3 wrote: same names, columns, keys and view results. */
+
+/* One line per column of every table and view, without what differs by design: the guid, and the
+ * quotes of text defaults (rocprofv3 relies on "x" standing for a text). */
+static char *describe(const char *path)
+{
+    return kit_sql_text(
+        path, "WITH g(dash) AS (SELECT value FROM rocpd_metadata WHERE tag = 'guid'),"
+              " u(dash, bar) AS (SELECT dash, replace(dash, '-', '_') FROM g)"
+              "SELECT m.type, replace(m.name, u.bar, 'U'), p.name, p.type, p.\"notnull\","
+              " replace(replace(coalesce(p.dflt_value, 'none'), u.dash, 'U'), '\"', ''''), p.pk"
+              " FROM u, sqlite_master m, pragma_table_xinfo(m.name) p"
+              " WHERE m.type IN ('table', 'view') ORDER BY m.name, p.cid");
+}
+
+static char *describe_keys(const char *path)
+{
+    return kit_sql_text(
+        path,
+        "WITH u(bar) AS (SELECT replace(value, '-', '_') FROM rocpd_metadata WHERE tag = 'guid')"
+        "SELECT replace(m.name, u.bar, 'U'), f.\"from\", replace(f.\"table\", u.bar, 'U'), "
+        "f.\"to\","
+        " f.on_update, f.on_delete FROM u, sqlite_master m, pragma_foreign_key_list(m.name) f"
+        " WHERE m.type = 'table' ORDER BY 1, 2");
+}
+
+static void compare_schema(const char *genuine)
+{
+    rp_autofree char *want = describe(genuine), *want_keys = describe_keys(genuine);
+    rp_autofree char *have = NULL, *have_keys = NULL;
+
+    kit_write_sample(kit_path("schema.db"), 1, 1000);
+    have = describe(kit_path("schema.db"));
+    have_keys = describe_keys(kit_path("schema.db"));
+    assert_true(strlen(want) > 10000 && strlen(want_keys) > 1000);
+    assert_string_equal(have, want);
+    assert_string_equal(have_keys, want_keys);
+}
+
+static void test_schema_equals_genuine(void **state)
+{
+    (void)state;
+    kit_for_each_database(compare_schema);
+}
+
+/* Puts the rows of a genuine database into tables that we created. */
+static void adopt_rows(const char *genuine, const char *ours)
+{
+    rp_autofree char *moves = NULL;
+
+    kit_write_sample(ours, 1, 1000);
+    moves = kit_sql_text(ours, "SELECT 'DELETE FROM ' || name || '; INSERT INTO ' || name || "
+                               "' SELECT * FROM g.' || substr(name, 1, length(name) - 37) || ';'"
+                               " FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd%%'");
+    kit_sql(ours, "ATTACH '%s' AS g; %s", genuine, moves);
+}
+
+static void compare_views(const char *genuine)
+{
+    rp_autofree char *views =
+        kit_sql_text(genuine, "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name");
+    const char *ours = kit_path("views.db");
+    char *rest = views, *view;
+    size_t count = 0;
+
+    adopt_rows(genuine, ours);
+    while ((view = strtok_r(rest, "\n", &rest)) != NULL) {
+        rp_autofree char *want = NULL, *have = NULL;
+        const char *order = "";
+        if (strcmp(view, "top") != 0 && strcmp(view, "top_kernels") != 0)
+            order = "ORDER BY 1, 2, 3";
+        if (strcmp(view, "region_args") == 0)
+            order = "ORDER BY id, name, type, value";
+        if (strcmp(view, "events_args") == 0)
+            order = "ORDER BY event_id, arg_position";
+        want = kit_sql_text(genuine, "SELECT * FROM \"%s\" %s", view, order);
+        have = kit_sql_text(ours, "SELECT * FROM \"%s\" %s", view, order);
+        if (strcmp(want, have) != 0)
+            fail_msg("view %s of %s differs", view, genuine);
+        count++;
+    }
+    assert_int_equal(count, 41);
+    remove(ours);
+}
+
+static void test_views_equal_genuine(void **state)
+{
+    (void)state;
+    kit_for_each_database(compare_views);
+}
+
+/* The results must not be equal only because they are empty. */
+static void test_views_show_rows(void **state)
+{
+    static const struct {
+        const char *database, *view;
+        int64_t rows;
+    } cases[] = {
+        {"vadd-kernel_results.db", "kernels", 101},
+        {"vadd-kernel_results.db", "top_kernels", 2},
+        {"vadd-kernel_results.db", "kernel_symbols", 11},
+        {"streams-hip_results.db", "memory_copies", 20},
+        {"streams-hip_results.db", "memory_allocations", 34},
+        {"streams-hip_results.db", "regions", 231},
+        {"streams-hip_results.db", "events_args", 883},
+        {"multik-pmc-synthetic_results.db", "pmc_events", 2448},
+        {"multik-pmc-synthetic_results.db", "counters_collection", 34 * 3},
+        {"roctx-marker_results.db", "samples", 8},
+        {"roctx-marker_results.db", "regions_and_samples", 89},
+        {"roctx-marker_results.db", "threads", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        adopt_rows(kit_data(cases[i].database), kit_path("rows.db"));
+        assert_int_equal(
+            kit_sql_int(kit_path("rows.db"), "SELECT count(*) FROM \"%s\"", cases[i].view),
+            cases[i].rows);
+        remove(kit_path("rows.db"));
+    }
+}
+
+/* In a merged database the same ids mean different things: every view joins on the guid too. */
+static void test_views_of_merged_database(void **state)
+{
+    rp_autofree char *uuid = NULL;
+    const char *merged = kit_path("merged.db");
+
+    (void)state;
+    kit_write_sample(kit_path("a.db"), 1, 1000);
+    kit_write_sample(kit_path("b.db"), 2, 500000);
+    uuid = kit_sql_text(kit_path("b.db"), "SELECT value FROM rocpd_metadata WHERE tag = 'uuid'");
+    kit_sql(kit_path("b.db"), "UPDATE rocpd_info_kernel_symbol%s SET display_name = 'other()'",
+            uuid);
+    kit_merge(kit_path("a.db"), kit_path("b.db"), merged, true);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM kernels"), 8);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM kernels WHERE name = 'other()'"), 4);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM memory_copies"), 4);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM processes"), 2);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM threads"), 4);
+    assert_int_equal(kit_sql_int(merged, "SELECT total_calls FROM top_kernels WHERE name = 'a()'"),
+                     2);
+    assert_int_equal(kit_sql_int(merged, "SELECT count(*) FROM busy"), 4);
+}
+
+/* The small parts: id sets, bounded text. */
+
+static void test_idset(void **state)
+{
+    struct rp_idset set = {0};
+    rp_autofree int64_t *missing = NULL;
+    size_t count;
+
+    (void)state;
+    assert_false(rp_idset_has(&set, 5));
+    for (int64_t i = 0; i < 500; i++)
+        assert_true(rp_idset_refer(&set, i * 0x100000001));
+    for (int64_t i = 0; i < 500; i++)
+        if (i % 100 != 7)
+            assert_true(rp_idset_put(&set, i * 0x100000001));
+    assert_true(rp_idset_put(&set, INT64_MAX));
+    assert_true(rp_idset_has(&set, INT64_MAX));
+    assert_false(rp_idset_has(&set, 7 * 0x100000001));
+    missing = rp_idset_missing(&set, &count);
+    assert_int_equal(count, 5);
+    for (int64_t i = 0; i < 5; i++)
+        assert_int_equal(missing[i], (100 * i + 7) * 0x100000001);
+    rp_idset_free(&set);
+}
+
+static void test_text(void **state)
+{
+    struct rp_string_pool text = {.limit_bytes = 1 << 20};
+    rp_autofree char *big = calloc(1, 300000);
+    const char *first;
+
+    (void)state;
+    first = rp_string_pool_add(&text, "one", 3);
+    assert_string_equal(rp_string_pool_add(&text, "cut\0off", 7), "cut");
+    assert_string_equal(rp_string_pool_add(&text, "x\xff", 2), "x\xef\xbf\xbd");
+    memset(big, 'a', 300000);
+    for (int i = 0; i < 3; i++) {
+        big[0] = (char)('b' + i);
+        assert_non_null(rp_string_pool_add(&text, big, 300000));
+    }
+    big[0] = 'e';
+    assert_null(rp_string_pool_add(&text, big, 300000));
+    assert_ptr_equal(rp_string_pool_add(&text, "one", 3), first); /* once is enough */
+    assert_string_equal(first, "one");
+    rp_string_pool_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +706,12 @@ int main(void)
         cmocka_unit_test(test_nothing_appears_before_commit),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_places_that_cannot_be_written),
+        cmocka_unit_test(test_schema_equals_genuine),
+        cmocka_unit_test(test_views_equal_genuine),
+        cmocka_unit_test(test_views_show_rows),
+        cmocka_unit_test(test_views_of_merged_database),
+        cmocka_unit_test(test_idset),
+        cmocka_unit_test(test_text),
     };
 
     return cmocka_run_group_tests_name("store write", tests, kit_setup, kit_teardown);
