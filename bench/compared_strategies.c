@@ -11,6 +11,144 @@
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
 
+/* For strategies that want one result before they say what is next: asks and tells, and the
+ *        memory of what was told, so that a configuration met again is not run again.
+ */
+
+struct sequential {
+    const struct rp_space *space;
+    const struct algorithm *algorithm;
+    struct rp_strategy_options options;
+    struct rp_random random;
+    void *state;
+    uint8_t *taken; /**< per configuration: was asked for */
+    double *costs;  /**< per configuration: below 0 until it was told */
+    size_t taken_count;
+    int64_t out;
+    bool predicts; /**< what the algorithm says it does */
+};
+
+/** The algorithm itself. Costs are milliseconds, HUGE_VAL for what failed. */
+struct algorithm {
+    size_t state_bytes;                           /**< zeroed */
+    void (*begin)(struct sequential *sequential); /**< NULL: nothing to do */
+    /** The next one, asked for before or not; below 0: the algorithm has come to its end. */
+    int64_t (*next)(struct sequential *sequential);
+    /** What it costs; called once after each next. NULL: not wanted */
+    void (*learn)(struct sequential *sequential, size_t config, double cost);
+    void (*end)(struct sequential *sequential); /**< NULL: nothing to release */
+};
+
+/** Known configurations in a row after which an algorithm that turns in circles is helped out. */
+enum { MOST_KNOWN = 1000 };
+
+static void *sequential_open(const struct rp_space *space,
+                             const struct rp_strategy_options *options,
+                             const struct algorithm *algorithm)
+{
+    struct sequential *s = rp_new(struct sequential);
+
+    *s = (struct sequential){.space = space,
+                             .algorithm = algorithm,
+                             .options = *options,
+                             .random = rp_random_new(options->seed),
+                             .state = rp_alloc_zero(1, algorithm->state_bytes + 1),
+                             .taken = rp_alloc_zero(space->count + 1, 1),
+                             .costs = rp_alloc((space->count + 1) * sizeof *s->costs),
+                             .out = -1};
+    for (size_t i = 0; i < space->count; i++)
+        s->costs[i] = -1;
+    if (algorithm->begin)
+        algorithm->begin(s);
+    return s;
+}
+
+static void sequential_close(void *state)
+{
+    struct sequential *s = state;
+
+    if (s->algorithm->end)
+        s->algorithm->end(s);
+    free(s->state);
+    free(s->taken);
+    free(s->costs);
+    free(s);
+}
+
+static void learn_cost(struct sequential *s, size_t config)
+{
+    if (s->algorithm->learn)
+        s->algorithm->learn(s, config, s->costs[config]);
+}
+
+static int64_t sequential_ask(void *state)
+{
+    struct sequential *s = state;
+    int64_t next = -1;
+
+    if (s->out >= 0)
+        return RP_ASK_WAIT;
+    if (s->taken_count == s->space->count)
+        return RP_ASK_NONE_LEFT;
+    for (int i = 0; i < MOST_KNOWN; i++) {
+        next = s->algorithm->next(s);
+        if (next < 0)
+            return RP_ASK_NONE_LEFT;
+        if (!s->taken[next])
+            break;
+        if (i == MOST_KNOWN - 1) /* it learns about one that it did not ask for */
+            next = rp_fill_in_random(s->space, s->taken, &s->random);
+        else
+            learn_cost(s, (size_t)next);
+    }
+    s->taken[next] = 1;
+    s->taken_count++;
+    s->out = next;
+    return next;
+}
+
+static void sequential_tell(void *state, size_t config, enum rp_reported told, double ms)
+{
+    struct sequential *s = state;
+
+    s->costs[config] = told == RP_REPORTED_FAILED ? HUGE_VAL : ms;
+    if (s->out != (int64_t)config) { /* the algorithm learns it when it comes there itself */
+        s->taken[config] = 1;
+        s->taken_count++;
+        return;
+    }
+    s->out = -1;
+    learn_cost(s, config);
+}
+
+static const char *sequential_phase(const void *state)
+{
+    return ((const struct sequential *)state)->predicts ? "predict" : "seed";
+}
+
+/** Any configuration of the space, asked for before or not. */
+static uint32_t sequential_any(struct sequential *sequential)
+{
+    return rp_random_below(&sequential->random, (uint32_t)sequential->space->count);
+}
+
+/** Defines <id>_strategy around an algorithm of the file. */
+#define SEQUENTIAL_STRATEGY(id, text_name, text, its_algorithm)                                    \
+    static void *open_##id(const struct rp_space *space,                                           \
+                           const struct rp_strategy_options *options)                              \
+    {                                                                                              \
+        return sequential_open(space, options, &(its_algorithm));                                  \
+    }                                                                                              \
+    static const struct rp_strategy id##_strategy = {                                              \
+        .name = text_name,                                                                         \
+        .summary = text,                                                                           \
+        .open = open_##id,                                                                         \
+        .ask = sequential_ask,                                                                     \
+        .tell = sequential_tell,                                                                   \
+        .phase = sequential_phase,                                                                 \
+        .close = sequential_close,                                                                 \
+    }
+
 /* Simulated annealing, as Kernel Tuner has it: a random neighbour is taken when it is faster, or
  * else with a probability that falls with how much slower it is and with the temperature. When it
  * is cold, or stuck, the search starts again at random. */
@@ -27,7 +165,7 @@ struct annealing {
     unsigned stuck;
 };
 
-static int64_t next(struct rp_sequential *s)
+static int64_t next(struct sequential *s)
 {
     struct annealing *a = s->state;
 
@@ -38,12 +176,12 @@ static int64_t next(struct rp_sequential *s)
     }
     if (!a->placed || a->neighbours.count == 0) {
         a->placed = false;
-        return rp_sequential_any(s);
+        return sequential_any(s);
     }
     return a->neighbours.items[rp_random_below(&s->random, (uint32_t)a->neighbours.count)];
 }
 
-static bool taken(struct rp_sequential *s, double cost)
+static bool taken(struct sequential *s, double cost)
 {
     const struct annealing *a = s->state;
 
@@ -54,7 +192,7 @@ static bool taken(struct rp_sequential *s, double cost)
     return rp_random_unit(&s->random) < rp_exp((a->cost - cost) / (a->cost * a->temperature));
 }
 
-static void learn(struct rp_sequential *s, size_t config, double cost)
+static void learn(struct sequential *s, size_t config, double cost)
 {
     struct annealing *a = s->state;
 
@@ -75,15 +213,15 @@ static void learn(struct rp_sequential *s, size_t config, double cost)
     a->cost = cost;
 }
 
-static void end(struct rp_sequential *s)
+static void end(struct sequential *s)
 {
     rp_vec_free(&((struct annealing *)s->state)->neighbours);
 }
 
-static const struct rp_algorithm algorithm = {
+static const struct algorithm algorithm = {
     .state_bytes = sizeof(struct annealing), .next = next, .learn = learn, .end = end};
 
-RP_SEQUENTIAL_STRATEGY(annealing, "annealing", "simulated annealing", algorithm);
+SEQUENTIAL_STRATEGY(annealing, "annealing", "simulated annealing", algorithm);
 
 /* A genetic algorithm, as Kernel Tuner has it: of twenty configurations the faster ones are
  * parents more often, a child has each value from one of two parents, and sometimes another one.
@@ -113,7 +251,7 @@ static int compare_people(const void *left, const void *right)
 }
 
 /** The fastest of them twenty times as likely as the slowest. */
-static const struct person *parent(struct rp_sequential *s)
+static const struct person *parent(struct sequential *s)
 {
     const struct genetic *g = s->state;
     uint32_t ticket = rp_random_below(&s->random, PEOPLE * (PEOPLE + 1) / 2);
@@ -124,7 +262,7 @@ static const struct person *parent(struct rp_sequential *s)
     return &g->people[at];
 }
 
-static uint32_t mutated(struct rp_sequential *s, uint32_t config)
+static uint32_t mutated(struct sequential *s, uint32_t config)
 {
     struct genetic *g = s->state;
 
@@ -134,7 +272,7 @@ static uint32_t mutated(struct rp_sequential *s, uint32_t config)
     return g->neighbours.items[rp_random_below(&s->random, (uint32_t)g->neighbours.count)];
 }
 
-static uint32_t child(struct rp_sequential *s)
+static uint32_t child(struct sequential *s)
 {
     uint16_t row[RP_MAX_PARAMETERS];
 
@@ -153,7 +291,7 @@ static uint32_t child(struct rp_sequential *s)
     return mutated(s, parent(s)->config);
 }
 
-static int64_t genetic_next(struct rp_sequential *s)
+static int64_t genetic_next(struct sequential *s)
 {
     struct genetic *g = s->state;
 
@@ -164,33 +302,33 @@ static int64_t genetic_next(struct rp_sequential *s)
         g->first = false;
         s->predicts = true;
     }
-    return g->first ? rp_sequential_any(s) : child(s);
+    return g->first ? sequential_any(s) : child(s);
 }
 
-static void genetic_learn(struct rp_sequential *s, size_t config, double cost)
+static void genetic_learn(struct sequential *s, size_t config, double cost)
 {
     struct genetic *g = s->state;
 
     g->children[g->grown++] = (struct person){(uint32_t)config, cost};
 }
 
-static void begin(struct rp_sequential *s)
+static void begin(struct sequential *s)
 {
     ((struct genetic *)s->state)->first = true;
 }
 
-static void genetic_end(struct rp_sequential *s)
+static void genetic_end(struct sequential *s)
 {
     rp_vec_free(&((struct genetic *)s->state)->neighbours);
 }
 
-static const struct rp_algorithm genetic_algorithm = {.state_bytes = sizeof(struct genetic),
-                                                      .begin = begin,
-                                                      .next = genetic_next,
-                                                      .learn = genetic_learn,
-                                                      .end = genetic_end};
+static const struct algorithm genetic_algorithm = {.state_bytes = sizeof(struct genetic),
+                                                   .begin = begin,
+                                                   .next = genetic_next,
+                                                   .learn = genetic_learn,
+                                                   .end = genetic_end};
 
-RP_SEQUENTIAL_STRATEGY(genetic, "genetic", "a genetic algorithm", genetic_algorithm);
+SEQUENTIAL_STRATEGY(genetic, "genetic", "a genetic algorithm", genetic_algorithm);
 
 /* Greedy iterated local search, as Kernel Tuner has it: neighbours in random order, the first one
  * that is faster becomes the next place; where none is, some random steps lead away from there,
@@ -209,7 +347,7 @@ struct ils {
     unsigned vain;
 };
 
-static void settle(struct rp_sequential *s, size_t config, double cost)
+static void settle(struct sequential *s, size_t config, double cost)
 {
     struct ils *ils = s->state;
 
@@ -227,7 +365,7 @@ static void settle(struct rp_sequential *s, size_t config, double cost)
 }
 
 /** From the top of a climb: some steps to any neighbours, or a new start. */
-static uint32_t leave(struct rp_sequential *s)
+static uint32_t leave(struct sequential *s)
 {
     struct ils *ils = s->state;
     size_t at = ils->at;
@@ -238,30 +376,30 @@ static uint32_t leave(struct rp_sequential *s)
         ils->vain = 0;
     } else if (++ils->vain > MOST_VAIN) {
         ils->vain = 0;
-        return rp_sequential_any(s);
+        return sequential_any(s);
     }
     for (size_t i = 0; i < steps; i++) {
         rp_neighbours_of(s->space, at, &ils->neighbours);
         if (ils->neighbours.count == 0)
-            return rp_sequential_any(s);
+            return sequential_any(s);
         at = ils->neighbours.items[rp_random_below(&s->random, (uint32_t)ils->neighbours.count)];
     }
     return (uint32_t)at;
 }
 
-static int64_t greedy_ils_next(struct rp_sequential *s)
+static int64_t greedy_ils_next(struct sequential *s)
 {
     struct ils *ils = s->state;
 
     if (!ils->placed)
-        return rp_sequential_any(s);
+        return sequential_any(s);
     if (ils->neighbours.count)
         return ils->neighbours.items[--ils->neighbours.count];
     ils->placed = false;
     return leave(s);
 }
 
-static void greedy_ils_learn(struct rp_sequential *s, size_t config, double cost)
+static void greedy_ils_learn(struct sequential *s, size_t config, double cost)
 {
     struct ils *ils = s->state;
 
@@ -270,24 +408,23 @@ static void greedy_ils_learn(struct rp_sequential *s, size_t config, double cost
         settle(s, config, cost);
 }
 
-static void greedy_ils_begin(struct rp_sequential *s)
+static void greedy_ils_begin(struct sequential *s)
 {
     ((struct ils *)s->state)->best = HUGE_VAL;
 }
 
-static void greedy_ils_end(struct rp_sequential *s)
+static void greedy_ils_end(struct sequential *s)
 {
     rp_vec_free(&((struct ils *)s->state)->neighbours);
 }
 
-static const struct rp_algorithm greedy_ils_algorithm = {.state_bytes = sizeof(struct ils),
-                                                         .begin = greedy_ils_begin,
-                                                         .next = greedy_ils_next,
-                                                         .learn = greedy_ils_learn,
-                                                         .end = greedy_ils_end};
+static const struct algorithm greedy_ils_algorithm = {.state_bytes = sizeof(struct ils),
+                                                      .begin = greedy_ils_begin,
+                                                      .next = greedy_ils_next,
+                                                      .learn = greedy_ils_learn,
+                                                      .end = greedy_ils_end};
 
-RP_SEQUENTIAL_STRATEGY(greedy_ils, "greedy-ils", "greedy iterated local search",
-                       greedy_ils_algorithm);
+SEQUENTIAL_STRATEGY(greedy_ils, "greedy-ils", "greedy iterated local search", greedy_ils_algorithm);
 
 /* What rocm-perf-lab did first: a fifth of the space at random, a polynomial of degree 2 in all
  * numbers fitted to the milliseconds, and then in the order of the file all configurations that
@@ -308,7 +445,7 @@ struct regression {
     size_t seed_count;
 };
 
-static void terms_of(const struct rp_sequential *s, size_t config, double *ret)
+static void terms_of(const struct sequential *s, size_t config, double *ret)
 {
     const struct regression *r = s->state;
     double x[MOST_NUMBERS];
@@ -328,7 +465,7 @@ static void terms_of(const struct rp_sequential *s, size_t config, double *ret)
             ret[count++] = x[i] * x[j];
 }
 
-static void regression_begin(struct rp_sequential *s)
+static void regression_begin(struct sequential *s)
 {
     struct regression *r = s->state;
     double number;
@@ -346,7 +483,7 @@ static void regression_begin(struct rp_sequential *s)
     r->seeds = rp_alloc((s->space->count / SEED_SHARE + 1) * sizeof *r->seeds);
 }
 
-static void regression_end(struct rp_sequential *s)
+static void regression_end(struct sequential *s)
 {
     struct regression *r = s->state;
 
@@ -399,7 +536,7 @@ static void scale(double *a, size_t rows, double *scales)
             a[i * width + j] *= scales[i] * (j < rows ? scales[j] : 1);
 }
 
-static double in_sample_r2(const struct rp_sequential *s, double *row)
+static double in_sample_r2(const struct sequential *s, double *row)
 {
     const struct regression *r = s->state;
     double sum = 0, squares = 0, rest = 0;
@@ -419,7 +556,7 @@ static double in_sample_r2(const struct rp_sequential *s, double *row)
     return n && squares > sum * sum / (double)n ? 1 - rest / (squares - sum * sum / (double)n) : 0;
 }
 
-static void choose_limit(struct rp_sequential *s, double *row)
+static void choose_limit(struct sequential *s, double *row)
 {
     struct regression *r = s->state;
     double best = HUGE_VAL;
@@ -429,7 +566,7 @@ static void choose_limit(struct rp_sequential *s, double *row)
     r->most_ms = in_sample_r2(s, row) < least_r2 ? HUGE_VAL : prune * best;
 }
 
-static void fit(struct rp_sequential *s)
+static void fit(struct sequential *s)
 {
     struct regression *r = s->state;
     const size_t width = r->terms + 1;
@@ -454,7 +591,7 @@ static void fit(struct rp_sequential *s)
     choose_limit(s, row);
 }
 
-static int64_t regression_next(struct rp_sequential *s)
+static int64_t regression_next(struct sequential *s)
 {
     struct regression *r = s->state;
     double row[1 + MOST_NUMBERS + MOST_NUMBERS * (MOST_NUMBERS + 1) / 2];
@@ -478,13 +615,13 @@ static int64_t regression_next(struct rp_sequential *s)
     return -1;
 }
 
-static const struct rp_algorithm regression_algorithm = {.state_bytes = sizeof(struct regression),
-                                                         .begin = regression_begin,
-                                                         .next = regression_next,
-                                                         .end = regression_end};
+static const struct algorithm regression_algorithm = {.state_bytes = sizeof(struct regression),
+                                                      .begin = regression_begin,
+                                                      .next = regression_next,
+                                                      .end = regression_end};
 
-RP_SEQUENTIAL_STRATEGY(regression, "regression", "the first version's polynomial, for comparison",
-                       regression_algorithm);
+SEQUENTIAL_STRATEGY(regression, "regression", "the first version's polynomial, for comparison",
+                    regression_algorithm);
 
 const struct rp_strategy *compared_strategy(size_t number)
 {

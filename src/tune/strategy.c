@@ -14,7 +14,8 @@
 #include "tune/space.h"
 #include "tune/surrogate.h"
 
-/* --- neighbours */
+/* --- neighbours ----------------------------------------------------------------------------------
+ */
 
 /** Of parameters with many values only those this many places away in the file are neighbours. */
 enum { RP_NEIGHBOUR_PLACES = 64 };
@@ -209,109 +210,72 @@ static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8
     return best;
 }
 
-/* --- strategies that want one result before they say what is next */
-
-/** Known configurations in a row after which an algorithm that turns in circles is helped out. */
-enum { MOST_KNOWN = 1000 };
-
-void *rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
-                         const struct rp_algorithm *algorithm)
-{
-    struct rp_sequential *s = rp_new(struct rp_sequential);
-
-    *s = (struct rp_sequential){.space = space,
-                                .algorithm = algorithm,
-                                .options = *options,
-                                .random = rp_random_new(options->seed),
-                                .state = rp_alloc_zero(1, algorithm->state_bytes + 1),
-                                .taken = rp_alloc_zero(space->count + 1, 1),
-                                .costs = rp_alloc((space->count + 1) * sizeof *s->costs),
-                                .out = -1};
-    for (size_t i = 0; i < space->count; i++)
-        s->costs[i] = -1;
-    if (algorithm->begin)
-        algorithm->begin(s);
-    return s;
-}
-
-void rp_sequential_close(void *state)
-{
-    struct rp_sequential *s = state;
-
-    if (s->algorithm->end)
-        s->algorithm->end(s);
-    free(s->state);
-    free(s->taken);
-    free(s->costs);
-    free(s);
-}
-
-static void learn(struct rp_sequential *s, size_t config)
-{
-    if (s->algorithm->learn)
-        s->algorithm->learn(s, config, s->costs[config]);
-}
-
-int64_t rp_sequential_ask(void *state)
-{
-    struct rp_sequential *s = state;
-    int64_t next = -1;
-
-    if (s->out >= 0)
-        return RP_ASK_WAIT;
-    if (s->taken_count == s->space->count)
-        return RP_ASK_NONE_LEFT;
-    for (int i = 0; i < MOST_KNOWN; i++) {
-        next = s->algorithm->next(s);
-        if (next < 0)
-            return RP_ASK_NONE_LEFT;
-        if (!s->taken[next])
-            break;
-        if (i == MOST_KNOWN - 1) /* it learns about one that it did not ask for */
-            next = rp_fill_in_random(s->space, s->taken, &s->random);
-        else
-            learn(s, (size_t)next);
-    }
-    s->taken[next] = 1;
-    s->taken_count++;
-    s->out = next;
-    return next;
-}
-
-void rp_sequential_tell(void *state, size_t config, enum rp_reported told, double ms)
-{
-    struct rp_sequential *s = state;
-
-    s->costs[config] = told == RP_REPORTED_FAILED ? HUGE_VAL : ms;
-    if (s->out != (int64_t)config) { /* the algorithm learns it when it comes there itself */
-        s->taken[config] = 1;
-        s->taken_count++;
-        return;
-    }
-    s->out = -1;
-    learn(s, config);
-}
-
-const char *rp_sequential_phase(const void *state)
-{
-    return ((const struct rp_sequential *)state)->predicts ? "predict" : "seed";
-}
-
-uint32_t rp_sequential_any(struct rp_sequential *sequential)
-{
-    return rp_random_below(&sequential->random, (uint32_t)sequential->space->count);
-}
-
 /* Every configuration as likely as the other, without repetition: what any search has to beat. */
 
-static int64_t next(struct rp_sequential *s)
+struct chance {
+    const struct rp_space *space;
+    struct rp_random random;
+    uint8_t *taken; /**< per configuration: was asked for */
+    int64_t out;    /**< asked for and not told; -1: none */
+};
+
+static void *open_chance(const struct rp_space *space, const struct rp_strategy_options *options)
 {
-    return rp_fill_in_random(s->space, s->taken, &s->random);
+    struct chance *c = rp_new(struct chance);
+
+    *c = (struct chance){.space = space,
+                         .random = rp_random_new(options->seed),
+                         .taken = rp_alloc_zero(space->count + 1, 1),
+                         .out = -1};
+    return c;
 }
 
-static const struct rp_algorithm random_search_algorithm = {.next = next};
+static void close_chance(void *state)
+{
+    struct chance *c = state;
 
-RP_SEQUENTIAL_STRATEGY(random, "random", "configurations at random", random_search_algorithm);
+    free(c->taken);
+    free(c);
+}
+
+/** One at a time, so that the order is the same however many workers there are. */
+static int64_t ask_chance(void *state)
+{
+    struct chance *c = state;
+
+    if (c->out >= 0)
+        return RP_ASK_WAIT;
+    c->out = rp_fill_in_random(c->space, c->taken, &c->random);
+    if (c->out < 0)
+        return RP_ASK_NONE_LEFT;
+    c->taken[c->out] = 1;
+    return c->out;
+}
+
+static void tell_chance(void *state, size_t config, enum rp_reported told, double ms)
+{
+    struct chance *c = state;
+
+    (void)told;
+    (void)ms;
+    c->taken[config] = 1;
+    if (c->out == (int64_t)config)
+        c->out = -1;
+}
+
+static const char *phase_of_chance(const void *state)
+{
+    (void)state;
+    return "seed";
+}
+
+static const struct rp_strategy random_strategy = {.name = "random",
+                                                   .summary = "configurations at random",
+                                                   .open = open_chance,
+                                                   .ask = ask_chance,
+                                                   .tell = tell_chance,
+                                                   .phase = phase_of_chance,
+                                                   .close = close_chance};
 
 /* The search that is used unless another one is asked for. A model alone stays in the basin that
  * it knows; a local search alone learns nothing from what it has seen. So three ways take turns:
@@ -697,14 +661,4 @@ const struct rp_strategy *rp_strategy_number(size_t number)
     static const struct rp_strategy *const strategies[] = {&portfolio_strategy, &random_strategy};
 
     return number < sizeof strategies / sizeof *strategies ? strategies[number] : NULL;
-}
-
-const struct rp_strategy *rp_strategy_find(const char *name)
-{
-    const struct rp_strategy *strategy;
-
-    for (size_t i = 0; (strategy = rp_strategy_number(i)) != NULL; i++)
-        if (strcmp(strategy->name, name) == 0)
-            return strategy;
-    return NULL;
 }

@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "tune/surrogate.h"
 
-struct rp_sequential;
 struct rp_space;
 
 struct rp_strategy_options {
@@ -45,65 +45,19 @@ struct rp_strategy {
     void (*close)(void *state);
 };
 
-/** NULL: none of that name. */
-const struct rp_strategy *rp_strategy_find(const char *name);
 /** NULL: there are not that many. The first one is the one that is taken without being named. */
 const struct rp_strategy *rp_strategy_number(size_t number);
 
-/* For strategies that want one result before they say what is next: asks and tells, and the
- *        memory of what was told, so that a configuration met again is not run again.
- */
+/** NULL: none of that name. */
+static inline const struct rp_strategy *rp_strategy_find(const char *name)
+{
+    const struct rp_strategy *strategy;
 
-struct rp_sequential {
-    const struct rp_space *space;
-    const struct rp_algorithm *algorithm;
-    struct rp_strategy_options options;
-    struct rp_random random;
-    void *state;
-    uint8_t *taken; /**< per configuration: was asked for */
-    double *costs;  /**< per configuration: below 0 until it was told */
-    size_t taken_count;
-    int64_t out;
-    bool predicts; /**< what the algorithm says it does */
-};
-
-/** The algorithm itself. Costs are milliseconds, HUGE_VAL for what failed. */
-struct rp_algorithm {
-    size_t state_bytes;                              /**< zeroed */
-    void (*begin)(struct rp_sequential *sequential); /**< NULL: nothing to do */
-    /** The next one, asked for before or not; below 0: the algorithm has come to its end. */
-    int64_t (*next)(struct rp_sequential *sequential);
-    /** What it costs; called once after each next. NULL: not wanted */
-    void (*learn)(struct rp_sequential *sequential, size_t config, double cost);
-    void (*end)(struct rp_sequential *sequential); /**< NULL: nothing to release */
-};
-
-void *rp_sequential_open(const struct rp_space *space, const struct rp_strategy_options *options,
-                         const struct rp_algorithm *algorithm);
-int64_t rp_sequential_ask(void *state);
-void rp_sequential_tell(void *state, size_t config, enum rp_reported told, double ms);
-const char *rp_sequential_phase(const void *state);
-void rp_sequential_close(void *state);
-
-/** Any configuration of the space, asked for before or not. */
-uint32_t rp_sequential_any(struct rp_sequential *sequential);
-
-/** Defines <id>_strategy around an algorithm of the file. */
-#define RP_SEQUENTIAL_STRATEGY(id, text_name, text, its_algorithm)                                 \
-    static void *open_##id(const struct rp_space *space,                                           \
-                           const struct rp_strategy_options *options)                              \
-    {                                                                                              \
-        return rp_sequential_open(space, options, &(its_algorithm));                               \
-    }                                                                                              \
-    static const struct rp_strategy id##_strategy = {                                              \
-        .name = text_name,                                                                         \
-        .summary = text,                                                                           \
-        .open = open_##id,                                                                         \
-        .ask = rp_sequential_ask,                                                                  \
-        .tell = rp_sequential_tell,                                                                \
-        .phase = rp_sequential_phase,                                                              \
-        .close = rp_sequential_close,                                                              \
-    }
+    for (size_t i = 0; (strategy = rp_strategy_number(i)) != NULL; i++)
+        if (strcmp(strategy->name, name) == 0)
+            return strategy;
+    return NULL;
+}
 
 /* Configurations of a space that differ from one in a single parameter. */
 
