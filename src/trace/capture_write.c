@@ -133,7 +133,29 @@ static int region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
     return rc;
 }
 
-int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
+/** Accepts NULL. Removes what was not finished. */
+static void rp_capture_free(struct rp_capture_writer *w)
+{
+    if (!w)
+        return;
+    region_writer_free(w->map);
+    rp_region_map_close(&w->before);
+    rp_page_store_free(w->store);
+    if (w->partial)
+        rp_remove_tree(w->partial);
+    for (size_t i = 0; i < w->count; i++)
+        free(w->regions[i].reason);
+    free(w->regions);
+    free(w->unmapped);
+    free(w->partial);
+    free(w->folder);
+    free(w->symbol);
+    free(w->name);
+    free(w);
+}
+
+/** @return 0; RP_ENVIRONMENT; RP_USAGE: there is something of that name already */
+static int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
 {
     struct rp_capture_writer *w;
     int rc = 0;
@@ -183,8 +205,10 @@ static bool has_geometry(const struct rp_snapshot_dispatch *d)
     return (d->setup & 3) > 0;
 }
 
-int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_dispatch *dispatch,
-                        const char *symbol, const char *name, struct rp_err *err)
+/** @param name  of the kernel, for people */
+static int rp_capture_dispatch(struct rp_capture_writer *w,
+                               const struct rp_snapshot_dispatch *dispatch, const char *symbol,
+                               const char *name, struct rp_err *err)
 {
     if (w->symbol)
         return rp_fail(err, RP_BAD_INPUT, "a second dispatch in the same capture");
@@ -196,8 +220,9 @@ int rp_capture_dispatch(struct rp_capture_writer *w, const struct rp_snapshot_di
     return w->symbol && w->name ? 0 : rp_out_of_memory(err);
 }
 
-int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes, size_t size,
-                    struct rp_err *err)
+/** kernarg.bin, kernel.hsaco */
+static int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes,
+                           size_t size, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(w->partial, name);
     FILE *file = path ? rp_create_private_file(path) : NULL;
@@ -322,8 +347,9 @@ static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_reg
     return rc;
 }
 
-int rp_capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
-                      struct rp_err *err)
+/** Begins a region; after rp_capture_after: goes on with one of those before. */
+static int rp_capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                             struct rp_err *err)
 {
     int rc = check_region(region, err);
 
@@ -363,8 +389,9 @@ static int put_page(struct rp_capture_writer *w, uint64_t page, const uint8_t *b
     return region_writer_add(w->map, page, stored, err);
 }
 
-int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
-                     size_t count, struct rp_err *err)
+/** Of the region begun last; pages in rising order, those left out are zero. */
+static int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
+                            size_t count, struct rp_err *err)
 {
     const uint64_t all = w->map ? rp_pages_of(w->regions[w->at].region.bytes) : 0;
 
@@ -421,7 +448,8 @@ static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snap
     return 0;
 }
 
-int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
+/** From here on the state after the dispatch comes. */
+static int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
 {
     int rc = w->after ? rp_fail(err, RP_BAD_INPUT, "a second state after the dispatch")
                       : end_region(w, err);
@@ -512,8 +540,9 @@ static void sync_parent(const char *folder)
         sync_path(dirname(copy), &ignored);
 }
 
-int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
-                      struct rp_err *err)
+/** Completes the folder and gives it its name. */
+static int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
+                             struct rp_err *err)
 {
     int rc = end_region(w, err);
 
@@ -539,26 +568,6 @@ int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origi
     free(w->partial);
     w->partial = NULL;
     return 0;
-}
-
-void rp_capture_free(struct rp_capture_writer *w)
-{
-    if (!w)
-        return;
-    region_writer_free(w->map);
-    rp_region_map_close(&w->before);
-    rp_page_store_free(w->store);
-    if (w->partial)
-        rp_remove_tree(w->partial);
-    for (size_t i = 0; i < w->count; i++)
-        free(w->regions[i].reason);
-    free(w->regions);
-    free(w->unmapped);
-    free(w->partial);
-    free(w->folder);
-    free(w->symbol);
-    free(w->name);
-    free(w);
 }
 
 enum { MOST_CODE_BYTES = 1 << 30, MOST_KERNARG_BYTES = 1 << 20 };

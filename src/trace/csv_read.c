@@ -149,15 +149,3 @@ int rp_csv_each(struct rp_csv *csv, rp_csv_fn *header, rp_csv_fn *row, void *ctx
     }
     return result;
 }
-
-const char *rp_csv_field(const struct rp_csv *csv, size_t index)
-{
-    return index < csv->count ? csv->text.data + csv->starts[index] : "";
-}
-
-void rp_csv_free(struct rp_csv *csv)
-{
-    rp_buf_free(&csv->text);
-    free(csv->starts);
-    *csv = (struct rp_csv){0};
-}

@@ -7,6 +7,7 @@
 #define RP_TRACE_CSV_READ_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 
@@ -28,8 +29,17 @@ struct rp_csv {
  */
 int rp_csv_next(struct rp_csv *csv, struct rp_err *err);
 /** Field of the record, "" when it has fewer. */
-const char *rp_csv_field(const struct rp_csv *csv, size_t index);
-void rp_csv_free(struct rp_csv *csv);
+static inline const char *rp_csv_field(const struct rp_csv *csv, size_t index)
+{
+    return index < csv->count ? csv->text.data + csv->starts[index] : "";
+}
+
+static inline void rp_csv_free(struct rp_csv *csv)
+{
+    rp_buf_free(&csv->text);
+    free(csv->starts);
+    *csv = (struct rp_csv){0};
+}
 
 typedef int rp_csv_fn(void *ctx, struct rp_err *err);
 

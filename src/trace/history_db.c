@@ -664,14 +664,6 @@ void rp_history_result_free(struct rp_history_result *r)
     *r = (struct rp_history_result){0};
 }
 
-void rp_history_free(struct rp_history *history)
-{
-    for (size_t i = 0; i < history->count; i++)
-        rp_history_result_free(&history->results[i]);
-    free(history->results);
-    *history = (struct rp_history){0};
-}
-
 /* @param needed  NULL is an empty text
  * @return false: no memory */
 static bool history_read_text_at(sqlite3_stmt *stmt, int column, bool needed, char **ret)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct rp_err;
 
@@ -44,7 +45,13 @@ struct rp_history {
     struct rp_history_result *results;
     size_t count;
 };
-void rp_history_free(struct rp_history *history);
+static inline void rp_history_free(struct rp_history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        rp_history_result_free(&history->results[i]);
+    free(history->results);
+    *history = (struct rp_history){0};
+}
 
 /**
  * Whether a path can be that of a history: no empty name, no database of SQLite without a file, no

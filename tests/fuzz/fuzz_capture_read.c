@@ -13,6 +13,8 @@
 #include "base/path.h"
 #include "trace/capture.h"
 
+#include "trace/capture_write.c"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[64];

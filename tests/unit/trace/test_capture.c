@@ -22,6 +22,8 @@
 #include "trace/capture.h"
 #include "unit/cmocka_all.h"
 
+#include "trace/capture_write.c"
+
 enum { PAGE = RP_PAGE_BYTES, REGIONS = 5 };
 
 static const char work_template[] = "/tmp/rp-capture-XXXXXX";
@@ -136,7 +138,7 @@ static const struct rp_snapshot_dispatch dispatch = {
 
 static struct rp_snapshot_feed *begin(void)
 {
-    struct rp_snapshot_feed *feed;
+    struct rp_snapshot_feed *feed = NULL;
     struct rp_err err = RP_ERR_INIT;
 
     assert_int_equal(rp_snapshot_feed_open(&wishes, &feed, &err), 0);
