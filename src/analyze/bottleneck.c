@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analyze/dag.h"
-#include "analyze/kernel_match.h"
 #include "analyze/profile.h"
 #include "analyze/thread_trace.h"
 #include "arch/arch.h"
@@ -522,30 +521,6 @@ const struct rp_rule *rp_rules(size_t *ret_count)
 const char *rp_rules_version(void)
 {
     return RP_RULES_VERSION;
-}
-
-static uint64_t mix(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a, 64 bits */
-    return hash;
-}
-
-uint64_t rp_rules_checksum(void)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    char row[512];
-
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const struct rp_rule *r = &rules[i];
-
-        snprintf(row, sizeof row, "%s %s %u %s %d %.6f %s %d %.6f\n", r->id,
-                 rp_bottleneck_names[r->label], r->points, rp_feature_name(r->when[0].feature),
-                 r->when[0].at_least, r->when[0].value, rp_feature_name(r->when[1].feature),
-                 r->when[1].at_least, r->when[1].value);
-        hash = mix(hash, row);
-    }
-    return hash;
 }
 
 static bool holds(const struct rp_condition *c, double value)

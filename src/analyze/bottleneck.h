@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/kernel_match.h"
+#include "analyze/profile.h"
 #include "analyze/roofline.h"
 
 struct rp_bottleneck_inputs;
@@ -54,8 +54,6 @@ struct rp_rule {
 };
 const struct rp_rule *rp_rules(size_t *ret_count);
 const char *rp_rules_version(void);
-/** FNV-1a over all rows: what a version stands for. */
-uint64_t rp_rules_checksum(void);
 
 /** Features of a kernel; unknown ones are not known. */
 struct rp_features {

@@ -108,18 +108,6 @@ int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_si
 int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
                        struct rp_err *err);
 
-/** Takes up which launches of the base run started no kernel. */
-int rp_versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
-                                struct rp_err *err);
-
-/** Adds to the kernel of this name, or adds it; copies the row. */
-int rp_versus_side_add_kernel(struct rp_versus_side *side, const struct rp_versus_kernel *row,
-                              struct rp_err *err);
-/** @return the kernel of this name; NULL: there is none */
-struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name);
-/** What follows from all rows: order, and how much the runs differ. */
-void rp_versus_side_finish(struct rp_versus_side *side);
-
 enum { RP_COMPARE_LEAST_RUNS = 6 }; /**< of each side, where times are measured */
 
 /** How much longer one side takes than the other, in logarithms. */

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -6,10 +7,11 @@
 
 #include "analyze/dag_graph.h"
 #include "analyze/dag_trace.h"
-#include "analyze/dispatch_groups.h"
+#include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/work_progress.h"
+#include "trace/rocpd.h"
 
 /* --- loading -------------------------------------------------------------------------------- */
 

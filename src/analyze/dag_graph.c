@@ -163,11 +163,6 @@ void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns)
     }
 }
 
-int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge)
-{
-    return g->odd_weight_ns[rp_idmap_find(&g->odd, edge)];
-}
-
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point)
 {
     uint32_t best = RP_DAG_NO_POINT;

@@ -63,7 +63,6 @@ uint32_t rp_dag_point(struct rp_dag_graph *g, int64_t time_ns);
 /** Gives all edges the weight 0: after the last of them was added. */
 void rp_dag_weigh(struct rp_dag_graph *g);
 void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns);
-int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge);
 
 enum { RP_DAG_CLASS_BITS = 4 };
 
@@ -317,6 +316,11 @@ int rp_dag_next_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace
 static inline uint32_t rp_dag_first(const struct rp_dag_graph *g, size_t point)
 {
     return g->first ? g->first[point] : g->base[point / RP_DAG_BLOCK_POINTS] + g->offset[point];
+}
+
+static inline int64_t rp_dag_odd_weight(const struct rp_dag_graph *g, size_t edge)
+{
+    return g->odd_weight_ns[rp_idmap_find(&g->odd, edge)];
 }
 
 static inline int64_t rp_dag_weight(const struct rp_dag_graph *g, size_t edge)

@@ -1,5 +1,6 @@
 /* Where and how each process of a run was recorded. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,11 @@
 
 #include "analyze/dag_graph.h"
 #include "analyze/dag_trace.h"
-#include "analyze/dispatch_groups.h"
+#include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "trace/rocpd.h"
 
 const char *rp_dag_disturbance_name(unsigned bit)
 {

@@ -1,5 +1,4 @@
-#include "analyze/dispatch_groups.h"
-
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,14 @@
 /* Launches that started no kernel: work that did not happen must not count as fast. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dispatch_groups.h"
+#include "analyze/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "trace/rocpd.h"
 
 /* --- said by our own collector ------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
 /* The time of each kernel in further runs of the same program. */
-#include "analyze/kernel_match.h"
 
 #include <math.h>
 #include <stdlib.h>

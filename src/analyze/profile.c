@@ -1,11 +1,11 @@
 #include "analyze/profile.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dispatch_groups.h"
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/err.h"

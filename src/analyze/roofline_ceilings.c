@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,14 +149,8 @@ static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_
     }
 }
 
-const struct rp_arch_roofline *rp_roof_arch_find(const char *name)
-{
-    const struct rp_arch *arch = rp_arch_find(name);
-
-    return arch && arch->roofline.traffic != RP_TRAFFIC_UNKNOWN ? &arch->roofline : NULL;
-}
-
-uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
+/* FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
+static uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
 {
     switch (type) {
     case RP_FLOP_VALU_F16:
@@ -411,3 +406,529 @@ const char *const rp_flop_names[] = {
 const char *const rp_level_names[] = {"hbm", "l2", "l1", "lds"};
 
 const char *const rp_bound_names[] = {NULL, "hbm", "l2", "l1", "lds", "valu", "mfma"};
+
+/* What a reader must know before trusting a number. */
+
+static bool note_times(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    uint64_t untimed = 0;
+
+    for (size_t i = 0; i < counters->dispatch_count; i++)
+        untimed += !counters->dispatches[i].timed;
+    if (counters->spoilt_times &&
+        !rp_roof_note(r,
+                      "timestamps of %" PRIu64 " dispatches were rounded, as spreadsheets do: their"
+                      " times are unknown",
+                      counters->spoilt_times))
+        return false;
+    if (counters->added_files &&
+        !rp_roof_note(r,
+                      "%u file%s the counters of others and not their times: added up, although"
+                      " results only hold for one run",
+                      counters->added_files, counters->added_files == 1 ? " has" : "s have"))
+        return false;
+    return untimed == 0 || untimed == counters->spoilt_times ||
+           rp_roof_note(r, "%" PRIu64 " dispatches have no usable times", untimed);
+}
+
+/* Work that the GPU can do and nobody counted. */
+static bool note_uncounted(struct rp_roofline *r)
+{
+    rp_autobuf text = {0};
+
+    for (size_t t = 0; t < RP_FLOP_COUNT; t++) {
+        for (size_t k = 0; k < r->kernel_count; k++) {
+            const struct rp_roofline_kernel *kernel = &r->kernels[k];
+            const struct rp_arch_roofline *arch =
+                rp_roof_arch_find(r->devices[kernel->device].arch);
+
+            if (kernel->flops_by_width || kernel->flops_by_type[t].known || !kernel->flops.known ||
+                (arch && rp_roof_flops_per_clock(arch, (enum rp_flop_type)t) == 0))
+                continue;
+            rp_buf_printf(&text, "%s %s", text.len ? "," : "", rp_flop_names[t]);
+            break;
+        }
+    }
+    if (text.failed)
+        return false;
+    return text.len == 0 ||
+           rp_roof_note(r, "not counted in every dispatch, so not in flops:%s", rp_buf_text(&text));
+}
+
+/* The software device leaves out what it cannot know of a dispatch. */
+static bool note_lacking(struct rp_roofline *r, struct rp_roofline_kernel *k)
+{
+    if (!r->origin.device || strcmp(r->origin.device, "software") != 0 || r->reason ||
+        k->hbm_read.known)
+        return true;
+    k->lacks = "counters of caches were not asked for, or too little was recorded of what its "
+               "sampled workgroups access";
+    return rp_roof_note(r, "bytes of %s are unknown: %s", k->name, k->lacks);
+}
+
+static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *k)
+{
+    const struct rp_roofline_device *d = &r->devices[k->device];
+    bool ok = true;
+
+    if (d->arch[0] == '\0')
+        ok = rp_roof_note(r,
+                          "the files do not say which GPU it was: bytes that depend on it, and the"
+                          " ceilings, are unknown without --arch");
+    else if (!d->ceilings.gflops[RP_FLOP_VALU_F32].known)
+        ok = rp_roof_note(r, "ceilings of %s are not known", d->arch);
+    if (ok && k->flops_by_width)
+        ok = rp_roof_note(r, "FLOPs by the simple model, 8 for each vector instruction, can be far"
+                             " off: see flop_model of each kernel");
+    if (ok && k->reads_by_width)
+        ok = rp_roof_note(r,
+                          "bytes read from HBM by the simple model, without requests of 128 bytes,"
+                          " can be half of the true ones: see read_model of each kernel");
+    if (ok && k->hbm_read_least.known)
+        ok = rp_roof_note(r,
+                          "TCC_BUBBLE reads 0 on %s: without TCC_EA0_RDREQ_128B the bytes"
+                          " read are only known within hbm_read_bytes_range",
+                          d->arch);
+    if (ok && !k->flops_by_width &&
+        (k->flops_by_type[RP_FLOP_VALU_F16].value > 0 ||
+         k->flops_by_type[RP_FLOP_VALU_F32].value > 0 ||
+         k->flops_by_type[RP_FLOP_VALU_F64].value > 0))
+        ok = rp_roof_note(r, "vector FLOPs count 64 lanes for each instruction: less was done where"
+                             " lanes are masked off");
+    if (ok && !k->flops_by_width &&
+        (k->flops_by_type[RP_FLOP_VALU_F16].value > 0 ||
+         k->flops_by_type[RP_FLOP_VALU_F32].value > 0))
+        ok = rp_roof_note(r, "packed vector instructions (v_pk_*) count once although they do twice"
+                             " the work");
+    return ok;
+}
+
+/* Ceilings of a part of a GPU; the memory is shared by what runs in the other parts. */
+static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
+{
+    if (d->parts < 2)
+        return true;
+    if (d->memory_parts > 1)
+        return rp_roof_note(r,
+                            "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u"
+                            " CUs on %u XCD%s, that of HBM is 1/%u of the GPU's",
+                            d->id, d->parts, d->compute_units, d->xcc_count,
+                            d->xcc_count == 1 ? "" : "s", d->memory_parts);
+    return rp_roof_note(r,
+                        "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u CUs"
+                        " on %u XCD%s; that of HBM is the GPU's, which the partitions share",
+                        d->id, d->parts, d->compute_units, d->xcc_count,
+                        d->xcc_count == 1 ? "" : "s");
+}
+
+/* Above what a benchmark reached, or with more FLOPs than the units can do. */
+static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
+{
+    const struct rp_roofline_kernel *worst = NULL;
+
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+
+        if (!k->bound_share.known || k->bound_share.value <= 1 ||
+            (!options->measured && k->bound != RP_BOUND_VALU && k->bound != RP_BOUND_MFMA))
+            continue;
+        if (!worst || k->bound_share.value > worst->bound_share.value)
+            worst = k;
+    }
+    if (!worst)
+        return true;
+    return rp_roof_note(r, "%s is above its ceiling (%s %.1f %%): %s", worst->name,
+                        rp_bound_names[worst->bound], worst->bound_share.value * 100,
+                        options->measured
+                            ? "the measured ceilings are of another GPU, or its benchmarks did not"
+                              " reach what it can do"
+                            : "GPU or clock are not those of the run, or its times are wrong");
+}
+
+/* --- above a peak ------------------------------------------------------------------------- */
+
+/* The kernel that is furthest above the peak of a level in this way. */
+static const struct rp_roofline_kernel *furthest(const struct rp_roofline *r, size_t level,
+                                                 enum rp_peak peak, size_t *ret_count)
+{
+    const struct rp_roofline_kernel *worst = NULL;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        if (r->kernels[i].peak[level] != peak)
+            continue;
+        ++*ret_count;
+        if (!worst || r->kernels[i].gbps[level].value > worst->gbps[level].value)
+            worst = &r->kernels[i];
+    }
+    return worst;
+}
+
+static const char *more_kernels(size_t count, char room[40])
+{
+    room[0] = '\0';
+    if (count > 1)
+        snprintf(room, 40, ", and %zu more kernel%s", count - 1, count == 2 ? "" : "s");
+    return room;
+}
+
+/* What the memory side could serve beyond HBM, for a rate that even that is less than. */
+static void put_memory_side(const struct rp_roofline_device *d, struct rp_buf *to)
+{
+    const struct rp_arch *arch = rp_arch_find(d->arch);
+    const struct rp_arch_roofline *roof = rp_roof_arch_find(d->arch);
+
+    if (!arch || arch->mall_bytes == 0)
+        return;
+    if (roof && roof->mall_gbps > 0)
+        rp_buf_printf(to, " and above the %.3g TB/s of the Infinity Cache", roof->mall_gbps / 1000);
+    else
+        rp_buf_printf(to, " and above the %.3g TB/s of the L2",
+                      d->ceilings.gbps[RP_LEVEL_L2].value / 1000);
+}
+
+static bool note_peak(struct rp_roofline *r, size_t level, enum rp_peak peak)
+{
+    static const char *const names[] = {"HBM", "L2", "vector L1", "LDS"};
+    rp_autobuf text = {0};
+    char room[40];
+    size_t count;
+    const struct rp_roofline_kernel *k = furthest(r, level, peak, &count);
+    const struct rp_roofline_device *d = k ? &r->devices[k->device] : NULL;
+
+    if (!k)
+        return true;
+    rp_buf_printf(&text, "%.4g TB/s of %s%s is above the %s peak of %.3g TB/s",
+                  k->gbps[level].value / 1000, k->name, more_kernels(count, room), names[level],
+                  d->ceilings.gbps[level].value / 1000);
+    if (peak == RP_PEAK_CACHED) {
+        rp_buf_printf(&text,
+                      ": probably the Infinity Cache (%" PRIu64 " MB) served what fits it, which"
+                      " never reaches HBM",
+                      rp_arch_find(d->arch)->mall_bytes >> 20);
+    } else {
+        if (level == RP_LEVEL_HBM)
+            put_memory_side(d, &text);
+        rp_buf_puts(&text, ", so counters, times or the GPU are not those of one run");
+    }
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_peaks(struct rp_roofline *r)
+{
+    bool ok = true;
+
+    for (size_t l = 0; l < RP_LEVEL_COUNT && ok; l++)
+        ok = note_peak(r, l, RP_PEAK_CACHED) && note_peak(r, l, RP_PEAK_IMPOSSIBLE);
+    return ok;
+}
+
+/* What the counters of memory traffic see. */
+static bool note_fabric(struct rp_roofline *r)
+{
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        const struct rp_arch *arch = rp_arch_find(r->devices[k->device].arch);
+
+        if ((k->hbm_read.known || k->hbm_write.known) && arch && arch->mall_bytes)
+            return rp_roof_note(
+                r,
+                "HBM bytes are what the L2 asks of the fabric: what fits the Infinity"
+                " Cache (%" PRIu64 " MB) is counted, too, but never reaches HBM",
+                arch->mall_bytes >> 20);
+    }
+    return true;
+}
+
+/* --- passes ------------------------------------------------------------------------------- */
+
+enum { MOST_OF_A_KIND = 8 /* notes about single kernels */ };
+
+static void put_excess_parts(const struct rp_pass_difference *d, struct rp_buf *to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < RP_DIFFERENCE_PARTS && d->parts[i]; i++, count++)
+        rp_buf_printf(to, "%s%s", i ? " + " : "", d->parts[i]);
+    rp_buf_printf(to, " %s %s", count == 1 ? "exceeds" : "exceed", d->whole);
+}
+
+/* By how much, behind the name of the whole; of a whole of nothing there is no percentage. */
+static void put_excess(double fraction, struct rp_buf *to)
+{
+    if (!isfinite(fraction))
+        rp_buf_puts(to, ", which counted nothing");
+    else
+        rp_buf_printf(to, fraction < 1 ? " by %.2g %%" : " by %.0f %%", fraction * 100);
+}
+
+/* Kernels whose passes disagree within the tolerance, in one sentence for each difference. */
+static bool note_disagreement(struct rp_roofline *r, enum rp_difference difference)
+{
+    rp_autobuf text = {0};
+    const struct rp_roofline_kernel *worst = NULL;
+    uint64_t negative = 0, calls = 0;
+    size_t kernels = 0;
+    double most;
+    char room[40];
+
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        const struct rp_pass_difference *d = &k->differences[difference];
+
+        if (!d->asked || d->withheld || d->negative == 0)
+            continue;
+        kernels++;
+        negative += d->negative;
+        calls += k->calls;
+        if (!worst || d->most > worst->differences[difference].most)
+            worst = k;
+    }
+    if (!worst)
+        return true;
+    most = worst->differences[difference].most;
+    rp_buf_puts(&text, "passes disagree: ");
+    put_excess_parts(&worst->differences[difference], &text);
+    if (isfinite(most)) {
+        put_excess(most, &text);
+        rp_buf_puts(&text, " at most,");
+    }
+    rp_buf_printf(&text, " in %" PRIu64 " of %" PRIu64 " dispatches of %s%s", negative, calls,
+                  worst->name, more_kernels(kernels, room));
+    if (!isfinite(most))
+        rp_buf_printf(&text, ", where %s counted nothing in at least one",
+                      worst->differences[difference].whole);
+    rp_buf_puts(&text, ": what is left counts as 0");
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_withheld(struct rp_roofline *r, const struct rp_roofline_kernel *k,
+                          enum rp_difference difference)
+{
+    const struct rp_pass_difference *d = &k->differences[difference];
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "%s of %s are not known: ", rp_difference_names[difference], k->name);
+    put_excess_parts(d, &text);
+    put_excess(d->share, &text);
+    if (isfinite(d->share))
+        rp_buf_printf(&text, ", and passes of one program disagree by %.0f %% at most",
+                      rp_pass_tolerance() * 100);
+    return !text.failed && rp_roof_note(r, "%s", rp_buf_text(&text));
+}
+
+static bool note_differences(struct rp_roofline *r)
+{
+    size_t withheld = 0;
+    bool ok = true;
+
+    for (unsigned d = 0; d < RP_DIFFERENCE_COUNT && ok; d++)
+        ok = note_disagreement(r, (enum rp_difference)d);
+    for (size_t i = 0; i < r->kernel_count && ok; i++)
+        for (unsigned d = 0; d < RP_DIFFERENCE_COUNT && ok; d++)
+            if (r->kernels[i].differences[d].withheld && withheld++ < MOST_OF_A_KIND)
+                ok = note_withheld(r, &r->kernels[i], (enum rp_difference)d);
+    if (ok && withheld > MOST_OF_A_KIND)
+        ok = rp_roof_note(r, "passes disagree too much in %zu more kernels: see pass_differences",
+                          withheld - MOST_OF_A_KIND);
+    return ok;
+}
+
+/* --- what lacks a pass -------------------------------------------------------------------- */
+
+/* Where the counters of the formulas are in the file, in both spellings; -1: not there. */
+struct spelled {
+    int64_t at[RP_ROOF_COUNTERS][2];
+};
+
+static struct spelled find_spelled(const struct rp_counters *counters)
+{
+    struct spelled ret;
+
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++)
+        for (int sum = 0; sum < 2; sum++)
+            ret.at[c][sum] = rp_roof_find(counters, (enum rp_roof_counter)c, sum);
+    return ret;
+}
+
+/* In how many dispatches of the kernel the counter is; its counts are in the order of the file. */
+static uint64_t counted(const struct rp_roofline_kernel *k, int64_t counter)
+{
+    size_t low = 0, high = k->count_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (k->counts[middle].counter < counter)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return counter >= 0 && low < k->count_count && k->counts[low].counter == counter
+               ? k->counts[low].dispatches
+               : 0;
+}
+
+/* What passes contradict each other in is not lacking: it has a note of its own. */
+static bool is_disputed(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
+                        const int64_t at[2])
+{
+    for (size_t i = 0; i < counters->dispute_count; i++) {
+        const struct rp_counter_dispute *d = &counters->disputes[i];
+
+        if ((d->counter == at[0] || d->counter == at[1]) &&
+            strcmp(counters->kernels[d->kernel], k->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "write requests in 2, vector instructions in 1"; what formulas ask for goes by what it counts. */
+static void put_lacking(const struct rp_counters *counters, const struct spelled *spelled,
+                        const struct rp_roofline_kernel *k, uint64_t most, struct rp_buf *to)
+{
+    const char *said = "";
+
+    for (int c = 0; c < RP_ROOF_COUNTERS; c++) {
+        const char *what = rp_roof_counter_what((enum rp_roof_counter)c);
+        const int64_t *at = spelled->at[c];
+        uint64_t plain = counted(k, at[0]), sum = counted(k, at[1]);
+        uint64_t count = plain > sum ? plain : sum;
+
+        if ((at[0] < 0 && at[1] < 0) || count >= most || strcmp(said, what) == 0 ||
+            is_disputed(counters, k, at))
+            continue;
+        said = what;
+        rp_buf_printf(to, "%s%s counted in %" PRIu64, to->len ? ", " : "", what, count);
+    }
+    for (size_t i = 0; i < k->count_count && to->len == 0; i++)
+        if (k->counts[i].dispatches < most)
+            rp_buf_printf(to, "%s counted in %" PRIu64, k->counts[i].name, k->counts[i].dispatches);
+}
+
+/* A pass that ended early, or ran other dispatches, leaves sums that are too small: they are
+ * unknown. */
+static bool note_passes(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    const struct spelled spelled = find_spelled(counters);
+    size_t lacking = 0;
+    bool ok = true;
+
+    for (size_t i = 0; i < r->kernel_count && ok; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+        rp_autobuf text = {0};
+        uint64_t most = 0;
+
+        for (size_t c = 0; c < k->count_count; c++)
+            most = k->counts[c].dispatches > most ? k->counts[c].dispatches : most;
+        if (most > 0)
+            put_lacking(counters, &spelled, k, most, &text);
+        if (most > 0 && text.len == 0 && most < k->calls)
+            rp_buf_printf(&text, "counters collected in %" PRIu64, most);
+        if (text.len == 0 || lacking++ >= MOST_OF_A_KIND)
+            continue;
+        ok =
+            !text.failed &&
+            rp_roof_note(r, "%s of %" PRIu64 " dispatches of %s: what is made of them is not known",
+                         rp_buf_text(&text), k->calls, k->name);
+    }
+    if (ok && lacking > MOST_OF_A_KIND)
+        ok = rp_roof_note(r, "counters are missing in part of the dispatches of %zu more kernels",
+                          lacking - MOST_OF_A_KIND);
+    return ok;
+}
+
+/* Counters that several passes have. */
+static bool note_repeats(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    bool ok = true;
+
+    if (counters->repeat_difference > 0)
+        ok = rp_roof_note(r,
+                          "passes that counted the same differ by up to %.2g %% (%s): the first one"
+                          " counts",
+                          counters->repeat_difference * 100,
+                          counters->names[counters->repeat_counter]);
+    for (size_t i = 0; ok && i < counters->dispute_count && i < MOST_OF_A_KIND; i++) {
+        const struct rp_counter_dispute *d = &counters->disputes[i];
+
+        ok = rp_roof_note(r,
+                          "%s of %s is %.15g in one pass and %.15g in another: it is not known, as"
+                          " the program may have done other work in each",
+                          counters->names[d->counter], counters->kernels[d->kernel], d->first,
+                          d->other);
+    }
+    if (ok && counters->dispute_count > MOST_OF_A_KIND)
+        ok = rp_roof_note(r,
+                          "passes contradict each other in %zu more counters of kernels, which are"
+                          " not known",
+                          counters->dispute_count - MOST_OF_A_KIND);
+    return ok;
+}
+
+/* Registers of 32 bits that were full. */
+static bool note_full(const struct rp_counters *counters, struct rp_roofline *r)
+{
+    rp_autofree uint64_t *full = calloc(counters->name_count + 1, sizeof *full);
+    bool ok = full != NULL;
+
+    for (size_t i = 0; ok && i < counters->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &counters->dispatches[i];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            full[d->values[v].counter] += isnan(d->values[v].value);
+    }
+    for (size_t i = 0; ok && i < counters->name_count; i++)
+        if (full[i])
+            ok =
+                rp_roof_note(r,
+                             "%s reads 4294967295, which is a full register of 32 bits, in %" PRIu64
+                             " dispatches: it is not known there",
+                             counters->names[i], full[i]);
+    return ok;
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
+
+bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
+                   struct rp_roofline *r)
+{
+    bool ok = note_times(counters, r) && note_passes(counters, r) && note_repeats(counters, r) &&
+              note_full(counters, r) && note_differences(r) && note_uncounted(r) &&
+              note_shares(options, r) && note_peaks(r) && note_fabric(r);
+
+    for (size_t i = 0; i < r->kernel_count && ok; i++)
+        ok = note_kernel(r, &r->kernels[i]) && note_lacking(r, &r->kernels[i]);
+    for (size_t i = 0; i < r->device_count && ok && !options->arch; i++)
+        ok = note_part(r, &r->devices[i]);
+    if (!ok || rp_roof_find(counters, RP_ROOF_GUI_ACTIVE, false) < 0)
+        return ok;
+    for (size_t i = 0; i < r->device_count && ok; i++)
+        if (r->devices[i].xcc_count > 1)
+            ok = rp_roof_note(r,
+                              "GRBM_GUI_ACTIVE is the sum over %u XCDs: utilisations divide it by"
+                              " that; times are those of the dispatches",
+                              r->devices[i].xcc_count);
+    return ok;
+}
+
+bool rp_roof_note(struct rp_roofline *r, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    char **grown;
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < r->note_count && !text.failed; i++)
+        if (strcmp(r->notes[i], rp_buf_text(&text)) == 0)
+            return true;
+    grown = realloc(r->notes, (r->note_count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    r->notes = grown;
+    grown[r->note_count] = rp_buf_steal(&text);
+    r->note_count += grown[r->note_count] != NULL;
+    return !text.failed;
+}

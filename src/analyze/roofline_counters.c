@@ -1,6 +1,7 @@
 #include "analyze/roofline_counters.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dispatch_groups.h"
+#include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "arch/arch.h"
 #include "base/buf.h"
@@ -133,11 +134,6 @@ static const struct {
 #include "analyze/roofline_counters.def"
 #undef COUNTER
 };
-
-const char *rp_roof_counter_name(enum rp_roof_counter counter)
-{
-    return counter_names[counter].name;
-}
 
 const char *rp_roof_counter_what(enum rp_roof_counter counter)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/roofline.h"
+#include "arch/arch.h"
 #include "trace/counter_set.h"
 
 enum rp_roof_counter {
@@ -20,9 +21,12 @@ enum rp_roof_counter {
 };
 
 /** NULL: of this GPU nothing is known that a roofline needs. */
-const struct rp_arch_roofline *rp_roof_arch_find(const char *name);
-/** FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
-uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type);
+static inline const struct rp_arch_roofline *rp_roof_arch_find(const char *name)
+{
+    const struct rp_arch *arch = rp_arch_find(name);
+
+    return arch && arch->roofline.traffic != RP_TRAFFIC_UNKNOWN ? &arch->roofline : NULL;
+}
 
 /** How much parts were more than their whole, dispatch by dispatch. */
 struct rp_roof_excess {
@@ -93,8 +97,6 @@ bool rp_roof_note(struct rp_roofline *roofline, const char *fmt, ...)
 bool rp_roof_notes(const struct rp_counters *counters, const struct rp_roofline_options *options,
                    struct rp_roofline *roofline);
 
-/** First name of a counter. */
-const char *rp_roof_counter_name(enum rp_roof_counter counter);
 /** The counter among those of the file; -1 = not there. @p sum: as "<name>_sum". */
 int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter counter, bool sum);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/history_series.h"
+#include "analyze/history.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -183,10 +183,6 @@ int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_er
 
 /** Clocks of different machines do not compare. */
 bool rp_lifetimes_on_one_machine(const struct rp_lifetime *a, const struct rp_lifetime *b);
-/** Both known, and one ended before the other began. */
-bool rp_lifetimes_disjoint(const struct rp_lifetime *a, const struct rp_lifetime *b);
-/** Started by the same process, or one by the other: a script's processes are one run. */
-bool rp_lifetimes_related(const struct rp_lifetime *a, const struct rp_lifetime *b);
 
 /* Outputs that are not to take the place of what is read. */
 

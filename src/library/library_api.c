@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/kernel_match.h"
 #include "analyze/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"

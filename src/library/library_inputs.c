@@ -1,6 +1,7 @@
 /* What somebody names, opened: traces, counters, thread traces, and folders of them. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,91 @@
 #include "trace/gzip.h"
 #include "trace/kernel_stats.h"
 #include "trace/rocpd.h"
+
+/* When and where a process ran. */
+
+static const char *machine_of(const struct rp_row_node *nodes, size_t count, uint32_t guid_index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i].guid_index == guid_index)
+            return *nodes[i].machine_id ? nodes[i].machine_id : nodes[i].hostname;
+    return "";
+}
+
+/* CSV does not say when a process began and ended: its kernels do. */
+static int times_of_kernels(struct rp_store *store, struct rp_lifetime *life, struct rp_err *err)
+{
+    const struct rp_row_dispatch *rows;
+    size_t count;
+    int rc = rp_store_dispatches(store, &rows, &count, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].start_ns <= 0 || rows[i].end_ns < rows[i].start_ns)
+            continue;
+        if (life->start_ns == 0 || rows[i].start_ns < life->start_ns)
+            life->start_ns = rows[i].start_ns;
+        if (rows[i].end_ns > life->end_ns)
+            life->end_ns = rows[i].end_ns;
+    }
+    return 0;
+}
+
+int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_err *err)
+{
+    const struct rp_row_process *p;
+    const struct rp_row_node *nodes;
+    const char *device;
+    size_t count, node_count;
+    int rc = rp_store_processes(store, &p, &count, err);
+
+    if (rc == 0)
+        rc = rp_store_nodes(store, &nodes, &node_count, err);
+    if (rc < 0)
+        return rc;
+    *ret = (struct rp_lifetime){.path = rp_store_path(store),
+                                .machine = "",
+                                .command = "",
+                                .guid = rp_store_guid(store, 0)};
+    ret->guid = ret->guid ? ret->guid : "";
+    device = rp_store_metadata(store, "rocm_perf_device");
+    ret->own_clock = device && strcmp(device, "software") == 0;
+    if (count) {
+        ret->machine = machine_of(nodes, node_count, p->guid_index);
+        ret->command = p->command ? p->command : "";
+        ret->pid = p->pid;
+        ret->ppid = p->ppid;
+        ret->start_ns = p->start_ns > 0 ? p->start_ns : p->init_ns;
+        ret->end_ns = p->end_ns > 0 ? p->end_ns : p->fini_ns;
+    }
+    if (ret->start_ns > 0 && ret->end_ns > ret->start_ns && !ret->own_clock)
+        return 0;
+    ret->start_ns = ret->end_ns = 0;
+    if (ret->own_clock)
+        return 0;
+    ret->by_kernels = true;
+    return times_of_kernels(store, ret, err);
+}
+
+bool rp_lifetimes_on_one_machine(const struct rp_lifetime *a, const struct rp_lifetime *b)
+{
+    return strcmp(a->machine, b->machine) == 0;
+}
+
+void rp_note(const struct rp_note_sink *sink, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    if (!sink->put)
+        return;
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (!text.failed)
+        sink->put(sink->ctx, rp_buf_text(&text));
+}
 
 /* The name that both have; NULL: none. A merged database has several. */
 static const char *common_guid(struct rp_store *a, struct rp_store *b)

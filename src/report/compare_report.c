@@ -1,5 +1,3 @@
-#include "report/compare_report.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

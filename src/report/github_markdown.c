@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "report/compare_report.h"
 #include "report/report.h"
 #include "report/report_forms.h"
 #include "report/report_text.h"

@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "report/compare_report.h"
 #include "report/report.h"
 #include "report/report_forms.h"
 #include "report/report_text.h"

@@ -20,6 +20,20 @@
 #include "report/report_forms.h"
 #include "report/report_text.h"
 
+/* A number of a kernel, row by row of kernel_values.def. */
+struct rp_form_value {
+    const char *name, *metric, *unit, *help;
+    double scale; /* from the value to the unit of the metric */
+};
+
+/* A kernel with its rows there; NULL: there is none, or not one. */
+struct rp_form_kernel {
+    const struct rp_bottleneck_kernel *k;
+    const struct rp_roofline_kernel *r;
+    const struct rp_kernel_summary *s;
+    const char *gpu; /* "gfx942"; "" */
+};
+
 enum { RP_FORM_MOST_VALUES = 32 };
 
 /* --- numbers of kernels --------------------------------------------------------------------- */
@@ -34,7 +48,7 @@ static const struct rp_form_value parts_values[] = {
 static_assert(sizeof parts_values / sizeof parts_values[0] <= RP_FORM_MOST_VALUES,
               "callers have no room");
 
-const struct rp_form_value *rp_form_values(size_t *ret_count)
+static const struct rp_form_value *rp_form_values(size_t *ret_count)
 {
     *ret_count = sizeof parts_values / sizeof parts_values[0];
     return parts_values;
@@ -64,7 +78,8 @@ static struct rp_quantity rp_form_items(const struct rp_kernel_summary *s, doubl
     return (struct rp_quantity){.known = s && s->geometries == 1, .value = x * y * z};
 }
 
-void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
+/* All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
+static void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
 {
     static const struct rp_kernel_summary none;
     const struct rp_bottleneck_kernel *k = kernel->k;
@@ -125,8 +140,9 @@ void rp_form_known_free(struct rp_form_known *known)
     *known = (struct rp_form_known){0};
 }
 
-const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
-                                                        const char *name, size_t *ret_count)
+/* The rows of a kernel in the roofline, one for each GPU that it ran on. */
+static const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
+                                                               const char *name, size_t *ret_count)
 {
     const struct rp_roofline_kernel key = {.name = name}, *wanted = &key, **found;
     const struct rp_roofline_kernel **end = known->counted + known->counted_count;
@@ -169,8 +185,8 @@ static const struct rp_kernel_summary *find_launched(const struct rp_form_known 
     return *found;
 }
 
-struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
-                                        const struct rp_bottleneck_kernel *k)
+static struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
+                                               const struct rp_bottleneck_kernel *k)
 {
     struct rp_form_kernel ret = {
         .k = k, .r = find_counted(known, k->name), .s = find_launched(known, k->name), .gpu = ""};
@@ -187,7 +203,9 @@ const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts)
     return parts->profile && parts->profile->launches.known ? &parts->profile->launches : NULL;
 }
 
-bool rp_form_is_impossible(const struct rp_form_known *known, const char *name, enum rp_level level)
+/* Has the kernel a rate at this level, on any GPU, that no GPU of its kind can have? */
+static bool rp_form_is_impossible(const struct rp_form_known *known, const char *name,
+                                  enum rp_level level)
 {
     size_t count;
     const struct rp_roofline_kernel *const *of = rp_form_counted(known, name, &count);
@@ -227,7 +245,8 @@ bool rp_form_is_software(const struct rp_report_parts *parts)
            (graph && strcmp(graph, "software") == 0) || parts->bottlenecks->modelled_waves;
 }
 
-const char *rp_form_timing(const struct rp_report_parts *parts)
+/* "fast" ...; "" */
+static const char *rp_form_timing(const struct rp_report_parts *parts)
 {
     return parts->bottlenecks->origin.timing_model ?: "";
 }
@@ -244,7 +263,8 @@ void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts)
     buf->failed |= line.failed;
 }
 
-bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale)
+/* Appends a number that is known and finite. @return whether it is */
+static bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale)
 {
     /* Divided by a whole number: 1500 * 1e-9 is not 1.5e-6. */
     double scaled = scale < 1 ? value.value / round(1 / scale) : value.value * scale;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/kernel_match.h"
 #include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "base/buf.h"

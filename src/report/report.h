@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "analyze/compare.h"
-#include "analyze/history_series.h"
+#include "analyze/history.h"
 
 struct rp_bottlenecks;
 struct rp_buf;
@@ -215,5 +215,17 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
 /** A picture of them; of the first 24. */
 int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
                           struct rp_err *err);
+
+/* What the forms of a comparison for people have in common. */
+
+/** "1.0312 (1.0251 to 1.0373)"; "?" without a ratio. */
+void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t);
+/** "vgprs 32 -> 40, block 64x1x1 -> 128x1x1": runs without a time, and what differs; nothing
+ * if nothing does. */
+void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k);
+/** What was found, the limit, the reason and the kernel of a gate. */
+void rp_versus_outcome_text(struct rp_buf *buf, const struct rp_versus_outcome *gated);
+/** Whether a table of the heaviest has this row, the @p at -th: those with a verdict always. */
+bool rp_versus_is_shown(const struct rp_versus_pair *k, size_t at, size_t most);
 
 #endif

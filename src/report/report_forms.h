@@ -26,13 +26,6 @@ struct rp_report_parts;
 
 /* What the forms of a report share: numbers of kernels, and where times are from. */
 
-/** A number of a kernel, row by row of kernel_values.def. */
-struct rp_form_value {
-    const char *name, *metric, *unit, *help;
-    double scale; /**< from the value to the unit of the metric */
-};
-const struct rp_form_value *rp_form_values(size_t *ret_count);
-
 /** What else is known of kernels, by name: one that ran on two GPUs, or was compiled twice, has two
  *  rows there, and no single number. */
 struct rp_form_known {
@@ -46,44 +39,19 @@ int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known
                        struct rp_err *err);
 void rp_form_known_free(struct rp_form_known *known);
 
-/** A kernel with its rows there; NULL: there is none, or not one. */
-struct rp_form_kernel {
-    const struct rp_bottleneck_kernel *k;
-    const struct rp_roofline_kernel *r;
-    const struct rp_kernel_summary *s;
-    const char *gpu; /**< "gfx942"; "" */
-};
-struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
-                                        const struct rp_bottleneck_kernel *k);
-
-/** The rows of a kernel in the roofline, one for each GPU that it ran on. */
-const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
-                                                        const char *name, size_t *ret_count);
-
 /** Launches that may have failed; NULL: not known. */
 const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts);
 
-/** Has the kernel a rate at this level, on any GPU, that no GPU of its kind can have? */
-bool rp_form_is_impossible(const struct rp_form_known *known, const char *name,
-                           enum rp_level level);
 /** Appends these levels, each behind the separator but the first. @return how many */
 size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *known,
                               const char *name, const char *separator);
-
-/** All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
-void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret);
 
 /** Some time of this report, or what follows from it, is modelled. */
 bool rp_form_is_software(const struct rp_report_parts *parts);
 /** "software", "hardware"; "" when the traces do not say */
 const char *rp_form_device(const struct rp_report_parts *parts);
-/** "fast" ...; "" */
-const char *rp_form_timing(const struct rp_report_parts *parts);
 /** Appends what times of the software device are, without a line's end; nothing on hardware. */
 void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts);
-
-/** Appends a number that is known and finite. @return whether it is */
-bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale);
 
 /* The page as the build has made it (html_embed.c), without title and data. */
 

@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "analyze/history_series.h"
+#include "analyze/history.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "fuzz/must.h"

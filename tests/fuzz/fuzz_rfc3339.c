@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/history_series.h"
+#include "analyze/history.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "fuzz/must.h"

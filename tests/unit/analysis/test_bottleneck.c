@@ -125,6 +125,31 @@ static void every_rule_can_fire(void **state)
     }
 }
 
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a, 64 bits */
+    return hash;
+}
+
+/* FNV-1a over all rows: what a version stands for. */
+static uint64_t rules_checksum(void)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char row[512];
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const struct rp_rule *r = &rules[i];
+
+        snprintf(row, sizeof row, "%s %s %u %s %d %.6f %s %d %.6f\n", r->id,
+                 rp_bottleneck_names[r->label], r->points, rp_feature_name(r->when[0].feature),
+                 r->when[0].at_least, r->when[0].value, rp_feature_name(r->when[1].feature),
+                 r->when[1].at_least, r->when[1].value);
+        hash = mix(hash, row);
+    }
+    return hash;
+}
+
 /* A version stands for one table only: a changed rule needs a new version, and a test_row there. */
 static void a_version_is_one_table(void **state)
 {
@@ -140,18 +165,18 @@ static void a_version_is_one_table(void **state)
             continue;
         if (strcmp(version, rp_rules_version()) == 0) {
             found = true;
-            if (checksum != rp_rules_checksum())
+            if (checksum != rules_checksum())
                 fail_msg("rules changed without a new RP_RULES_VERSION: %s is %016" PRIx64
                          ", the table has %016" PRIx64,
-                         version, checksum, rp_rules_checksum());
+                         version, checksum, rules_checksum());
         } else {
-            assert_true(checksum != rp_rules_checksum());
+            assert_true(checksum != rules_checksum());
         }
     }
     fclose(file);
     if (!found)
         fail_msg("%s lacks version %s: %016" PRIx64, RULES_VERSIONS, rp_rules_version(),
-                 rp_rules_checksum());
+                 rules_checksum());
 }
 
 static void features_are_sorted(void **state)

@@ -20,6 +20,7 @@
 #include "unit/cmocka_all.h"
 
 #include "analyze/compare.c"
+#include "analyze/compare_side.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };

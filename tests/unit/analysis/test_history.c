@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "analyze/compare.h"
-#include "analyze/history_series.h"
+#include "analyze/history.h"
 #include "base/err.h"
 #include "effort.h"
 #include "unit/cmocka_all.h"
 
-#include "analyze/history_series.c"
+#include "analyze/history.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };

@@ -1,4 +1,4 @@
-#include "report/compare_report.h"
+#include "report/report.h"
 #include "report/report_text.h"
 
 #include "base/buf.h"

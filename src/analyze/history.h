@@ -1,10 +1,10 @@
 /**
- * @file history_series.h
+ * @file history.h
  * @brief Series of results over time, and where they have become slower or faster. Rules and error
  *        rates: docs/how-it-decides.md.
  */
-#ifndef RP_ANALYZE_HISTORY_SERIES_H
-#define RP_ANALYZE_HISTORY_SERIES_H
+#ifndef RP_ANALYZE_HISTORY_H
+#define RP_ANALYZE_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
