@@ -388,8 +388,9 @@ static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
     char name[64];
 
     agent_u32(tool, agent, RP_HSA_AGENT_DEVICE, &type);
-    if (type > 1)
+    if (type > 1 || counts->all == RP_TOOL_MOST_AGENTS)
         return RP_HSA_SUCCESS; /* neither CPU nor GPU: nothing runs on it that we record */
+    tool->agents[counts->all] = (struct rp_agent){.handle = agent, .gpu = type == 1};
     if (!agent_u32(tool, agent, RP_AMD_AGENT_DRIVER_NODE_ID, &node))
         agent_u32(tool, agent, RP_HSA_AGENT_NODE, &node);
     rp_agent_name(tool, agent, name);
@@ -417,12 +418,12 @@ bool rp_agents_record(struct rp_tool *tool)
     struct agent_counts counts = {.tool = tool};
 
     pthread_mutex_lock(&tool->code_lock);
-    if (!tool->agents_recorded) {
+    if (!tool->agent_count) {
         tool->hsa.hsa_iterate_agents(visit_agent, &counts);
-        tool->agents_recorded = counts.all > 0;
+        __atomic_store_n(&tool->agent_count, counts.all, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&tool->code_lock);
-    return tool->agents_recorded;
+    return tool->agent_count > 0;
 }
 
 enum { CLOCK_NS_PER_S = 1000000000 };

@@ -52,52 +52,6 @@ static void rp_select_init(struct rp_select *select, const struct rp_snapshot_se
 
 /* --- what it must have --------------------------------------------------------------------- */
 
-struct gpu_search {
-    const struct rp_tool *tool;
-    rp_hsa_agent wanted;
-    uint32_t wanted_number;
-    uint32_t next, found;
-    rp_hsa_agent found_agent; /* with .wanted_number */
-};
-
-static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
-{
-    struct gpu_search *search = data;
-    uint32_t type = 0;
-
-    search->tool->hsa.hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
-    if (type == 1 && agent == search->wanted)
-        search->found = search->next;
-    if (type == 1 && search->next == search->wanted_number)
-        search->found_agent = agent;
-    search->next += type == 1;
-    return RP_HSA_SUCCESS;
-}
-
-/** Number of a GPU among all, as the runtime lists them; UINT32_MAX: it is none. */
-static uint32_t rp_select_gpu(const struct rp_tool *tool, rp_hsa_agent agent)
-{
-    struct gpu_search search = {
-        .tool = tool, .wanted = agent, .wanted_number = UINT32_MAX, .found = UINT32_MAX};
-
-    tool->hsa.hsa_iterate_agents(visit_agent, &search);
-    return search.found;
-}
-
-/* The runtime's list is asked for once: it does not change. */
-static bool is_on_gpu(const struct rp_tool *tool, struct rp_select *select, rp_hsa_agent agent)
-{
-    struct gpu_search search = {
-        .tool = tool, .wanted_number = select->wish.gpu, .found = UINT32_MAX};
-
-    if (!__atomic_load_n(&select->gpu_known, __ATOMIC_ACQUIRE)) {
-        tool->hsa.hsa_iterate_agents(visit_agent, &search);
-        __atomic_store_n(&select->gpu_agent, search.found_agent, __ATOMIC_RELAXED);
-        __atomic_store_n(&select->gpu_known, 1, __ATOMIC_RELEASE);
-    }
-    return agent && agent == __atomic_load_n(&select->gpu_agent, __ATOMIC_RELAXED);
-}
-
 static bool has_all(struct rp_tool *tool, struct rp_select *select, const struct rp_candidate *c)
 {
     const struct rp_snapshot_selection *wish = &select->wish;
@@ -113,7 +67,7 @@ static bool has_all(struct rp_tool *tool, struct rp_select *select, const struct
     if (wish->filters & RP_SNAPSHOT_STREAM &&
         (!rp_hip_stream(tool, &stream) || stream != wish->stream))
         return false;
-    return !(wish->filters & RP_SNAPSHOT_GPU) || is_on_gpu(tool, select, c->agent);
+    return !(wish->filters & RP_SNAPSHOT_GPU) || rp_agent_gpu_number(tool, c->agent) == wish->gpu;
 }
 
 /* --- which of those ------------------------------------------------------------------------ */
@@ -241,7 +195,7 @@ static bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
         passed.grid[k] = packet->grid[k];
         passed.workgroup[k] = packet->workgroup[k];
     }
-    passed.gpu = rp_select_gpu(tool, candidate->agent);
+    passed.gpu = rp_agent_gpu_number(tool, candidate->agent);
     if (!rp_hip_stream(tool, &passed.stream))
         passed.stream = UINT32_MAX;
     pthread_mutex_lock(&select->lock);
@@ -728,7 +682,7 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
     struct rp_snapshot_dispatch d = {
         .dispatch_id = place->dispatch_id,
         .match = place->match,
-        .gpu = rp_select_gpu(tool, place->agent),
+        .gpu = rp_agent_gpu_number(tool, place->agent),
         .kernel_object = packet->kernel_object,
         .kernarg = packet->kernarg,
         .private_bytes = packet->private_bytes,

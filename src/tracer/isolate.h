@@ -43,8 +43,6 @@ struct rp_select {
     struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED]; /**< under .lock */
     size_t passed_count;                                          /**< atomic */
     uint64_t hashes[RP_SELECT_HASHES]; /**< atomic: of kinds that were passed, 0 = none */
-    uint32_t gpu_known;                /**< atomic: .gpu_agent is the one with the wanted number */
-    rp_hsa_agent gpu_agent;            /**< atomic; 0: there is none */
 };
 
 struct rp_isolate {

@@ -28,12 +28,13 @@ static uint32_t node_of(const struct rp_tool *tool, rp_hsa_agent agent)
                : UINT32_MAX;
 }
 
+/* Of the runtime's list: a host does not read what an agent that is not in it owns. */
 static bool is_cpu(const struct rp_tool *tool, rp_hsa_agent agent)
 {
-    uint32_t type = 1;
-
-    tool->hsa.hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
-    return type == 0;
+    for (uint32_t i = 0; i < tool->agent_count; i++)
+        if (tool->agents[i].handle == agent)
+            return !tool->agents[i].gpu;
+    return false;
 }
 
 /* What the runtime knows of an address: whose memory it is, and of what kind. */

@@ -204,48 +204,35 @@ static void trim(struct list *list)
 
 /* --- who can read it ----------------------------------------------------------------------- */
 
-struct access {
-    const struct rp_tool *tool;
-    const struct rp_memory_entry *entry;
-    bool asked, by_host;
-    rp_hsa_agent gpu; /* the owner, if it is one of them */
-};
-
-static rp_hsa_status note_access(rp_hsa_agent agent, void *data)
-{
-    enum { MAY_READ = 1 }; /* of hsa_access_permission_t: read only 1, write only 2, both 3 */
-    struct access *access = data;
-    const struct rp_hsa *hsa = &access->tool->hsa;
-    uint32_t permissions = 0, type = 0;
-
-    if (hsa->hsa_amd_vmem_get_access((void *)(uintptr_t)access->entry->region.base, &permissions,
-                                     agent) != RP_HSA_SUCCESS)
-        return RP_HSA_SUCCESS;
-    access->asked = true;
-    hsa->hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
-    if (!(permissions & MAY_READ))
-        return RP_HSA_SUCCESS;
-    if (type == 0)
-        access->by_host = true;
-    else if (!access->gpu || agent == access->entry->owner)
-        access->gpu = agent;
-    return RP_HSA_SUCCESS;
-}
-
 /* Each agent is given access or not, the owner too; it may have been taken away again. The runtime
  * knows. */
 static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entry)
 {
-    struct access access = {.tool = tool, .entry = entry};
+    enum { MAY_READ = 1 }; /* of hsa_access_permission_t: read only 1, write only 2, both 3 */
     const bool host = entry->region.flags & RP_MEMORY_HOST;
+    bool asked = false, by_host = false;
+    rp_hsa_agent gpu = 0; /* the owner, if it is one of them */
 
     if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
         return;
-    tool->hsa.hsa_iterate_agents(note_access, &access);
-    if (!access.asked)
+    for (uint32_t i = 0; i < tool->agent_count; i++) {
+        const struct rp_agent *agent = &tool->agents[i];
+        uint32_t permissions = 0;
+
+        if (tool->hsa.hsa_amd_vmem_get_access((void *)(uintptr_t)entry->region.base, &permissions,
+                                              agent->handle) != RP_HSA_SUCCESS)
+            continue;
+        asked = true;
+        if (!(permissions & MAY_READ))
+            continue;
+        by_host = by_host || !agent->gpu;
+        if (agent->gpu && (!gpu || agent->handle == entry->owner))
+            gpu = agent->handle;
+    }
+    if (!asked)
         return;
-    entry->reader = host && access.by_host ? 0 : access.gpu;
-    entry->unreachable = !entry->reader && !(host && access.by_host);
+    entry->reader = host && by_host ? 0 : gpu;
+    entry->unreachable = !entry->reader && !(host && by_host);
 }
 
 /* --- one memory at two addresses ----------------------------------------------------------- */
@@ -349,7 +336,6 @@ enum {
 
 struct host_pool {
     const struct rp_tool *tool;
-    rp_hsa_agent cpu;
     rp_hsa_pool pool;
     bool found;
 };
@@ -372,56 +358,33 @@ static rp_hsa_status visit_pool(rp_hsa_pool pool, void *data)
     return RP_HSA_SUCCESS;
 }
 
-static rp_hsa_status find_host_pool(rp_hsa_agent agent, void *data)
-{
-    struct host_pool *host = data;
-    uint32_t type = 1;
-
-    host->tool->hsa.hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
-    if (type == 0 && !host->found) {
-        host->cpu = agent;
-        host->tool->hsa.hsa_amd_agent_iterate_memory_pools(agent, visit_pool, host);
-    }
-    return RP_HSA_SUCCESS;
-}
-
-struct gpus {
-    const struct rp_tool *tool;
-    rp_hsa_agent agents[64];
-    uint32_t count;
-};
-
-static rp_hsa_status visit_gpu(rp_hsa_agent agent, void *data)
-{
-    struct gpus *gpus = data;
-    uint32_t type = 0;
-
-    gpus->tool->hsa.hsa_agent_get_info(agent, RP_HSA_AGENT_DEVICE, &type);
-    if (type == 1 && gpus->count < sizeof(gpus->agents) / sizeof(gpus->agents[0]))
-        gpus->agents[gpus->count++] = agent;
-    return RP_HSA_SUCCESS;
-}
-
 static bool make_stages(struct rp_snapshot *s)
 {
     const struct rp_hsa *hsa = &s->tool->hsa;
     struct host_pool host = {.tool = s->tool};
-    struct gpus gpus = {.tool = s->tool};
+    rp_hsa_agent gpus[RP_TOOL_MOST_AGENTS];
+    uint32_t gpu_count = 0;
 
     if (!hsa->hsa_amd_memory_pool_allocate || !hsa->hsa_amd_memory_pool_free ||
         !hsa->hsa_amd_agents_allow_access)
         return false;
-    hsa->hsa_iterate_agents(find_host_pool, &host);
-    hsa->hsa_iterate_agents(visit_gpu, &gpus);
-    s->cpu = host.cpu;
+    for (uint32_t i = 0; i < s->tool->agent_count; i++) {
+        const struct rp_agent *agent = &s->tool->agents[i];
+
+        if (agent->gpu) {
+            gpus[gpu_count++] = agent->handle;
+        } else if (!host.found) {
+            s->cpu = agent->handle;
+            hsa->hsa_amd_agent_iterate_memory_pools(agent->handle, visit_pool, &host);
+        }
+    }
     for (size_t i = 0; i < RP_SNAPSHOT_STAGES && host.found; i++) {
         void *stage = NULL;
 
         if (hsa->hsa_amd_memory_pool_allocate(host.pool, STAGE_BYTES, 0, &stage) != RP_HSA_SUCCESS)
             return false;
         s->stage[i] = stage;
-        if (hsa->hsa_amd_agents_allow_access(gpus.count, gpus.agents, NULL, stage) !=
-                RP_HSA_SUCCESS ||
+        if (hsa->hsa_amd_agents_allow_access(gpu_count, gpus, NULL, stage) != RP_HSA_SUCCESS ||
             hsa->hsa_amd_signal_create(1, 0, NULL, 0, &s->signal[i]) != RP_HSA_SUCCESS)
             return false;
     }

@@ -187,13 +187,13 @@ static void register_once(void)
 
 static void reset(struct rp_tool *tool)
 {
-    tool->loader_known = tool->agents_recorded = tool->drained = false;
+    tool->loader_known = tool->drained = false;
     rp_pending_list_free(
         &tool->harvest.copies); /* of an earlier life: OnUnload leaves it to late threads */
     tool->queues = NULL;
     tool->init_count = 1; /* the hsa_init that loads us */
     tool->device_hz = 0;
-    tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
+    tool->agent_count = tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
     tool->dispatch_count = tool->correlation_count = tool->copy_count = tool->lost_dispatches = 0;
     pthread_mutex_init(&tool->code_lock, NULL);
     rp_hip_init(&tool->hip);

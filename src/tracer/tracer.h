@@ -32,6 +32,14 @@ enum rp_tool_state {
     RP_TOOL_ON = 1,
 };
 
+/** Of the runtime's list, which does not change: CPUs and GPUs, in its order. */
+struct rp_agent {
+    rp_hsa_agent handle;
+    bool gpu;
+};
+
+enum { RP_TOOL_MOST_AGENTS = 256 };
+
 struct rp_tool {
     uint32_t state; /**< atomic, enum rp_tool_state */
     struct rp_hsa hsa;
@@ -67,7 +75,8 @@ struct rp_tool {
     uint64_t lost_dispatches;   /**< atomic: certainly lost, not counting those still pending */
 
     pthread_mutex_t code_lock; /**< agents and code objects */
-    bool agents_recorded;
+    struct rp_agent agents[RP_TOOL_MOST_AGENTS];
+    uint32_t agent_count; /**< atomic; 0: not yet recorded */
     uint32_t code_object_count;
     uint32_t kernel_count;
     struct rp_kernel_map kernels;
@@ -125,6 +134,19 @@ void rp_code_hook(const struct rp_hsa_tables *tables);
 
 /** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
 bool rp_agents_record(struct rp_tool *tool);
+
+/** Number of a GPU among all of them; UINT32_MAX: it is none. */
+static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
+{
+    const uint32_t count = __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);
+    uint32_t number = 0;
+
+    for (uint32_t i = 0; i < count; number += tool->agents[i++].gpu)
+        if (tool->agents[i].gpu && tool->agents[i].handle == agent)
+            return number;
+    return UINT32_MAX;
+}
+
 /** Name of an agent, "" when it has none. */
 void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
 

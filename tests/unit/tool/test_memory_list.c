@@ -165,26 +165,11 @@ static void random_overlaps(void **state)
 
 static unsigned access_of_agents; /* bit i: agent i + 1 has it */
 
-static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
-{
-    for (rp_hsa_agent agent = 1; agent <= 3; agent++)
-        visit(agent, data);
-    return RP_HSA_SUCCESS;
-}
-
 static rp_hsa_status get_access(void *base, uint32_t *ret, rp_hsa_agent agent)
 {
     if (base != test_pages)
         return RP_HSA_STATUS_ERROR;
     *ret = access_of_agents >> (agent - 1) & 1 ? 3 : 0;
-    return RP_HSA_SUCCESS;
-}
-
-/* The first one is the host. */
-static rp_hsa_status agent_info(rp_hsa_agent agent, uint32_t what, void *ret)
-{
-    assert_int_equal(what, RP_HSA_AGENT_DEVICE);
-    *(uint32_t *)ret = agent != 1;
     return RP_HSA_SUCCESS;
 }
 
@@ -210,9 +195,10 @@ static void withdrawn_access_is_seen(void **state)
     };
 
     (void)state;
-    test_tool.hsa.hsa_iterate_agents = iterate_agents;
+    for (rp_hsa_agent agent = 1; agent <= 3; agent++) /* the first one is the host */
+        test_tool.agents[test_tool.agent_count++] =
+            (struct rp_agent){.handle = agent, .gpu = agent != 1};
     test_tool.hsa.hsa_amd_vmem_get_access = get_access;
-    test_tool.hsa.hsa_agent_get_info = agent_info;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rp_memory_entry *got;
         size_t count;

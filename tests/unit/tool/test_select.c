@@ -19,19 +19,11 @@ enum { CPU = 7, FIRST_GPU = 8, SECOND_GPU = 9 };
 static struct rp_tool test_tool;
 static struct rp_select chosen;
 
-static rp_hsa_status iterate_agents(rp_hsa_status (*visit)(rp_hsa_agent, void *), void *data)
+static void find_agents(void)
 {
     for (rp_hsa_agent agent = CPU; agent <= SECOND_GPU; agent++)
-        visit(agent, data);
-    return RP_HSA_SUCCESS;
-}
-
-static rp_hsa_status agent_get_info(rp_hsa_agent agent, uint32_t what, void *ret)
-{
-    if (what != RP_HSA_AGENT_DEVICE)
-        return RP_HSA_STATUS_ERROR;
-    *(uint32_t *)ret = agent != CPU;
-    return RP_HSA_SUCCESS;
+        test_tool.agents[agent - CPU] = (struct rp_agent){.handle = agent, .gpu = agent != CPU};
+    test_tool.agent_count = SECOND_GPU - CPU + 1;
 }
 
 static const struct {
@@ -117,8 +109,7 @@ static const struct row {
 static void each_selection(void **state)
 {
     (void)state;
-    test_tool.hsa.hsa_iterate_agents = iterate_agents;
-    test_tool.hsa.hsa_agent_get_info = agent_get_info;
+    find_agents();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t *numbers = malloc(sizeof(rows[i].numbers));
         unsigned taken;
@@ -179,8 +170,7 @@ static void kinds_are_named_once(void **state)
     unsigned named = 0;
 
     (void)state;
-    test_tool.hsa.hsa_iterate_agents = iterate_agents;
-    test_tool.hsa.hsa_agent_get_info = agent_get_info;
+    find_agents();
     rp_select_init(&chosen, &wish, NULL);
     for (unsigned i = 0; i < 2000; i++) {
         const unsigned kind = i * 7 % 12; /* all of them differ in one thing from kind 0 */
