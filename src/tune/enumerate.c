@@ -47,7 +47,7 @@ int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, con
     return 0;
 }
 
-/* --- the order in which parameters get values ---------------------------------------------- */
+/* --- the order in which parameters get values ------------------------------------------------- */
 
 /** What could not be computed. */
 struct failures {
@@ -167,7 +167,7 @@ static void free_search(struct search *s)
     free(s->of_constraint);
 }
 
-/* --- trying -------------------------------------------------------------------------------- */
+/* --- trying ----------------------------------------------------------------------------------- */
 
 /** @param if_absent  what it is without a value that it needs */
 static bool holds(const struct search *s, const struct rp_expression *expression,
@@ -262,7 +262,7 @@ static int try_all(struct search *s, struct rp_space *to, struct rp_err *err)
     }
 }
 
-/* --- whom to blame ------------------------------------------------------------------------- */
+/* --- whom to blame ---------------------------------------------------------------------------- */
 
 /** @return whether surely no configuration is left without these constraints, or < 0 */
 static int is_empty_without(const struct search *of, const bool *without, struct failures *ret,
@@ -322,7 +322,7 @@ static int fail_empty(const struct search *s, struct rp_err *err)
     return blame(s, without, left, err);
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void note(struct rp_buf *notes, const char *what, const char *name,
                  const struct failures *failures, const char *meaning)

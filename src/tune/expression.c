@@ -93,7 +93,7 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
     return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", at + 1, rp_buf_text(&what));
 }
 
-/* --- tokens -------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -265,7 +265,7 @@ static int expect(struct parser *p, const char *word)
     return rc < 0 ? rc : 0;
 }
 
-/* --- steps --------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /** What a step does to the depth of the stack, when it does not go elsewhere. */
 static int effect(enum rp_step_kind kind)
@@ -311,7 +311,7 @@ static int emit_constant(struct parser *p, struct rp_value value)
                                     .argument = (uint32_t)(code->constant_count - 1)});
 }
 
-/* --- grammar ------------------------------------------------------------------------------- */
+/* --- grammar ---------------------------------------------------------------------------------- */
 
 static int parse_or(struct parser *p);
 static int parse_sign(struct parser *p);
@@ -576,7 +576,7 @@ static int parse_or(struct parser *p)
     return parse_junction(p, words, RP_STEP_OR, parse_and);
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int list_parameters(struct parser *p)
 {
@@ -641,7 +641,7 @@ void rp_expression_free(struct rp_expression *expression)
     free(expression);
 }
 
-/* --- evaluation */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 static const char zero_division[] = "division by zero";
 static const char too_large[] = "a number that does not fit";
@@ -654,7 +654,7 @@ bool rp_value_truth(const struct rp_value *value)
     return rp_value_number(value, &number) ? number != 0 : *value->text != '\0';
 }
 
-/* --- numbers ------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static bool is_integer(const struct rp_value *value, int64_t *ret)
 {
@@ -865,7 +865,7 @@ static const char *alone(enum rp_step_kind kind, struct rp_value *top)
                                                   : before.real);
 }
 
-/* --- the machine --------------------------------------------------------------------------- */
+/* --- the machine ------------------------------------------------------------------------------ */
 
 struct machine {
     struct rp_value

@@ -19,8 +19,7 @@
 #include "tune/space.h"
 #include "tune/worker.h"
 
-/* --- the command of a configuration, from a text with {NAME} where values go ---------------------
- */
+/* --- the command of a configuration, from a text with {NAME} where values go ------------------ */
 
 /* The text is split into words as a shell does, but by us: a value is a part of one word whatever
  * it is made of, and no shell sees it. With RP_TEMPLATE_SHELL the text is a script for /bin/sh, and
@@ -83,7 +82,7 @@ static void rp_template_free(struct rp_template *template)
     free(template);
 }
 
-/* --- words and pieces ---------------------------------------------------------------------- */
+/* --- words and pieces ------------------------------------------------------------------------- */
 
 static void add_piece(struct parser *p, struct piece piece)
 {
@@ -169,7 +168,7 @@ static int take_brace(struct parser *p, size_t *ret_parameter)
     return fail_unknown(p, p->at + 1, (size_t)(end - begin) - 1);
 }
 
-/* --- splitting ----------------------------------------------------------------------------- */
+/* --- splitting -------------------------------------------------------------------------------- */
 
 static int take_value(struct parser *p)
 {
@@ -281,7 +280,7 @@ static int split(struct parser *p)
     return rc;
 }
 
-/* --- scripts -------------------------------------------------------------------------------- */
+/* --- scripts ---------------------------------------------------------------------------------- */
 
 /** Where in a script a value stands. What this does not know about (here documents, quotes within
  *  $()) splits a value at worst, but makes no code of it. */
@@ -412,7 +411,7 @@ static void set_variables(const struct rp_template *template, const struct rp_sp
     }
 }
 
-/* --- what is wrong with the whole ------------------------------------------------------------ */
+/* --- what is wrong with the whole ------------------------------------------------------------- */
 
 static bool is_variable(const char *name)
 {
@@ -579,7 +578,7 @@ static int rp_template_parse(const char *text, const struct rp_space *space, uns
     return 0;
 }
 
-/* --- filling -------------------------------------------------------------------------------- */
+/* --- filling ---------------------------------------------------------------------------------- */
 
 /** @return whether all parameters in it have values */
 static bool fill_word(const struct word *word, const struct rp_space *space, size_t config,
@@ -683,8 +682,7 @@ static int rp_template_fill_output(const struct rp_template *template, const str
     return 0;
 }
 
-/* --- the runner ----------------------------------------------------------------------------------
- */
+/* --- the runner ------------------------------------------------------------------------------- */
 
 static bool same_model(const struct rp_gpu *a, const struct rp_gpu *b)
 {

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "tune/space.h"
 
-/* --- text that is no JSON yet ---------------------------------------------------------------- */
+/* --- text that is no JSON yet ----------------------------------------------------------------- */
 
 /** Behind the string that begins at at. */
 static size_t after_string(const char *text, size_t bytes, size_t at)
@@ -103,7 +103,7 @@ static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf 
     return true;
 }
 
-/* --- parts of an entry ----------------------------------------------------------------------- */
+/* --- parts of an entry ------------------------------------------------------------------------ */
 
 /** Takes over value. @return 0, or RP_BAD_INPUT */
 static int rp_recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
@@ -430,7 +430,7 @@ static int rp_recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_er
     return 0;
 }
 
-/* --- configurations ------------------------------------------------------------------------- */
+/* --- configurations --------------------------------------------------------------------------- */
 
 /** @return false: there, but not a finite number */
 static bool time_of(const json_t *config, const char *key, double *ret)
@@ -482,7 +482,7 @@ static int read_configs(const json_t *configs, struct rp_recorded *to, struct rp
     return 0;
 }
 
-/* --- the format of ours ---------------------------------------------------------------------- */
+/* --- the format of ours ----------------------------------------------------------------------- */
 
 static int check_native(const json_t *names, const json_t *configs, struct rp_err *err)
 {
@@ -521,7 +521,7 @@ static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err
     return rc == 0 ? read_configs(configs, to, err) : rc;
 }
 
-/* --- other formats --------------------------------------------------------------------------- */
+/* --- other formats ---------------------------------------------------------------------------- */
 
 /** In the format of ours; owned. */
 static int to_native(json_t *root, json_t **ret, struct rp_err *err)

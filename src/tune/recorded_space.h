@@ -47,8 +47,6 @@ int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *e
 /** Accepts NULL and zeros. */
 void rp_recorded_free(struct rp_recorded *recorded);
 
-/* Recorded spaces of other tuners, told in the format of ours. Only of recorded*.c. */
-
 /* Runs that were recorded, instead of runs: to try searches without a GPU.
  *
  * Time is the recorded one, too: of building and of all repeats, on each of the workers.
@@ -60,6 +58,7 @@ void rp_recorded_free(struct rp_recorded *recorded);
  */
 int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
                       struct rp_err *err);
+
 /* Earlier results as a start: their fastest configurations are run first.
  *
  * Their times are of another day, and maybe of another GPU, so that only their order counts. Of

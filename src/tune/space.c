@@ -52,7 +52,7 @@ void rp_space_free(struct rp_space *space)
     free(space);
 }
 
-/* --- values -------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /** The same kind and the same value: 1, 1.0 and true are three values. */
 static bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
@@ -106,7 +106,7 @@ void rp_value_text(const struct rp_value *value, struct rp_buf *to)
     }
 }
 
-/* --- parameters ---------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 int rp_space_parameter(const struct rp_space *space, const char *name)
 {
@@ -184,7 +184,7 @@ int rp_space_add_parameter(struct rp_space *space, const char *name, const struc
     return 0;
 }
 
-/* --- configurations ------------------------------------------------------------------------ */
+/* --- configurations --------------------------------------------------------------------------- */
 
 static size_t row_bytes(const struct rp_space *space)
 {
@@ -266,7 +266,7 @@ char *rp_space_key(const struct rp_space *space, size_t config)
 
 enum { READ_BYTES = 1 << 16, MOST_MIB = 1024 };
 
-/* --- the file ------------------------------------------------------------------------------ */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void close_gz(gzFile *file)
 {
@@ -328,7 +328,7 @@ int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_
     return rp_fail(err, RP_BAD_INPUT, "line %d, column %d: %s", error.line, error.column, why);
 }
 
-/* --- parameters and their values ------------------------------------------------------------ */
+/* --- parameters and their values -------------------------------------------------------------- */
 
 bool rp_json_value(const json_t *json, struct rp_value *ret)
 {
@@ -420,7 +420,7 @@ int rp_json_add_parameter(struct rp_space *space, const char *name, const json_t
     return rp_space_add_parameter(space, name, seen->values, seen->count, err);
 }
 
-/* --- configurations ------------------------------------------------------------------------- */
+/* --- configurations --------------------------------------------------------------------------- */
 
 int rp_json_add_config(struct rp_space *space, const json_t *config, struct rp_err *err)
 {

@@ -61,7 +61,7 @@ static int append(struct parser *p, struct rp_value_list *to, struct rp_value va
     return 0;
 }
 
-/* --- words ----------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void skip_blanks(struct parser *p)
 {
@@ -133,7 +133,7 @@ static char *take_expression(struct parser *p)
     return text;
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /** An expression of names, or of none. @param row  may be NULL without names */
 static int evaluate(struct parser *p, const struct rp_expression *expression,
@@ -374,14 +374,14 @@ static bool rp_value_python(const struct rp_value *value, struct rp_buf *to)
     return true;
 }
 
-/* --- spaces */
+/* --- spaces ----------------------------------------------------------------------------------- */
 
 static bool rp_fair_t1_is(const json_t *root)
 {
     return json_is_object(json_object_get(root, "ConfigurationSpace"));
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /** "Values": a text as Python writes lists, or, which is not in the schema, a list. */
 static int t1_read_values(const json_t *json, struct rp_value_list *ret, struct rp_err *err)
@@ -442,7 +442,7 @@ static int rp_fair_t1_read(const json_t *root, struct rp_space *space, struct rp
     return 0;
 }
 
-/* --- writing: expressions -------------------------------------------------------------------- */
+/* --- writing: expressions --------------------------------------------------------------------- */
 
 static bool is_name_char(char c)
 {
@@ -519,7 +519,7 @@ static int put_expression(const char *at, struct rp_buf *to, struct rp_err *err)
     return 0;
 }
 
-/* --- writing --------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /** int, float, bool or string; NULL: several kinds that T1 has no type for. */
 static const char *type_of(const struct rp_parameter *parameter)
@@ -672,7 +672,7 @@ static int build(const struct rp_space *space, const struct rp_rules *rules, con
     return 0;
 }
 
-/* --- is it the same -------------------------------------------------------------------------- */
+/* --- is it the same --------------------------------------------------------------------------- */
 
 /** Reads it back. Lists of configurations may be no full product, and a condition that cannot be
  *  computed is not met, while a constraint does not hold then. */
@@ -710,7 +710,7 @@ int rp_fair_t1_text(const struct rp_space *space, const struct rp_rules *rules, 
     return 0;
 }
 
-/* --- lists of configurations ---------------------------------------------------------------- */
+/* --- lists of configurations ------------------------------------------------------------------ */
 
 static int check_config(const json_t *config, const json_t *first, struct rp_err *err)
 {
@@ -762,7 +762,7 @@ static int read_list(const json_t *configs, struct rp_space *space, struct rp_er
     return 0;
 }
 
-/* --- the values of a parameter --------------------------------------------------------------- */
+/* --- the values of a parameter ---------------------------------------------------------------- */
 
 /** Owned texts are the JSON's. */
 struct values {
@@ -872,7 +872,7 @@ static int read_powers(const json_t *list, struct values *to, struct rp_err *err
     }
 }
 
-/* --- parameters and constraints -------------------------------------------------------------- */
+/* --- parameters and constraints --------------------------------------------------------------- */
 
 static int check_keys(const json_t *object, const char *const *known, struct rp_err *err)
 {
@@ -1009,7 +1009,7 @@ static int read_parameters(const json_t *parameters, const json_t *constraints,
     return read_constraints(constraints, space, rules, err);
 }
 
-/* --- the file -------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /** A list of objects; in the form without "parameters" it might be a parameter's values. */
 static bool is_list_of_configs(const json_t *json)

@@ -14,8 +14,7 @@
 #include "tune/space.h"
 #include "tune/surrogate.h"
 
-/* --- neighbours ----------------------------------------------------------------------------------
- */
+/* --- neighbours ------------------------------------------------------------------------------- */
 
 /** Of parameters with many values only those this many places away in the file are neighbours. */
 enum { RP_NEIGHBOUR_PLACES = 64 };
@@ -375,8 +374,7 @@ static void *open_portfolio(const struct rp_space *space, const struct rp_strate
     return p;
 }
 
-/* --- what the model thinks ---------------------------------------------------------------------
- */
+/* --- what the model thinks -------------------------------------------------------------------- */
 
 static size_t refit_every(const struct portfolio *p)
 {
@@ -483,8 +481,7 @@ static int64_t best_neighbour(struct portfolio *p, size_t of)
     return best;
 }
 
-/* --- who is next -------------------------------------------------------------------------------
- */
+/* --- who is next ------------------------------------------------------------------------------ */
 
 static int64_t by_model(struct portfolio *p)
 {
@@ -601,8 +598,7 @@ static int64_t ask(void *state)
     return next;
 }
 
-/* --- what came of it ---------------------------------------------------------------------------
- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static void tell_climb(struct portfolio *p, size_t config, enum rp_reported told, double log_ms)
 {

@@ -13,7 +13,7 @@
 #include "base/stats.h"
 #include "tune/space.h"
 
-/* --- features */
+/* --- features --------------------------------------------------------------------------------- */
 
 enum {
     RP_MAX_TEXT_FEATURES = 32,
@@ -24,7 +24,7 @@ enum {
  * are a table of (count of a + 1) * (count of b + 1). */
 enum { MOST_PAIRS = UINT16_MAX };
 
-/* --- what parameters are -------------------------------------------------------------------- */
+/* --- what parameters are ---------------------------------------------------------------------- */
 
 static bool is_number(const struct rp_parameter *parameter)
 {
@@ -74,7 +74,7 @@ static bool may_be_absent(const struct rp_space *space, size_t parameter)
     return false;
 }
 
-/* --- numbers to ranks ------------------------------------------------------------------------ */
+/* --- numbers to ranks ------------------------------------------------------------------------- */
 
 struct ranked {
     double number;
@@ -165,7 +165,7 @@ static void add_ranked(struct rp_space_features *features, enum rp_feature_kind 
                                              .codes = codes});
 }
 
-/* --- one parameter --------------------------------------------------------------------------- */
+/* --- one parameter ---------------------------------------------------------------------------- */
 
 /** 1 for the value of that number, or for all values when which is the count. */
 static void add_yes_or_no(struct rp_space_features *features, enum rp_feature_kind kind,
@@ -223,7 +223,7 @@ static void add_parameter(struct rp_space_features *features, size_t parameter)
         add_ranked(features, RP_FEATURE_TWOS, parameter, parameter);
 }
 
-/* --- several --------------------------------------------------------------------------------- */
+/* --- several ---------------------------------------------------------------------------------- */
 
 static void add_pair(struct rp_space_features *features, size_t a, size_t b)
 {
@@ -306,7 +306,7 @@ static void rp_features_of(const struct rp_space_features *features, size_t conf
     }
 }
 
-/* --- trees */
+/* --- trees ------------------------------------------------------------------------------------ */
 
 /** Samples, one after the other: the codes of all features, and what is to be predicted. */
 struct rp_samples {

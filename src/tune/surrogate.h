@@ -1,7 +1,9 @@
 /**
  * @file surrogate.h
- * @brief Extremely randomized trees: a regression that also says where it knows little.
+ * @brief What a search learns: features of configurations, a model of their times, and how far it
+ * may be trusted.
  *
+ * The model is of extremely randomized trees, a regression that also says where it knows little.
  * Each tree splits all samples until those of a leaf are alike; at each split one random cut per
  * feature is tried and the one that separates best is taken. The trees' mean is the prediction,
  * their disagreement how uncertain it is (Geurts, Ernst, Wehenkel: Extremely randomized trees,
@@ -125,13 +127,7 @@ struct rp_trees {
     size_t features;
 };
 
-/* Who says which configuration is run next.
- *
- * A strategy is asked for a configuration, and told what came of it. Several may be out at a time.
- * It is deterministic: the same seed, the same order of asks and tells and the same times give the
- * same configurations, whatever the machine (tune/surrogate.h, experiment/verdict.h). It keeps no
- * promise about how many are run but never to say one twice; the limit is the caller's.
- */
+/* What a strategy is told (tune/strategy.h). */
 
 enum rp_reported {
     RP_REPORTED_OK,

@@ -33,7 +33,7 @@
 #include "run/run_options.h"
 #include "run/run_program.h"
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /** A string, or {"base16": "61ff"} for what is not UTF-8. */
 static json_t *rp_json_of_text(const char *text)
@@ -86,7 +86,7 @@ static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *e
     return 0;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /** @return the object in the line; NULL with a message: it is none */
 static json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err)
@@ -279,7 +279,7 @@ const char *rp_objective_word(enum rp_objective objective)
     return objective_words[objective];
 }
 
-/* --- requests ------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static int set(json_t *object, const char *key, json_t *value)
 {
@@ -444,7 +444,7 @@ int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evalua
     return rc;
 }
 
-/* --- answers -------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static json_t *runtimes(const struct rp_evaluation *e)
 {
@@ -642,8 +642,7 @@ char *rp_worker_fatal_of(const char *line, size_t bytes)
     return text;
 }
 
-/* --- the folder of a worker ----------------------------------------------------------------------
- */
+/* --- the folder of a worker ------------------------------------------------------------------- */
 
 struct rp_worker_folder {
     char *path; /**< NULL: there is none */
@@ -773,7 +772,7 @@ struct worker {
     int in, out;
 };
 
-/* --- who it is ------------------------------------------------------------------------------- */
+/* --- who it is -------------------------------------------------------------------------------- */
 
 static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp_err *err)
 {
@@ -789,7 +788,7 @@ static int describe(const struct worker *w, struct rp_worker_hello *h, struct rp
     return rp_device_identify(&w->env, &w->run, &h->on, err);
 }
 
-/* --- talking --------------------------------------------------------------------------------- */
+/* --- talking ---------------------------------------------------------------------------------- */
 
 static int write_all(const struct worker *w, const struct rp_buf *text, struct rp_err *err)
 {
@@ -866,7 +865,7 @@ static int answer_all(const struct worker *w, struct rp_err *err)
     return rc;
 }
 
-/* --- beginning and end ----------------------------------------------------------------------- */
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 static void hear_pipe(int signo)
 {

@@ -24,8 +24,7 @@
 #include "experiment/measured_run.h"
 #include "tune/worker.h"
 
-/* --- launchers ----------------------------------------------------------------------------------
- */
+/* --- launchers -------------------------------------------------------------------------------- */
 
 /** In the child: what fails before the program runs goes through the pipe. */
 static void child_main(const struct rp_proc *proc, int fd, pid_t parent, int report_fd)
@@ -433,8 +432,7 @@ const struct rp_launcher *rp_launcher_named(const char *word)
     return NULL;
 }
 
-/* --- the pool ----------------------------------------------------------------------------------
- */
+/* --- the pool --------------------------------------------------------------------------------- */
 
 enum rp_slot_state {
     RP_SLOT_GONE = 0, /**< it is not started again */
@@ -679,7 +677,7 @@ static void note(const struct rp_tune_pool *pool, const char *line)
         pool->options.note(pool->options.context, line);
 }
 
-/* --- starting -------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static int start(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
 {
