@@ -153,4 +153,13 @@ void rp_progress_put_left(double seconds, struct rp_buf *to);
  *  device says so when a kernel of theirs is asked for (device/driver/runtime_hooks.c). */
 void rp_cli_warn_about_target(const char *executable, struct rp_run_options *options);
 
+/**
+ * Replays a new capture and leaves what it finds in self_check.json there, and in its checksums.
+ * @param ret_label  "deterministic", ...; to be freed
+ * @param ret_reason NULL: none is needed; to be freed
+ */
+int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_options *options,
+                          const char *folder, char **ret_label, char **ret_reason,
+                          struct rp_err *err);
+
 #endif

@@ -16,7 +16,6 @@
 #include "cli/cli.h"
 #include "cli/device_options.h"
 #include "cli/options.h"
-#include "cli/replay_child.h"
 #include "cli/result_text.h"
 #include "report/report_text.h"
 #include "run/isolate_run.h"

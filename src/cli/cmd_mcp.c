@@ -1,11 +1,24 @@
+/* A server of the Model Context Protocol over two file descriptors.
+ *
+ * Versions 2025-06-18 and 2025-11-25 begin with a handshake; with 2026-07-28 each request says its
+ * version. Calls run one at a time, in the order in which they came: measurements beside each other
+ * would disturb each other. Everything else is answered at once.
+ */
 #include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -13,11 +26,517 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/process.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/mcp.h"
 #include "cli/options.h"
+
+/* The command of a call while it runs: in a process group of its own, with nothing to read.
+ *
+ * When it has ended, or is to end, everything that it has started goes with it, in whatever group.
+ */
+
+/** Zero-initialise; pid == 0: none runs. */
+struct rp_mcp_child {
+    pid_t pid;
+    int pidfd;             /**< readable when it has ended; -1 before Linux 5.3 */
+    int out, err;          /**< what it says, never waited for; -1: it has closed that */
+    unsigned asked;        /**< how often it was asked to end */
+    long long next_ask_ms; /**< on the monotonic clock */
+    struct rp_orphans adopted;
+};
+
+/** Asks it to end. */
+static void rp_mcp_child_end(struct rp_mcp_child *child);
+
+/** Milliseconds until rp_mcp_child_has_ended should look again; -1: when an fd is readable. */
+static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child);
+
+/** Asks again, and at last kills it, if it was asked to end and takes its time. Reaps nothing. */
+static bool rp_mcp_child_has_ended(struct rp_mcp_child *child);
+
+/**
+ * Once it has ended: kills what it has left behind, and forgets it. Its out and err are the
+ * caller's to close.
+ * @return the exit status, or 128 and the signal's number
+ */
+static int rp_mcp_child_reap(struct rp_mcp_child *child);
+
+/* When the client hears of a call that is not answered yet, and what.
+ *
+ * A command that says much is not passed on line by line, and one that says nothing is spoken for:
+ * clients give calls up of which they do not hear.
+ */
+
+enum {
+    RP_MCP_LEAST_MS = 250,             /**< between two notifications of what a command says */
+    RP_MCP_SILENCE_MS = 10000,         /**< after so long without one, there is one all the same */
+    RP_MCP_MOST_PROGRESS_BYTES = 1000, /**< of one line */
+};
+
+/** The times are those of rp_mcp_now_ms, so that a test can have its own. */
+struct rp_mcp_notifier {
+    json_t *token;      /**< of the client; NULL: it does not want to hear */
+    json_int_t steps;   /**< notifications so far */
+    long long begun_ms; /**< when the command was started; 0: it waits for its turn */
+    long long told_ms;  /**< when the last notification was */
+    bool fresh;         /**< something was said since */
+};
+
+/** A notification of this text, now. @return NULL: not wanted, or out of memory */
+static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
+                                      long long now_ms);
+
+/**
+ * What is to be told now: of what the command has said the last line, or that it still runs.
+ * @param said  the end of all that it has said
+ * @return NULL: nothing yet
+ */
+static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
+                                   long long now_ms);
+
+/** Milliseconds until rp_mcp_notifier_due may have something if nothing is said; -1: never. */
+static int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms);
+
+/** Monotonic, never 0. */
+static long long rp_mcp_now_ms(void);
+
+/* A call of a tool: waiting, running, and what comes of it. */
+
+enum {
+    RP_MCP_MOST_RESULT_BYTES = 4 << 20, /**< of a command's output; what is more is not passed on */
+    RP_MCP_MOST_SAID_BYTES = 16 << 10,  /**< the last of what it said on stderr */
+};
+
+struct rp_mcp_call {
+    json_t *id;
+    bool modern; /**< in the form of 2026-07-28 */
+    const struct rp_mcp_tool *tool;
+    struct rp_mcp_command command;
+    struct rp_mcp_child child; /**< pid == 0: not started */
+    struct rp_buf out;
+    size_t out_bytes;   /**< with what is not in out */
+    struct rp_buf said; /**< the last of it */
+    struct rp_mcp_notifier news;
+    bool cancelled;
+};
+
+static void rp_mcp_call_free(struct rp_mcp_call *call);
+
+static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err);
+
+/** Takes what the command has said meanwhile. */
+static void rp_mcp_call_pump(struct rp_mcp_call *call);
+
+/** Once the child has ended and was pumped. @return the result of tools/call; NULL: out of memory
+ */
+static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status);
+
+/** Of a tool that did not run, or failed: the text says why. */
+static json_t *rp_mcp_call_failure(const char *text);
+
+enum {
+    RP_MCP_MOST_MESSAGE_BYTES = 1 << 20,
+    RP_MCP_MOST_WAITING = 32, /**< calls; a further one is refused */
+};
+
+/* JSON-RPC 2.0 messages as the Model Context Protocol has them: one per line, no batches. */
+
+/** Codes of JSON-RPC 2.0, and the one that the protocol adds. */
+enum rp_mcp_code {
+    RP_MCP_PARSE = -32700,
+    RP_MCP_INVALID_REQUEST = -32600,
+    RP_MCP_NO_METHOD = -32601,
+    RP_MCP_BAD_PARAMS = -32602,
+    RP_MCP_INTERNAL = -32603,
+    RP_MCP_VERSION = -32022,
+};
+
+enum rp_mcp_kind { RP_MCP_REQUEST, RP_MCP_NOTIFICATION, RP_MCP_RESPONSE };
+
+/** Release with rp_mcp_message_free; the other pointers are within root. */
+struct rp_mcp_message {
+    json_t *root;
+    enum rp_mcp_kind kind;
+    json_t *id;         /**< string or integer; NULL unless a request */
+    const char *method; /**< NULL for a response */
+    json_t *params;     /**< an object, or NULL */
+};
+
+/**
+ * @param ret  on failure only its id and kind are of use: that of the request, as far as it could
+ *             be read; RP_MCP_NOTIFICATION: nobody waits for an answer, also not for a refusal
+ * @return 0, or a code of JSON-RPC with a message in err
+ */
+static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
+                                struct rp_err *err);
+static void rp_mcp_message_free(struct rp_mcp_message *message);
+
+/** A string of any bytes: those that are not UTF-8, and zeros, become '?'. */
+static json_t *rp_mcp_text(const char *text, size_t bytes);
+
+/* A second request, at least a second after the first, has a command kill what it runs. */
+enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
+
+static void child_main(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t parent)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_buf text = {0};
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(RP_ENVIRONMENT);
+    setpgid(0, 0);
+    rp_orphans_leave(adopted);
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    rp_proc_exec(proc, &err);
+    rp_escape(&text, err.text);
+    dprintf(STDERR_FILENO, "rocm-perf: %s\n", rp_buf_text(&text));
+    _exit(RP_ENVIRONMENT);
+}
+
+/** @param proc  path, argv and directory are of use */
+static int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret,
+                              struct rp_err *err)
+{
+    struct rp_mcp_child child = {.pidfd = -1};
+    rp_autoclose int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct rp_proc ready = *proc;
+    const pid_t self = getpid();
+    int out[2], said[2];
+
+    if (nothing < 0 || pipe2(out, O_CLOEXEC) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a command");
+    if (pipe2(said, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot start a command");
+    }
+    ready.stdin_fd = nothing;
+    ready.stdout_fd = out[1];
+    ready.stderr_fd = said[1];
+    rp_orphans_begin(&child.adopted);
+    child.pid = fork();
+    if (child.pid == 0)
+        child_main(&ready, &child.adopted, self);
+    close(out[1]);
+    close(said[1]);
+    if (child.pid < 0) {
+        const int why = errno;
+
+        rp_orphans_end(&child.adopted);
+        close(out[0]);
+        close(said[0]);
+        return rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot start a process");
+    }
+    setpgid(child.pid, child.pid); /* the child does so too: whoever is first */
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(said[0], F_SETFL, O_NONBLOCK);
+    child.out = out[0];
+    child.err = said[0];
+    child.pidfd = pidfd_open(child.pid, 0);
+    *ret = child;
+    return 0;
+}
+
+static void rp_mcp_child_end(struct rp_mcp_child *child)
+{
+    if (child->asked)
+        return;
+    child->asked = 1;
+    child->next_ask_ms = rp_mcp_now_ms() + AGAIN_MS;
+    kill(-child->pid, SIGTERM);
+}
+
+static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child)
+{
+    const long long left_ms = child->next_ask_ms - rp_mcp_now_ms();
+    int patience_ms = child->asked ? (left_ms > 0 ? (int)left_ms : 0) : -1;
+
+    if (child->asked > 2) /* killed already */
+        patience_ms = LOOK_MS;
+    if (child->pidfd < 0 && (patience_ms < 0 || patience_ms > LOOK_MS))
+        patience_ms = LOOK_MS;
+    return patience_ms;
+}
+
+static bool rp_mcp_child_has_ended(struct rp_mcp_child *child)
+{
+    siginfo_t info = {0};
+
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+        return true;
+    if (child->asked && child->asked <= 2 && rp_mcp_now_ms() >= child->next_ask_ms) {
+        kill(-child->pid, ++child->asked > 2 ? SIGKILL : SIGTERM);
+        child->next_ask_ms = rp_mcp_now_ms() + KILL_MS;
+    }
+    return false;
+}
+
+static int rp_mcp_child_reap(struct rp_mcp_child *child)
+{
+    int status = 0;
+
+    kill(-child->pid, SIGKILL); /* what is left of its group: it is not reaped yet */
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    rp_orphans_kill(&child->adopted, 0);
+    rp_orphans_end(&child->adopted);
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    child->pid = 0;
+    child->pidfd = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void rp_mcp_call_free(struct rp_mcp_call *call)
+{
+    if (!call)
+        return;
+    json_decref(call->id);
+    json_decref(call->news.token);
+    rp_mcp_command_free(&call->command);
+    rp_buf_free(&call->out);
+    rp_buf_free(&call->said);
+    if (call->child.out > 0)
+        close_fd(&call->child.out);
+    if (call->child.err > 0)
+        close_fd(&call->child.err);
+    free(call);
+}
+
+static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err)
+{
+    const struct rp_proc proc = {
+        .path = program, .argv = call->command.argv, .directory = call->command.directory};
+
+    call->news.begun_ms = rp_mcp_now_ms();
+    return rp_mcp_child_start(&proc, &call->child, err);
+}
+
+/* Bytes from a pipe without waiting, at most this many at a time: others want to be served, too. */
+static size_t take(int *fd, char *bytes, size_t most)
+{
+    ssize_t got = *fd < 0 ? 0 : read(*fd, bytes, most);
+
+    if (got == 0)
+        close_fd(fd);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void keep_last(struct rp_buf *said, const char *bytes, size_t count)
+{
+    rp_buf_add(said, bytes, count);
+    if (!said->failed && said->len > 2 * RP_MCP_MOST_SAID_BYTES) {
+        memmove(said->data, said->data + said->len - RP_MCP_MOST_SAID_BYTES,
+                RP_MCP_MOST_SAID_BYTES);
+        said->len = RP_MCP_MOST_SAID_BYTES;
+        said->data[said->len] = '\0';
+    }
+}
+
+static void rp_mcp_call_pump(struct rp_mcp_call *call)
+{
+    char bytes[1 << 16];
+    size_t got = take(&call->child.out, bytes, sizeof bytes);
+    const size_t room = RP_MCP_MOST_RESULT_BYTES - call->out.len;
+
+    call->out_bytes += got;
+    rp_buf_add(&call->out, bytes, got < room ? got : room);
+    got = take(&call->child.err, bytes, sizeof bytes);
+    if (!got)
+        return;
+    keep_last(&call->said, bytes, got);
+    call->news.fresh = true;
+}
+
+/* Whether the command has answered the question: "no" and "not known" are answers, too. */
+static bool is_answer(const struct rp_mcp_tool *tool, int status)
+{
+    return status == RP_OK || status == RP_VERDICT || status == tool->answer;
+}
+
+static const char *meaning(const struct rp_mcp_tool *tool, int status)
+{
+    if (is_answer(tool, status) && status == RP_ENVIRONMENT)
+        return "something is missing here; problem says what to do";
+    switch (status) {
+    case RP_OK:
+        return "ok";
+    case RP_VERDICT:
+        return "a negative verdict";
+    case RP_USAGE:
+        return "the arguments are wrong, or the program cannot be run";
+    case RP_BAD_INPUT:
+        return "input cannot be used";
+    case RP_ENVIRONMENT:
+        return "something is missing here; call doctor";
+    case RP_PROGRAM:
+        return "the program failed";
+    case RP_MCP_UNDECIDED:
+        return "undecided";
+    default:
+        return "failed";
+    }
+}
+
+static void add_block(json_t *content, const char *text, size_t bytes)
+{
+    if (bytes)
+        json_array_append_new(
+            content, json_pack("{s:s, s:o}", "type", "text", "text", rp_mcp_text(text, bytes)));
+}
+
+static json_t *rp_mcp_call_failure(const char *text)
+{
+    json_t *content = json_array();
+
+    add_block(content, text, strlen(text));
+    return json_pack("{s:o, s:b}", "content", content, "isError", 1);
+}
+
+/* What is known besides the output: how it ended, and what it said. */
+static void add_remarks(const struct rp_mcp_call *call, int status, bool cut, json_t *content)
+{
+    const size_t over =
+        call->said.len > RP_MCP_MOST_SAID_BYTES ? call->said.len - RP_MCP_MOST_SAID_BYTES : 0;
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "exit status %d: %s\n", status, meaning(call->tool, status));
+    if (cut)
+        rp_buf_printf(&text,
+                      "the output has %zu bytes; only the first %d are above. Ask for less (top, a "
+                      "shorter run), or read the files that the command wrote\n",
+                      call->out_bytes, RP_MCP_MOST_RESULT_BYTES);
+    rp_buf_add(&text, rp_buf_text(&call->said) + over, call->said.len - over);
+    if (status != RP_OK || cut || call->said.len)
+        add_block(content, rp_buf_text(&text), text.len);
+}
+
+static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
+{
+    const bool cut = call->out_bytes > call->out.len;
+    json_t *content = json_array(), *result;
+    json_t *object = cut ? NULL : json_loadb(rp_buf_text(&call->out), call->out.len, 0, NULL);
+    /* Who has been promised an object gets one, or a failure. */
+    const bool failed = !is_answer(call->tool, status) || cut ||
+                        (call->tool->output_schema && !json_is_object(object));
+
+    add_block(content, rp_buf_text(&call->out), call->out.len);
+    add_remarks(call, status, cut, content);
+    if (!json_array_size(content))
+        add_block(content, "done\n", 5);
+    result = json_pack("{s:o, s:b, s:{s:i}}", "content", content, "isError", (int)failed, "_meta",
+                       "rocm-perf/exitStatus", status);
+    if (json_is_object(object) && !failed)
+        json_object_set(result, "structuredContent", object);
+    json_decref(object);
+    return result;
+}
+
+static json_t *rp_mcp_progress(json_t *token, json_int_t progress, const char *text, size_t bytes)
+{
+    return json_pack("{s:s, s:s, s:{s:O, s:I, s:o}}", "jsonrpc", "2.0", "method",
+                     "notifications/progress", "params", "progressToken", token, "progress",
+                     progress, "message", rp_mcp_text(text, bytes));
+}
+
+static json_t *rp_mcp_text(const char *text, size_t bytes)
+{
+    json_t *plain = json_stringn(text, bytes);
+    rp_autobuf clean = {0};
+
+    if (plain && !memchr(text, '\0', bytes))
+        return plain;
+    json_decref(plain);
+    for (size_t i = 0, length; i < bytes; i += length ? length : 1) {
+        length = text[i] ? rp_utf8_length(text + i, bytes - i) : 0;
+        rp_buf_add(&clean, length ? text + i : "?", length ? length : 1);
+    }
+    return clean.failed ? NULL : json_stringn(rp_buf_text(&clean), clean.len);
+}
+
+static long long rp_mcp_now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000 + 1;
+}
+
+static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
+                                      long long now_ms)
+{
+    if (!news->token)
+        return NULL;
+    news->told_ms = now_ms;
+    news->fresh = false;
+    return rp_mcp_progress(news->token, ++news->steps, text, bytes);
+}
+
+/* The last line that is not empty; lines that a terminal would overwrite end in \r. */
+static const char *last_line(const char *bytes, size_t count, size_t *ret_count)
+{
+    size_t begin;
+
+    while (count && strchr("\r\n ", bytes[count - 1]))
+        count--;
+    for (begin = count; begin && bytes[begin - 1] != '\n' && bytes[begin - 1] != '\r';)
+        begin--;
+    *ret_count = count - begin;
+    if (*ret_count > RP_MCP_MOST_PROGRESS_BYTES)
+        *ret_count = RP_MCP_MOST_PROGRESS_BYTES;
+    return bytes + begin;
+}
+
+static long long due_ms(const struct rp_mcp_notifier *news)
+{
+    return news->told_ms + (news->fresh ? RP_MCP_LEAST_MS : RP_MCP_SILENCE_MS);
+}
+
+static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
+                                   long long now_ms)
+{
+    rp_autobuf text = {0};
+    size_t line_bytes = 0;
+    const char *line;
+
+    if (!news->token || now_ms < due_ms(news))
+        return NULL;
+    line = last_line(said, bytes, &line_bytes);
+    if (news->fresh && line_bytes)
+        return rp_mcp_notifier_notify(news, line, line_bytes, now_ms);
+    if (news->fresh) { /* an empty line only */
+        news->fresh = false;
+        return rp_mcp_notifier_due(news, said, bytes, now_ms);
+    }
+    if (news->begun_ms)
+        rp_buf_printf(&text, "it still runs, after %lld s", (now_ms - news->begun_ms) / 1000);
+    else
+        rp_buf_puts(&text, "it still waits for the calls before");
+    return rp_mcp_notifier_notify(news, rp_buf_text(&text), text.len, now_ms);
+}
+
+static int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms)
+{
+    const long long left_ms = due_ms(news) - now_ms;
+
+    if (!news->token)
+        return -1;
+    return left_ms > 0 ? (int)left_ms : 0;
+}
 
 static bool is_id(const json_t *id)
 {
@@ -56,8 +575,8 @@ static int take_members(struct rp_mcp_message *m, struct rp_err *err)
     return 0;
 }
 
-int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
-                         struct rp_err *err)
+static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
+                                struct rp_err *err)
 {
     struct rp_mcp_message m = {0};
     json_error_t where;
@@ -78,7 +597,7 @@ int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *
     return code;
 }
 
-void rp_mcp_message_free(struct rp_mcp_message *message)
+static void rp_mcp_message_free(struct rp_mcp_message *message)
 {
     json_decref(message->root);
     *message = (struct rp_mcp_message){0};

@@ -1,11 +1,16 @@
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/device_options.h"
 #include "cli/options.h"
+#include "run/hip_compiler.h"
 #include "run/machine.h"
 #include "run/run_program.h"
 
@@ -33,5 +38,45 @@ int rp_cmd_run(int argc, char **argv)
     proc.argv = plan.argv;
     proc.env = plan.env.list;
     rp_proc_exec(&proc, &err); /* the program takes this process over: nothing to pass through */
+    return rp_cli_error(&err);
+}
+
+/** As if this process had become the compiler. */
+static int run_cached(const struct rp_environment *env, const struct rp_proc *proc)
+{
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc_end end = {0};
+
+    const int rc = rp_compiler_run(env, proc, false, &end, &err);
+    /* A shell script goes on unless this one dies of its Ctrl-C, too. */
+    const int died_of = rc == -RP_INTERRUPTED ? rp_proc_interrupting_signal()
+                        : end.signaled        ? end.status
+                                              : 0;
+
+    if (rc < 0 && !died_of)
+        return rp_cli_error(&err);
+    if (!died_of)
+        return end.status;
+    signal(died_of, SIG_DFL);
+    raise(died_of);
+    return 128 + died_of;
+}
+
+int rp_cmd_hipcc(int argc, char **argv)
+{
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_hipcc_args_free) char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
+
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return rp_options_print_help(RP_COMMAND_hipcc);
+    if (rp_environment_detect(&env, &err) < 0 || rp_hipcc_args(&env, argv + 1, &args, &err) < 0)
+        return rp_cli_error(&err);
+    proc.path = args[0];
+    proc.argv = args;
+    if (rp_compiler_cache_applies(&env, args))
+        return run_cached(&env, &proc);
+    rp_proc_exec(&proc, &err);
     return rp_cli_error(&err);
 }

@@ -122,7 +122,7 @@ struct rp_tracer {
     char *(*version)(const struct rp_environment *env);
     /** Runs the program once; as rp_run_program. */
     int (*trace)(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
-    /** With hardware counters: one pass (counter_plan.h), NULL-terminated. NULL: cannot. */
+    /** With hardware counters: one pass (profile_session.h), NULL-terminated. NULL: cannot. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,
                  struct rp_run *ret, struct rp_err *err);
     /** With a thread trace; the built-in tracer: on the software device. NULL: cannot. */

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/mcp.h"
 #include "fuzz/must.h"
+
+#include "cli/cmd_mcp.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

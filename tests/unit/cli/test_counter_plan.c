@@ -5,7 +5,9 @@
 
 #include "analyze/roofline.h"
 #include "base/err.h"
-#include "run/counter_plan.h"
+#include "cli/profile_session.h"
+
+#include "cli/profile_analyses.c"
 
 /* Limits as rocprof-compute's tables and AMD's documentation give them for gfx9: of this test's
  * own, so that a slip in the table shows. */
@@ -24,9 +26,9 @@ static unsigned limit_of(const char *block)
     return 0;
 }
 
-static void plan(const char *gfx, const char *names, struct rp_counter_plan *ret)
+static void test_plan(const char *gfx, const char *names, struct rp_counter_plan *ret)
 {
-    struct rp_counter_request wishes[64];
+    struct rp_counter_request wishes[64] = {0};
     struct rp_err err = RP_ERR_INIT;
     char room[2048];
     size_t count = 0;
@@ -44,7 +46,7 @@ static void assert_passes(const char *gfx, const char *names, const char *wanted
     struct rp_counter_plan got;
     char text[2048] = "";
 
-    plan(gfx, names, &got);
+    test_plan(gfx, names, &got);
     for (size_t i = 0; i < got.count; i++)
         for (size_t j = 0; j < got.passes[i].count; j++) {
             size_t length = strlen(text);
@@ -130,7 +132,7 @@ static void test_split(void **state)
     struct rp_counter_plan got;
 
     (void)state;
-    plan("gfx942", "SQ_WAVES SQ_BUSY_CYCLES GRBM_COUNT", &got);
+    test_plan("gfx942", "SQ_WAVES SQ_BUSY_CYCLES GRBM_COUNT", &got);
     assert_int_equal(got.count, 1);
     rp_counter_plan_split(&got, 0);
     assert_int_equal(got.count, 2);
@@ -147,7 +149,7 @@ static void test_split(void **state)
 static void check_roofline(const char *gfx, size_t passes)
 {
     struct rp_roofline_need needs[64];
-    struct rp_counter_request wishes[64];
+    struct rp_counter_request wishes[64] = {0};
     struct rp_counter_plan got;
     struct rp_err err = RP_ERR_INIT;
     size_t count = rp_roofline_needs(gfx, needs, 64), seen = 0;
