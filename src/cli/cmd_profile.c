@@ -111,8 +111,6 @@ static int program_failed(const struct rp_profile_cli *options, struct rp_profil
 {
     rp_autofree char *where = rp_format("run %zu of %" PRIu64, session->run_count, options->runs);
 
-    if (!where)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     return rp_profile_session_failed(options, session, &session->runs[session->run_count - 1],
                                      where, err);
 }
@@ -122,8 +120,7 @@ static int all_failed(const struct rp_profile_cli *options, const struct rp_laun
 {
     rp_autofree char *text = rp_launches_text(launches);
 
-    return text ? rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->args.operands[0], text)
-                : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->args.operands[0], text);
 }
 
 /* @param launches  NULL: not known */
@@ -192,17 +189,16 @@ static int measure_run(const struct rp_profile_cli *options, struct rp_profile_s
  * knowing the others is made again. */
 static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *err)
 {
-    struct rp_store **all = NULL, ***run = calloc(session->run_count + 1, sizeof *run);
+    struct rp_store **all = NULL, ***run = rp_alloc_zero(session->run_count + 1, sizeof *run);
     size_t count = session->store_count, at = 0;
     bool changed = false;
-    int rc = run ? 0 : rp_out_of_memory(err);
+    int rc = 0;
 
     for (size_t i = 1; rc == 0 && i < session->run_count; i++) {
         rc = rp_profile_open_stores(&session->runs[i], &run[i], err);
         count += session->runs[i].db_count;
     }
-    if (rc == 0 && !(all = calloc(count + 1, sizeof *all)))
-        rc = rp_out_of_memory(err);
+    all = rp_alloc_zero(count + 1, sizeof *all);
     for (size_t i = 0; rc == 0 && i < session->run_count; i++)
         for (size_t k = 0; k < session->runs[i].db_count; k++)
             all[at++] = i ? run[i][k] : session->stores[k];
@@ -213,7 +209,7 @@ static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *er
         rc = rp_profile_compute(run[i], session->runs[i].db_count, NULL, 0, &session->repeats[i],
                                 err);
     }
-    for (size_t i = 1; run && i < session->run_count; i++)
+    for (size_t i = 1; i < session->run_count; i++)
         rp_profile_close_stores(run[i], session->runs[i].db_count);
     free(run);
     free(all);
@@ -223,12 +219,10 @@ static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *er
 static int run_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
-    session->runs = calloc(options->runs, sizeof *session->runs);
-    session->runtime_ms = calloc(options->runs, sizeof *session->runtime_ms);
-    session->wall_ms = calloc(options->runs, sizeof *session->wall_ms);
-    session->repeats = calloc(options->runs, sizeof *session->repeats);
-    if (!session->runs || !session->runtime_ms || !session->wall_ms || !session->repeats)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    session->runs = rp_alloc_zero(options->runs, sizeof *session->runs);
+    session->runtime_ms = rp_alloc_zero(options->runs, sizeof *session->runtime_ms);
+    session->wall_ms = rp_alloc_zero(options->runs, sizeof *session->wall_ms);
+    session->repeats = rp_alloc_zero(options->runs, sizeof *session->repeats);
     for (unsigned number = 1; number <= options->runs; number++) {
         int rc = run_once(options, session, number, err);
 
@@ -314,9 +308,8 @@ static int find_differences(struct rp_profile_session *session, struct rp_err *e
     const struct rp_profile *base = session->profile;
     int rc;
 
-    session->failed_launches = calloc(session->run_count + 1, sizeof *session->failed_launches);
-    if (!session->failed_launches)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    session->failed_launches =
+        rp_alloc_zero(session->run_count + 1, sizeof *session->failed_launches);
     for (size_t i = 0; i < session->run_count; i++)
         session->failed_launches[i] = (i ? session->repeats[i] : base)->launches.failed;
     rc = rp_profile_run_differences(base, session->repeats, session->run_count,
@@ -332,9 +325,7 @@ static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
     const struct rp_profile *base = session->profile;
 
     session->kernel_ms =
-        calloc(session->run_count * base->kernel_count + 1, sizeof *session->kernel_ms);
-    if (!session->kernel_ms)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rp_alloc_zero(session->run_count * base->kernel_count + 1, sizeof *session->kernel_ms);
     for (size_t i = 0; i < session->run_count; i++)
         rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
                              session->kernel_ms + i * base->kernel_count);
@@ -384,11 +375,8 @@ static int rp_profile_session_commit(struct rp_profile_session *session, const c
                                      struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(session->dir.partial, "profile.json");
-    int rc;
+    int rc = rp_proc_interrupted(err);
 
-    if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = rp_proc_interrupted(err);
     if (rc == 0)
         rc = rp_write_file(path, json, strlen(json), err);
     return rc < 0 ? rc : rp_result_folder_commit(&session->dir, err);
@@ -469,8 +457,8 @@ static void fill_report(const struct rp_profile_cli *options,
 }
 
 /* Where the traces will be after the commit. */
-static int note_traces(const struct rp_profile_session *session, char **paths,
-                       struct rp_profile_report *report, struct rp_err *err)
+static void note_traces(const struct rp_profile_session *session, char **paths,
+                        struct rp_profile_report *report)
 {
     struct rp_provenance *provenance = &report->provenance;
 
@@ -478,12 +466,9 @@ static int note_traces(const struct rp_profile_session *session, char **paths,
         const char *name = strrchr(session->runs[0].db_paths[i], '/') + 1;
 
         paths[i] = rp_path_join(session->dir.path, name);
-        if (!paths[i])
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     }
     provenance->traces = (const char *const *)paths;
     provenance->trace_count = session->store_count;
-    return 0;
 }
 
 /* The table says it by itself. */
@@ -547,11 +532,9 @@ int rp_cmd_profile(int argc, char **argv)
     if (rp_profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);
-    paths = calloc(session.store_count + 1, sizeof *paths);
-    if (!paths)
-        rp_fail(&err, RP_ENVIRONMENT, "out of memory");
-    if (!paths || note_traces(&session, paths, &report, &err) < 0 ||
-        rp_report_profile_json(&report, &json, &err) < 0 ||
+    paths = rp_alloc_zero(session.store_count + 1, sizeof *paths);
+    note_traces(&session, paths, &report);
+    if (rp_report_profile_json(&report, &json, &err) < 0 ||
         rp_profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
         return rp_cli_error(&err);
     return print_result(&options, &session, &report, rp_buf_text(&json), &err);

@@ -161,13 +161,13 @@ int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
                                 const struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_counters *set = session->counters;
-    rp_autofree uint64_t *lacking = calloc(set->kernel_count + 1, sizeof *lacking);
+    rp_autofree uint64_t *lacking = rp_alloc_zero(set->kernel_count + 1, sizeof *lacking);
     rp_autobuf names = {0}, others = {0}, more = {0};
     size_t asked = 0, kernels = 0, first = 0;
     const char *name;
 
     list_asked(options, session, &names);
-    if (!lacking || names.failed)
+    if (names.failed)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     name = names.len ? first_of_caches(names.data, &asked) : NULL;
     for (size_t i = 0; name && i < set->dispatch_count; i++)
@@ -209,16 +209,12 @@ static bool fits(const struct search *s, const struct rp_row_kernel *kernel)
 static int add_found(struct search *s, struct rp_store *store, struct rp_err *err)
 {
     const struct rp_row_kernel *kernels;
-    const char **grown;
     size_t count;
     int rc = rp_store_kernels(store, &kernels, &count, err);
 
     if (rc < 0)
         return rc;
-    grown = reallocarray(s->found, s->count + count + 1, sizeof *grown);
-    if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    s->found = grown;
+    s->found = rp_realloc_array(s->found, s->count + count + 1, sizeof *s->found);
     for (size_t i = 0; i < count; i++)
         if (fits(s, &kernels[i]))
             s->found[s->count++] = kernels[i].kernel_name;
@@ -236,9 +232,7 @@ int rp_kernel_symbols(const struct rp_profile_session *session, const char *rege
     if (rc < 0)
         return rc;
     s.pattern = regex ? &pattern : NULL;
-    s.found = calloc(1, sizeof *s.found);
-    if (!s.found)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    s.found = rp_alloc_zero(1, sizeof *s.found);
     for (size_t i = 0; i < session->store_count && rc == 0; i++)
         rc = add_found(&s, session->stores[i], err);
     if (rc < 0)
@@ -342,10 +336,8 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
 
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err)
 {
-    struct rp_store **stores = calloc(run->db_count + 1, sizeof *stores);
+    struct rp_store **stores = rp_alloc_zero(run->db_count + 1, sizeof *stores);
 
-    if (!stores)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     for (size_t i = 0; i < run->db_count; i++) {
         int rc = rp_store_open(run->db_paths[i], &stores[i], err);
         if (rc < 0) {
@@ -402,8 +394,6 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
                                    : rp_format("exited with status %d", run->end.status);
     bool kept = session->run_count > 1 || run->db_count > 0;
 
-    if (!how)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)
         return -(int)err->code;
     return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->args.operands[0], how, where,
