@@ -847,7 +847,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
     if ((in->counters && !sums) || !rp_bottleneck_index_make(&index, in) ||
         !add_names(in, &index, &b)) {
         rp_bottlenecks_free(&b);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     for (size_t i = 0; i < b.kernel_count; i++) {
         struct rp_bottleneck_kernel *k = &b.kernels[i];

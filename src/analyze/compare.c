@@ -15,7 +15,7 @@
  */
 
 /* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
- * in tests/unit/analysis/test_compare.c makes more than 1 % of false verdicts, but for machines
+ * in tests/unit/analyze/test_compare.c makes more than 1 % of false verdicts, but for machines
  * that change their speed in steps: one between the sides is what a regression is. */
 static const double error_factor = 1.5;
 static const double drift_factor = 1.25;
@@ -522,7 +522,7 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
     c.kernels = calloc(most + 1, sizeof *c.kernels);
     if (!a || !b || !candidates || !c.kernels) {
         free(c.kernels);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     c.kernel_count = rp_versus_names_pair(before, after, c.kernels);
     if (c.kernel_count == SIZE_MAX) {
@@ -687,7 +687,7 @@ static int parse_left(const char *left, size_t len, struct rp_versus_condition *
                        gate->text);
     gate->kernel = strndup(left + prefix_len, word - 1 - prefix_len);
     if (!gate->kernel)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return parse_metric(left + word, len - word, gate, err);
 }
 
@@ -725,7 +725,7 @@ static int parse(const char *text, struct rp_versus_condition *gate, struct rp_e
 int rp_versus_condition_parse(const char *text, struct rp_versus_condition *ret, struct rp_err *err)
 {
     struct rp_versus_condition gate = {.text = strdup(text)};
-    int rc = gate.text ? parse(text, &gate, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = gate.text ? parse(text, &gate, err) : rp_out_of_memory(err);
 
     if (rc < 0) {
         rp_versus_condition_free(&gate);

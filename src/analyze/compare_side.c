@@ -327,7 +327,7 @@ static int rp_versus_side_add_kernel(struct rp_versus_side *side,
     }
     k = append(side, row);
     if (!k)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return 0;
 }
 
@@ -583,7 +583,7 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
 
     if (!side.path || !side.runs.ms || (p->timing_model && !side.timing_model) ||
         add_gpus(&side, p) < 0)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_versus_side_add_launches(&side, &p->launches, err);
     for (size_t i = 0; rc == 0 && i < p->kernel_count; i++)
@@ -665,11 +665,6 @@ static bool text_at(const json_t *object, const char *key, char **ret)
     return !text || *ret;
 }
 
-static int no_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /* --- profile.json -------------------------------------------------------------------------- */
 
 static int read_runs(const json_t *array, struct rp_versus_runs *ret, struct rp_err *err)
@@ -678,7 +673,7 @@ static int read_runs(const json_t *array, struct rp_versus_runs *ret, struct rp_
 
     ret->ms = calloc(count + 1, sizeof *ret->ms);
     if (!ret->ms)
-        return no_memory(err);
+        return rp_out_of_memory(err);
     ret->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct rp_quantity q = quantity(json_array_get(array, i));
@@ -825,7 +820,7 @@ static int read_roofline(const json_t *root, struct rp_versus_side *side, struct
     if (!k || rows != 1 || !json_is_object(roofline))
         return 0;
     k->metrics[RP_COMPARE_BYTES] = number_at(roofline, "bytes");
-    return text_at(roofline, "bound", &k->bound) ? 0 : no_memory(err);
+    return text_at(roofline, "bound", &k->bound) ? 0 : rp_out_of_memory(err);
 }
 
 static int read_gpus(const json_t *root, struct rp_versus_side *side, const char *path,
@@ -838,14 +833,14 @@ static int read_gpus(const json_t *root, struct rp_versus_side *side, const char
         return bad(path, err, "it has no gpus");
     side->gpus = calloc(json_array_size(rows) + 1, sizeof *side->gpus);
     if (!side->gpus)
-        return no_memory(err);
+        return rp_out_of_memory(err);
     json_array_foreach(rows, i, row)
     {
         struct rp_versus_gpu *gpu = &side->gpus[side->gpu_count++];
 
         if (!text_at(row, "architecture", &gpu->architecture) ||
             !text_at(row, "product", &gpu->product))
-            return no_memory(err);
+            return rp_out_of_memory(err);
         gpu->compute_units = count_at(row, "compute_units");
         gpu->engine_clock_mhz = count_at(row, "engine_clock_mhz");
     }
@@ -866,7 +861,7 @@ static int read_command(const json_t *provenance, struct rp_versus_side *side, s
     if (!json_array_size(words))
         return 0;
     side->command = rp_buf_steal(&text);
-    return side->command ? 0 : no_memory(err);
+    return side->command ? 0 : rp_out_of_memory(err);
 }
 
 /* Modelled times are the same each time a program runs: the machine's clock is not. */
@@ -877,7 +872,7 @@ static int read_walls(const json_t *provenance, struct rp_versus_side *side, str
     if (!side->software || !json_is_array(walls) || !json_array_size(walls))
         return 0;
     side->walls = json_dumps(walls, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    return side->walls ? 0 : no_memory(err);
+    return side->walls ? 0 : rp_out_of_memory(err);
 }
 
 static int read_origin(const json_t *root, struct rp_versus_side *side, const char *path,
@@ -904,7 +899,7 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     if (!text_at(timing, "model", &side->timing_model) ||
         !text_at(provenance, "rocm_version", &side->rocm_version) ||
         !text_at(provenance, "tracer", &side->tracer))
-        return no_memory(err);
+        return rp_out_of_memory(err);
     if (read_walls(provenance, side, err) < 0)
         return -(int)RP_ENVIRONMENT;
     return read_command(provenance, side, err);
@@ -922,7 +917,7 @@ static int read_launches(const json_t *root, struct rp_versus_side *side, struct
     size_t i;
 
     if (!list)
-        return no_memory(err);
+        return rp_out_of_memory(err);
     json_array_foreach(rows, i, row)
     {
         list[found.count++] = (struct rp_failed_launch){
@@ -995,7 +990,7 @@ static int read_replay(const json_t *root, struct rp_versus_side *side, const ch
         !text_at(root, "reason", &side->told.reason) ||
         !text_at(environment, "timing_model", &side->timing_model) ||
         !text_at(environment, "rocm_version", &side->rocm_version))
-        return no_memory(err);
+        return rp_out_of_memory(err);
     side->told.wrong = side->told.verdict && strcmp(side->told.verdict, "different output") == 0;
     return side->told.verdict ? 0 : bad(path, err, "it has no verdict");
 }
@@ -1005,7 +1000,7 @@ int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_si
 {
     rp_cleanup(drop) json_t *root = NULL;
     struct rp_versus_side side = {.path = strdup(path)};
-    int rc = side.path ? load(text, path, &root, err) : no_memory(err);
+    int rc = side.path ? load(text, path, &root, err) : rp_out_of_memory(err);
 
     if (rc == 0 && json_object_get(root, "stability") && json_object_get(root, "kernels"))
         rc = read_profile(root, &side, path, err);
@@ -1031,7 +1026,7 @@ static int add_label(struct rp_versus_kernel *k, const json_t *bottleneck, bool 
 {
     if (again || !json_is_string(json_object_get(bottleneck, "label")))
         return 0;
-    return text_at(bottleneck, "label", &k->bound) ? 0 : no_memory(err);
+    return text_at(bottleneck, "label", &k->bound) ? 0 : rp_out_of_memory(err);
 }
 
 /* Of roofline.json: a kernel on several GPUs has a row for each, and their bytes add up. */
@@ -1047,7 +1042,7 @@ static int add_bytes(struct rp_versus_kernel *k, const json_t *row, bool again, 
     };
     if (again || !json_is_string(json_object_get(row, "bound")))
         return 0;
-    return text_at(row, "bound", &k->bound) ? 0 : no_memory(err);
+    return text_at(row, "bound", &k->bound) ? 0 : rp_out_of_memory(err);
 }
 
 /* @param seen  of each kernel: it had a row */
@@ -1071,7 +1066,7 @@ int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char
     rp_autofree bool *seen = calloc(side->kernel_count + 1, sizeof *seen);
     rp_cleanup(drop) json_t *root = NULL;
     const json_t *rows;
-    int rc = seen ? load(text, path, &root, err) : no_memory(err);
+    int rc = seen ? load(text, path, &root, err) : rp_out_of_memory(err);
 
     rows = json_object_get(root, "kernels");
     for (size_t i = 0; rc == 0 && i < json_array_size(rows); i++)

@@ -260,7 +260,7 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     uint32_t p = dag->end_point, e;
 
     if (!bits)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     while ((e = rp_dag_binding(g, p)) != RP_DAG_NO_POINT) {
         bits[e / 64] |= (uint64_t)1 << e % 64;
         p = g->from[e];
@@ -372,7 +372,7 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
             if (is_on(&path, e))
                 count_edge(dag, trace, e, p, slack_ns, &sums, r);
     free(path.bits);
-    rc = sums.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
+    rc = sums.failed ? rp_out_of_memory(err)
                      : rp_dag_names_take(&sums.names, &r->shares, &r->share_count, err);
     if (rc == 0)
         rc = rp_dag_names_take_copies(&sums.in_ranges, &r->path_ranges, &r->path_range_count, err);
@@ -391,7 +391,7 @@ static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain
 
     r->chain = malloc((chain->count + 1) * sizeof *r->chain);
     if (!r->chain)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < chain->count; i++) {
         bool has_slack = next < chain->slack_count && chain->slacks[next].link == i;
         int64_t slack_ns = has_slack ? chain->slacks[next++].slack_ns : 0;
@@ -412,7 +412,7 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
     r->steps = malloc((dag->op_count + 1) * sizeof *r->steps);
     if (rc < 0 || !r->steps || !step_of_op)
-        return rc < 0 ? rc : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rc < 0 ? rc : rp_out_of_memory(err);
     for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         const struct rp_dag_cause *cause;
         struct rp_dag_step step;
@@ -443,7 +443,7 @@ static int kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trac
     int64_t longest = 0;
 
     if (!time_ns)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t p = 0; p < g->point_count; p++) {
         int64_t latest = 0;
         for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
@@ -528,7 +528,7 @@ static int put_what_ifs(const struct rp_dag *dag, const struct rp_dag_trace *tra
     s = malloc((count + 1) * sizeof *s);
     r->what_ifs = malloc((count + 1) * sizeof *r->what_ifs);
     if (!totals || !s || !r->what_ifs)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         s[i] = (struct rp_dag_scenario){.symbol = totals[i / FACTORS].symbol,
                                         .num = factors[i % FACTORS].num,

@@ -634,10 +634,10 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
     w->events = malloc(((size_t)p->handles.count + 1) * sizeof *w->events);
     if (!w->streams || !w->used || !w->queue_tails || !w->queue_kernels || !w->threads ||
         !w->events)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     w->op_finish = p->first_wait ? malloc((p->op_count + 1) * sizeof *w->op_finish) : NULL;
     if (p->first_wait && !w->op_finish)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t k = 0; k < p->handles.count; k++)
         w->events[k] = RP_DAG_NONE;
     for (size_t k = 0; w->op_finish && k < p->op_count; k++)
@@ -778,7 +778,7 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
     int rc = 0;
 
     if (!walks)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = number_all(trace, &dag, err);
     if (rc == 0)
         rc = find_window(trace, &dag, err);

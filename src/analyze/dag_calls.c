@@ -73,7 +73,7 @@ static int take_note(void *ctx, const void *row, struct rp_err *err)
         free(range->name);
         range->name = strdup(message);
         if (!range->name)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
     }
     json_decref(object);
     return rc;
@@ -174,7 +174,7 @@ static int add_process(const struct rp_dag_process *p, uint32_t process, struct 
     if (grown)
         ret->list = grown;
     if (!turns || !open || !grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t i = 0; i < p->range_count; i++) {
         const struct rp_dag_range *r = &p->ranges[i];
         turns[2 * i] = (struct turn){r->start_ns, r->thread, i, true};
@@ -340,7 +340,7 @@ static int take_region(void *ctx, const void *row, struct rp_err *err)
     const struct rp_row_region *r = row;
     struct rp_dag_loading *p = rp_dag_loading_of(l, r->guid_index);
 
-    return p && add_call(l, p, r) ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return p && add_call(l, p, r) ? 0 : rp_out_of_memory(err);
 }
 
 /* --- nesting ------------------------------------------------------------------------------- */
@@ -492,7 +492,7 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
 
     for (size_t i = 0; i < l->count && rc == 0; i++)
         if (!settle(&l->list[i]))
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
     return rc < 0 ? rc : rp_dag_name_ranges(l, err);
 }
 
@@ -572,12 +572,12 @@ static int take_arg(void *ctx, const void *row, struct rp_err *err)
     uint32_t call;
 
     if (!p)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     call = call_of_event(p, arg->event_id);
     if (call == RP_DAG_NONE)
         return 0;
     p->process.has_args = true;
-    return take_value(p, call, arg) ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return take_value(p, call, arg) ? 0 : rp_out_of_memory(err);
 }
 
 int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err)

@@ -196,7 +196,7 @@ static int usual_jitter(const struct rp_dag *dag, int64_t *ret_ns, struct rp_err
     rp_autofree int64_t *late_ns = malloc((dag->op_count + 1) * sizeof *late_ns);
 
     if (!late_ns)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_OP_START)
             late_ns[count++] = unexplained_ns(dag, p);
@@ -260,7 +260,7 @@ static int find_only(const struct rp_dag *dag, struct losses *losses, int64_t ji
     size_t next = 0;
 
     if (!reach)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t p = 0; p < g->point_count; p++) { /* losses are in this order, too */
         reach[p] = reach_of(dag, reach, p);
         if (next < losses->count && losses->list[next].end == p)
@@ -306,7 +306,7 @@ static int find_samples(const struct rp_dag *dag, const struct rp_dag_trace *tra
     samples.list = malloc((dag->op_count + 1) * sizeof *samples.list);
     if (!wanted || !samples.list) {
         free(samples.list);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         const struct rp_dag_op *op = rp_dag_is_op(dag->owner[p]) && rp_dag_is_end(dag, p)
@@ -353,8 +353,7 @@ static int find_losses(const struct rp_dag *dag, struct losses *ret, struct rp_e
 {
     rp_autofree struct bound *bounds = malloc((dag->graph.point_count + 1) * sizeof *bounds);
     int64_t jitter_ns = 0;
-    int rc =
-        bounds ? usual_jitter(dag, &jitter_ns, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = bounds ? usual_jitter(dag, &jitter_ns, err) : rp_out_of_memory(err);
 
     if (rc < 0)
         return rc;
@@ -398,8 +397,7 @@ static int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace
     int rc;
 
     dag->unsure = malloc((count + 1) * sizeof *dag->unsure);
-    rc = list && dag->unsure ? find_losses(dag, &losses, err)
-                             : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    rc = list && dag->unsure ? find_losses(dag, &losses, err) : rp_out_of_memory(err);
     if (rc == 0)
         rc = find_samples(dag, trace, &losses, &samples, err);
     sampled = samples.list;
@@ -588,7 +586,7 @@ static int scan_points(const struct rp_dag *dag, struct shortest *least,
         }
         if (is_near && !add_unpinned(&near, p)) {
             free(near.points);
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         }
     }
     *ret = near;
@@ -773,7 +771,7 @@ static int settle_costs(struct rp_dag *dag, const struct rp_dag_trace *trace, st
     int64_t cheapest_ns;
 
     if (!least_ns)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     cheapest_ns = learn_costs(dag, trace, least_ns);
     for (uint32_t p = 0; p < g->point_count; p++) {
         int64_t took_ns, likely_ns;
@@ -902,7 +900,7 @@ int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct r
 
     rp_dag_weigh(&dag->graph);
     if (dag->graph.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     take_back_ends(dag, trace, &trace->repairs);
     lost = rp_dag_forget_ends(dag, trace);
     if (lost)
@@ -920,5 +918,5 @@ int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct r
         if (dag->flags[p] & RP_DAG_PINNED)
             agree(dag, p, &trace->repairs);
     find_end(dag);
-    return dag->graph.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return dag->graph.failed ? rp_out_of_memory(err) : 0;
 }

@@ -61,7 +61,7 @@ static int list_agents(const struct rp_dag_process *p, struct rp_dag_process_gpu
         last = p->ops[i].agent;
         grown = realloc(places->list, (*count + 1) * sizeof *grown);
         if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         places->list = grown;
         places->list[(*count)++] = (struct rp_dag_process_gpu){.agent = last};
     }
@@ -97,7 +97,7 @@ static int merge(const struct rp_dag_process *p, struct rp_dag_process_gpu *plac
     struct rp_dag_agent *grown = realloc(*agents, (*agent_count + count + 1) * sizeof *grown);
 
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *agents = grown;
     for (size_t i = 0; i < count; i++) {
         const struct rp_dag_agent agent = describe(p, places[i].agent);
@@ -138,7 +138,7 @@ static int rp_dag_process_gpus_find(const struct rp_dag_trace *trace,
     struct rp_dag_process_gpus places = {.first = calloc(trace->process_count + 1, sizeof(size_t))};
     struct rp_dag_agent *agents = NULL;
     size_t count = 0, agent_count = 0;
-    int rc = places.first ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = places.first ? 0 : rp_out_of_memory(err);
 
     for (size_t i = 0; i < trace->process_count && rc == 0; i++) {
         rc = add_process(&trace->processes[i], &places, &count, &agents, &agent_count, err);
@@ -208,7 +208,7 @@ static int lay_out(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     ret->is_waiter = calloc(trace->symbol_count + 1, sizeof *ret->is_waiter);
     ret->list = malloc((dag->op_count + 1) * sizeof *ret->list);
     if (!next || !ret->first || !ret->is_waiter || !ret->list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t k = 0; k < trace->symbol_count; k++)
         ret->is_waiter[k] = rp_dag_is_collective(trace->symbols[k]);
     for (size_t i = 0; i < dag->op_count; i++)
@@ -293,7 +293,7 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
         sums->agent->idle_part_ns[part] += until_ns - since_ns;
         if (rp_dag_names_add(&sums->names, name, until_ns - since_ns) < 0 ||
             (range && rp_dag_names_add(&sums->ranges, range, until_ns - since_ns) < 0))
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         until_ns = since_ns;
     }
     return 0;
@@ -409,7 +409,7 @@ static int sort_bucket(const struct rp_dag_graph *g, uint32_t *list, size_t coun
     }
     starts = malloc(count * sizeof *starts);
     if (!starts)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         starts[i] = (struct start){g->time_ns[list[i]], list[i]};
     qsort(starts, count, sizeof *starts, by_start);
@@ -439,7 +439,7 @@ int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *
     int rc = 0;
 
     if (!first || !list)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     b.first = first;
     b.each_ns = (dag->end_ns - dag->start_ns) / (int64_t)b.count + 1;
     if (rc == 0)
@@ -550,7 +550,7 @@ int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         end_first(&running, &now, dag->start_ns, ret);
     free(running.ends);
     if (!fits)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     advance(&now, dag->end_ns, ret);
     return 0;
 }
@@ -607,7 +607,7 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
 
     ret->collectives = calloc(trace->symbol_count + 1, sizeof *ret->collectives);
     if (!ret->collectives)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < trace->process_count; i++)
         count_times(&trace->processes[i], trace, ret);
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
@@ -727,7 +727,7 @@ static int make_tracks(const struct place *places, size_t count, struct rp_timel
     ret->lanes = malloc((count + 1) * sizeof *ret->lanes);
     ret->track_of_step = malloc((count + 1) * sizeof *ret->track_of_step);
     if (!ret->lanes || !ret->track_of_step)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         ret->lanes[i] = places[i].lane;
     qsort(ret->lanes, count, sizeof *ret->lanes, by_lane);
@@ -749,7 +749,7 @@ int rp_timeline_make(struct rp_store *const *stores, size_t store_count,
     rp_autofree struct place *places = calloc(dag->step_count + 1, sizeof *places);
     struct finder f = {.dag = dag, .places = places};
     struct rp_timeline made = {0};
-    int rc = places ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = places ? 0 : rp_out_of_memory(err);
 
     if (rc == 0)
         list_places(dag, places);

@@ -267,7 +267,7 @@ int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, st
     free(pool.free);
     if (!done) {
         free(of);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     *ret = pool.count <= (size_t)UINT16_MAX + 1 ? narrowed(of, g->point_count)
                                                 : (struct rp_dag_slots){.wide = of};
@@ -292,7 +292,7 @@ int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *er
 
     if (!latest_ns || !slack_ns) {
         free(slack_ns);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     for (size_t k = 0; k < dag->slots.count; k++)
         latest_ns[k] = dag->end_ns;
@@ -439,7 +439,7 @@ int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, siz
     uint32_t count = names->addresses.count;
 
     if (!rp_dag_room(&names->shares, count, &names->room, sizeof *names->shares))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory"); /* none, and no list yet */
+        return rp_out_of_memory(err); /* none, and no list yet */
     *ret = names->shares;
     *ret_count = rp_dag_merge_shares(names->shares, count);
     names->shares = NULL;
@@ -458,7 +458,7 @@ int rp_dag_names_take_copies(struct rp_dag_names *names, struct rp_dag_share **r
         list[i].name = strdup(list[i].name);
         if (!list[i].name) {
             rp_dag_owned_shares_free(list, i);
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         }
     }
     if (rc == 0) {
@@ -501,7 +501,7 @@ int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, stru
 
     if (!last || !causes) {
         free(causes);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     for (uint32_t p = 0; p < g->point_count; p++) {
         uint32_t edge = rp_dag_binding(g, p);
@@ -581,7 +581,7 @@ static int put_slack(const struct rp_dag_trace *trace, const int64_t *slack_ns,
 
     r->critical = calloc(trace->symbol_count + 1, sizeof *r->critical);
     if (!r->critical)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct rp_dag_process *p = &trace->processes[i];
         for (size_t k = 0; k < p->op_count; k++)
@@ -652,7 +652,7 @@ static int find_candidates(const struct taken *taken, const int64_t *slack_ns,
         return 0;
     ret->starts = malloc((count + 1) * sizeof *ret->starts);
     if (!ret->starts)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (is_open(taken, p) && size_of_slack(rp_dag_slack_of(slack_ns, dag->owner[p])) <= most)
             ret->starts[ret->count++] = p;
@@ -730,7 +730,7 @@ static int follow(struct taken *taken, const struct rp_dag_trace *trace, uint32_
             near_take(taken, g->from[e]);
         point = g->from[e];
     }
-    return rc < 0 ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return rc < 0 ? rp_out_of_memory(err) : 0;
 }
 
 static int put_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -740,8 +740,7 @@ static int put_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     rp_autofree uint32_t *starts = NULL;
     struct taken taken = {dag, bits};
     struct candidates candidates = {0};
-    int found = bits ? find_candidates(&taken, slack_ns, &candidates, err)
-                     : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int found = bits ? find_candidates(&taken, slack_ns, &candidates, err) : rp_out_of_memory(err);
 
     if (found < 0)
         return found;

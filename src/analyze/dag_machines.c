@@ -166,7 +166,7 @@ int rp_dag_machines(struct rp_dag_trace *trace, struct rp_dag_result *ret, struc
     ret->machines = calloc(trace->process_count + 1, sizeof *ret->machines);
     ret->processes = calloc(trace->process_count + 1, sizeof *ret->processes);
     if (!ret->machines || !ret->processes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < trace->process_count && rc == 0; i++) {
         struct rp_dag_process *p = &trace->processes[i];
         struct rp_dag_process_fact *fact = &ret->processes[ret->process_count++];
@@ -268,14 +268,14 @@ static int find_meetings(const struct rp_dag_trace *trace, size_t machines, stru
     size_t first = 0;
 
     if (!counts)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t s = 0; s < trace->symbol_count; s++)
         if (rp_dag_is_collective(trace->symbols[s]))
             ret->count += counts[s] = common_count(trace, s);
     ret->list = malloc((machines * ret->count + 1) * sizeof *ret->list);
     rank = malloc((ret->count + 1) * sizeof *rank);
     if (!ret->list || !rank)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < machines * ret->count; i++)
         ret->list[i] = (struct meeting){INT64_MIN, INT64_MAX};
     for (uint32_t s = 0; s < trace->symbol_count; first += counts[s++])
@@ -411,7 +411,7 @@ static int align(const struct meetings *all, size_t machine, struct rp_dag_machi
             "the traces of each machine apart",
             machines->machine_id, machines->hostname, m->machine_id, m->hostname);
     if (!ends || !scratch)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     origin_ns = origin_of(first, count);
     apart_ns = there[0].end_ns - first[0].end_ns; /* may be more than a double holds exactly */
     for (size_t k = 0; k < count; k++)

@@ -66,7 +66,7 @@ static int add_op(struct rp_dag_loader *l, uint32_t guid_index, struct rp_dag_ne
 
     if (!p || new.op.symbol == UINT32_MAX ||
         !rp_dag_room(&p->ops, p->process.op_count, &p->op_room, sizeof new))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     new.op.end_lost = new.op.end_ns <= new.op.start_ns;
     new.op.end_ns = new.op.end_lost ? new.op.start_ns : new.op.end_ns;
     new.row.call = rp_dag_outer_call(p, correlation_id);
@@ -153,14 +153,14 @@ static int take_mark(void *ctx, const void *row, struct rp_err *err)
 
     if (!p ||
         !rp_dag_room(&process->marks, process->mark_count, &p->mark_room, sizeof *process->marks))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (r->end_ns <= 0) {
         l->repairs->never_ended++;
         return 0;
     }
     call = rp_dag_outer_call(p, r->correlation_id);
     if (call != RP_DAG_NONE && !note_mark(process, call))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     process->marks[process->mark_count++] = (struct rp_dag_mark){
         .end_ns = r->end_ns,
         .queue = small_id(r->queue_id),
@@ -241,7 +241,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
     p->ops = malloc((p->op_count + 1) * sizeof *p->ops);
     p->op_rows = malloc((p->op_count + 1) * sizeof *p->op_rows);
     if (!p->ops || !p->op_rows || !ids_room(l))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (!l->ops)
         return 0; /* there is none */
     end = l->ops + p->op_count;
@@ -327,7 +327,7 @@ static int take_row(void *ctx, const void *row, struct rp_err *err)
         return 0;
     pairs = &r->processes[d->guid_index];
     if (!rp_dag_room(&pairs->list, pairs->count, &pairs->room, sizeof *pairs->list))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     pairs->list[pairs->count++] = (struct pair){
         .op = name_of(d->row_id, d->is_copy != 0),
         .before = name_of(d->waits_for_id, d->waits_for_copy != 0),
@@ -390,7 +390,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
     rp_autofree struct named *names = malloc((p->op_count + 1) * sizeof *names);
 
     if (!names)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < p->op_count; i++)
         names[i] = (struct named){name_of(rp_dag_row_id(p, i), p->ops[i].is_copy), (uint32_t)i};
     rp_dag_sort(names, p->op_count, sizeof *names, by_name);
@@ -400,7 +400,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
     p->first_wait = calloc(p->op_count + 1, sizeof *p->first_wait);
     p->waits = malloc((pairs->count + 1) * sizeof *p->waits);
     if (!p->first_wait || !p->waits || pairs->count >= RP_DAG_NONE)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < pairs->count; i++) {
         p->first_wait[pairs->list[i].op + 1]++;
         p->waits[i] = (uint32_t)pairs->list[i].before;
@@ -418,7 +418,7 @@ static int rp_dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
 
     r.processes = calloc(l->count + 1, sizeof *r.processes);
     if (!r.processes)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = rp_store_each_dependency(l->store, take_row, &r, err);
     for (size_t i = 0; i < r.count && rc == 0; i++)
         if (r.processes[i].count)
@@ -583,7 +583,7 @@ static int count_queues(struct rp_dag_loader *l, struct rp_err *err)
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct rp_dag_loading *p = rp_dag_loading_of(l, rows[i].guid_index);
         if (!p)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         p->process.queue_count += rows[i].id > 0;
     }
     return rc;
@@ -597,7 +597,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
         rc = rp_dag_load_args(l, err);
     for (size_t i = 0; i < l->count && rc == 0; i++)
         if (!rp_dag_merge_polls(&l->list[i]))
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
     if (rc == 0)
         rc = rp_dag_load_ops(l, err);
     if (rc == 0)
@@ -607,7 +607,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
     /* Every process that the store knows has its place, even with nothing in it. */
     for (uint32_t g = 0; rc == 0 && g < rp_store_guid_count(l->store); g++) {
         struct rp_dag_loading *p = rp_dag_loading_of(l, g);
-        rc = p ? rp_dag_join(p, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = p ? rp_dag_join(p, err) : rp_out_of_memory(err);
         if (rc == 0) {
             p->process.guid = rp_store_guid(l->store, g);
             p->process.from = (struct rp_dag_source){l->store, g};
@@ -637,7 +637,7 @@ static int load_store(struct rp_store *store, struct rp_dag_trace *trace, struct
     if (rc == 0)
         grown = realloc(trace->processes, (trace->process_count + l.count + 1) * sizeof *grown);
     if (rc == 0 && !grown)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     if (grown)
         trace->processes = grown;
     for (size_t i = 0; i < l.count; i++) {
@@ -661,7 +661,7 @@ static int settle_symbols(struct rp_dag_trace *trace, struct naming *naming, str
     rp_autofree bool *collective = malloc((symbols->count + 1) * sizeof *collective);
 
     if (!numbers || !collective)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t k = 0; k < symbols->count; k++)
         collective[k] = rp_dag_is_collective(symbols->names[k]);
     for (size_t i = 0; i < trace->process_count; i++) {
@@ -699,7 +699,7 @@ int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
     struct rp_dag_trace trace = {0};
     struct naming naming = {0};
     int rc = rp_dag_symbols_add(&naming.symbols, "unknown kernel") == UINT32_MAX
-                 ? rp_fail(err, RP_ENVIRONMENT, "out of memory")
+                 ? rp_out_of_memory(err)
                  : 0;
 
     for (size_t s = 0; s < store_count && rc == 0; s++) {

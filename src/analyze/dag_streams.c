@@ -74,7 +74,7 @@ static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, str
         fits = add_handle(s, p->handles.keys[handle], (uint32_t)i, stream);
     }
     if (!fits)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     compress(s);
     return 0;
 }
@@ -139,7 +139,7 @@ static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_strea
 
     if (!listed || !list) {
         free(list);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     for (size_t i = 0; i < p->call_count; i++) {
         uint32_t handle = p->call_rows[i].stream;
@@ -170,7 +170,7 @@ static int name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *
         return rc;
     grown = realloc(s->handles, (s->handle_count + count + 1) * sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     s->handles = grown;
     for (size_t i = 0; i < count; i++) {
         next = next_free(s, taken, next);
@@ -262,7 +262,7 @@ int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *r
     count_ids(p, &s);
     taken = calloc((size_t)s.stream_count + 1, sizeof *taken);
     if (rc == 0 && !taken)
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     for (size_t i = 0; rc == 0 && i < s.handle_count; i++)
         taken[s.handles[i].stream] = true;
     if (rc == 0)
@@ -270,7 +270,7 @@ int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *r
     s.queue = malloc((size_t)s.stream_count * sizeof *s.queue);
     s.blocking = calloc((size_t)s.stream_count, sizeof *s.blocking);
     if (rc == 0 && (!s.queue || !s.blocking))
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     if (rc < 0) {
         rp_dag_streams_free(&s);
         return rc;
@@ -449,7 +449,7 @@ int rp_dag_each_certain_wait(const struct rp_dag_trace *trace, const struct rp_d
             agents[t] = NO_LAUNCH_YET;
         walk(&w);
     } else {
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        rc = rp_out_of_memory(err);
     }
     rp_dag_streams_free(&w.names);
     return rc;
@@ -494,7 +494,7 @@ int rp_dag_usual_delays_find(const struct rp_dag_process *p, const struct rp_dag
     size_t count;
 
     if (!ends || !gaps)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     count = stream_gaps(p, streams, ends, gaps);
     qsort(gaps, count, sizeof *gaps, by_value);
     usual.gap_ns = !count ? 0 : gaps[0] < RP_DAG_LONGEST_GAP_NS ? gaps[0] : RP_DAG_LONGEST_GAP_NS;

@@ -266,7 +266,7 @@ static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, 
     queues = no_tails((size_t)queue_count(p));
     streams = no_tails((size_t)stream_count);
     if (!queues || !streams || !late)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     find_overlaps(p, queues, streams, trace->process_count > 1, &o, &in_calls, late);
     p->late_ns = usual_lateness_ns(late);
     if (!ran_at_once(&o, FEWEST_AT_ONCE))
@@ -275,7 +275,7 @@ static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, 
         in_calls.failed |= !clip_all(trace, p, &in_calls);
     free(o.list);
     free(in_calls.list);
-    return o.failed || in_calls.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
+    return o.failed || in_calls.failed ? rp_out_of_memory(err) : 0;
 }
 
 int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err)
@@ -336,7 +336,7 @@ static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, str
     rp_autofree uint32_t *queues = no_ops((size_t)queue_count(p));
 
     if (!queues)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t i = 0; i < p->op_count && p->op_rows[i].call != RP_DAG_NONE; i++) {
         int64_t start_ns = p->call_rows[p->op_rows[i].call].start_ns;
         uint32_t *queue = p->op_rows[i].queue >= 0 ? &queues[p->op_rows[i].queue] : NULL;
@@ -345,7 +345,7 @@ static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, str
                 p->ops[*queue].end_ns < p->ops[i].end_ns)
                 start_ns = p->ops[*queue].end_ns;
             if (!clip_start(trace, p, &p->ops[i], start_ns))
-                return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+                return rp_out_of_memory(err);
         }
         if (queue)
             *queue = i;
@@ -362,7 +362,7 @@ static int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_proces
     int rc = rp_dag_each_certain_wait(trace, p, clip_at_return, &c, err);
 
     if (rc == 0 && c.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rc < 0 ? rc : clip_starts(trace, p, err);
 }
 
@@ -460,13 +460,13 @@ int rp_dag_count_clips(struct rp_dag_trace *trace, struct rp_err *err)
         return 0;
     wanted = calloc(trace->symbol_count + 1, sizeof *wanted);
     if (!wanted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < trace->clip_count; i++)
         wanted[trace->processes[trace->clips[i].process].ops[trace->clips[i].op].symbol] = true;
     count = list_lasting(trace, wanted, NULL);
     list = malloc((count + 1) * sizeof *list);
     if (!list)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     list_lasting(trace, wanted, list);
     qsort(list, count, sizeof *list, by_symbol);
     for (size_t i = 0; i < trace->clip_count; i++)
@@ -587,7 +587,7 @@ static int see_all(const struct rp_dag_trace *trace, struct gpus *gpus,
 
     see_starts(gpus, repairs);
     rc = rp_dag_each_certain_wait(trace, gpus->process, see_end, gpus, err);
-    return rc == 0 && gpus->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : rc;
+    return rc == 0 && gpus->failed ? rp_out_of_memory(err) : rc;
 }
 
 /* Lists of what calls say are needed only of clocks that they contradict: most are none. */
@@ -608,7 +608,7 @@ static int find_shifts(const struct rp_dag_trace *trace, struct gpus *gpus,
         gpu->least.list = malloc((gpu->starts + 1) * sizeof *gpu->least.list);
         gpu->most.list = malloc((gpu->ends + 1) * sizeof *gpu->most.list);
         if (!gpu->least.list || !gpu->most.list)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
     }
     gpus->listing = true;
     if (rc == 0 && any)
@@ -647,7 +647,7 @@ static int move(struct rp_dag_process *p, struct gpus *gpus, struct rp_err *err)
             queue_count = p->op_rows[i].queue + 1;
     agent_of_queue = malloc(((size_t)queue_count + 1) * sizeof *agent_of_queue);
     if (!agent_of_queue)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (rp_dag_keep_recorded(p, err) < 0)
         return -(int)RP_ENVIRONMENT;
     for (int32_t q = 0; q < queue_count; q++)
@@ -658,7 +658,7 @@ static int move(struct rp_dag_process *p, struct gpus *gpus, struct rp_err *err)
         if (p->op_rows[i].queue >= 0)
             agent_of_queue[p->op_rows[i].queue] = op->agent;
         if (!gpu)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         op->start_ns = rp_dag_clock_shifted(&gpu->shift, op->start_ns);
         op->end_ns = rp_dag_clock_shifted(&gpu->shift, op->end_ns);
     }

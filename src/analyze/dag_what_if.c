@@ -138,7 +138,7 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     rp_autofree struct range *touched = malloc((trace->symbol_count + 1) * sizeof *touched);
 
     if (!time || !touched)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i += lanes) {
         size_t here = count - i < lanes ? count - i : lanes;
 
@@ -299,7 +299,7 @@ static int rp_dag_variants(const struct rp_dag *dag, const struct rp_dag_trace *
     lanes_vector end;
 
     if (!time || !table)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     fill_table(lanes, lane_count, table);
     lanes_sweep(dag, trace, table, marked, marked_count, time, &end);
     for (size_t k = 0; k < lane_count; k++)
@@ -376,7 +376,7 @@ static int mark_captured(struct rp_dag *dag, const struct rp_dag_trace *trace, s
     }
     chains = calloc(threads + 1, sizeof *chains);
     if (!first || !chains)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (uint32_t p = 0; p < dag->graph.point_count; p++) {
         const struct rp_dag_call *call;
         enum role role;
@@ -578,7 +578,7 @@ static int find_waits(const struct rp_dag *dag, const struct rp_dag_trace *trace
     struct unshared u = {time_ns, end_ns, dag->graph.time_ns[0], INT64_MIN};
 
     if (!time_ns || !end_ns || !pairs_sweep(dag, trace, &u, ret))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     *ret_end_ns = u.last_ns;
     return 0;
 }
@@ -634,7 +634,7 @@ static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
     ret->pairs = malloc((count + 1) * sizeof *ret->pairs);
     if (!marked || !ret->pairs)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     qsort(waits->pairs, waits->symbols.count, sizeof *waits->pairs, by_wait);
     marked_count = mark(waits, count, marked);
     for (size_t k = 0; k < count; k++)
@@ -763,7 +763,7 @@ static int scenarios_of(const struct rp_dag_trace *trace, const struct rp_dag_re
     struct rp_dag_scenario *s = malloc((r->what_if_count + 1) * sizeof *s);
 
     if (!s)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < r->what_if_count; i++) {
         const struct rp_dag_what_if *w = &r->what_ifs[i];
         const char **symbol = bsearch(&w->symbol, trace->symbols, trace->symbol_count,
@@ -817,7 +817,7 @@ int rp_dag_what_if_bounds(struct rp_dag *dag, const struct rp_dag_trace *trace,
     int rc;
 
     if (!of_process)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     any = find_guesses(dag, trace, of_process);
     for (size_t i = 0; i < ret->what_if_count; i++) {
         struct rp_dag_what_if *w = &ret->what_ifs[i];

@@ -118,7 +118,7 @@ static int replays_take(void *ctx, const void *row, struct rp_err *err)
                        (long long)replay->id);
     grown = rp_grow(r->rows, r->count, &r->capacity, sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     r->rows = grown;
     grown[r->count++] = *replay;
     return 0;
@@ -190,7 +190,7 @@ int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores
         return 0;
     profile->timing_model = rp_profile_keep(profile->memory, model, strlen(model));
     profile->timing_version = version ? (uint32_t)strtoul(version, NULL, 10) : 0;
-    return profile->timing_model ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return profile->timing_model ? 0 : rp_out_of_memory(err);
 }
 
 /* Which dispatches ran at the same time on one device. */
@@ -401,7 +401,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     uint64_t ns;
 
     if (!group)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (dispatch->start_ns < group->first_start_ns ||
         (dispatch->start_ns == group->first_start_ns && dispatch->id < group->first_id)) {
         group->first_start_ns = dispatch->start_ns;
@@ -418,7 +418,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
         group->max_ns = ns;
     group->timed_count++;
     if (r->is_modelled && !rp_overlaps_add(&r->overlaps, dispatch))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     replayed = rp_simulation_of(&r->replays, dispatch);
     rp_simulated_timing_add(&group->replayed, &group->replayed_ns, &replayed, ns);
     return 0;
@@ -499,7 +499,7 @@ int rp_extdata_load(const char *text, json_t **ret, struct rp_err *err)
         /* The parser names every fault of the text. Of a failed allocation it says so, or
          * nothing, or (inside a string) a fault of the text: then only the detail is lost. */
         if (code == json_error_out_of_memory || code == json_error_unknown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
     }
     *ret = object;
     return 0;

@@ -77,7 +77,7 @@ static int add_row(struct rp_profile *profile, const struct rp_failed_launch *ro
         return 0;
     grown = reallocarray(launches->list, launches->count + 1, sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     launches->list = grown;
     added = &grown[launches->count];
     *added = *row;
@@ -86,7 +86,7 @@ static int add_row(struct rp_profile *profile, const struct rp_failed_launch *ro
     added->kernel = keep(profile, row->kernel, &ok);
     added->symbol = keep(profile, row->symbol, &ok);
     launches->count += ok;
-    return ok ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return ok ? 0 : rp_out_of_memory(err);
 }
 
 static int take_said(struct rp_profile *profile, const char *text, struct rp_err *err)
@@ -159,11 +159,6 @@ static bool launches_kernel(const char *name)
     return false;
 }
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 static int add_region(void *ctx, const void *row, struct rp_err *err)
 {
     const struct rp_row_region *region = row;
@@ -175,7 +170,7 @@ static int add_region(void *ctx, const void *row, struct rp_err *err)
         struct turn *grown = rp_grow(s->turns, s->turn_count, &s->turn_capacity, sizeof *grown);
 
         if (!grown)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         s->turns = grown;
         grown[s->turn_count++] = (struct turn){.at_ns = begins ? region->start_ns : region->end_ns,
                                                .guid_index = region->guid_index,
@@ -184,7 +179,7 @@ static int add_region(void *ctx, const void *row, struct rp_err *err)
         struct call *grown = rp_grow(s->calls, s->call_count, &s->call_capacity, sizeof *grown);
 
         if (!grown)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         s->calls = grown;
         grown[s->call_count++] = (struct call){.correlation_id = region->correlation_id,
                                                .start_ns = region->start_ns,
@@ -204,7 +199,7 @@ static int add_work(void *ctx, const void *row, struct rp_err *err)
         return 0;
     grown = rp_grow(s->works, s->work_count, &s->work_capacity, sizeof *grown);
     if (!grown)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     s->works = grown;
     grown[s->work_count++] =
         (struct call){.correlation_id = launch->correlation_id, .guid_index = launch->guid_index};

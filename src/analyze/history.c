@@ -21,7 +21,7 @@
  * so. */
 
 /* What the error and the allowance for drift are multiplied by. Found by simulation: with these no
- * kind of noise in tests/unit/analysis/test_history.c makes more than 1 % of false alarms. */
+ * kind of noise in tests/unit/analyze/test_history.c makes more than 1 % of false alarms. */
 static const double error_factor = 1.7;
 static const double drift_factor = 2;
 

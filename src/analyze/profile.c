@@ -138,7 +138,7 @@ static int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agen
     }
     grown = realloc(profile->agents, (profile->agent_count + 1) * sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     profile->agents = grown;
     grown[profile->agent_count] = agent;
     *ret_index = (uint32_t)profile->agent_count++;
@@ -172,7 +172,7 @@ static int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err 
     rp_autofree uint32_t *place = calloc(count + 1, sizeof *place);
 
     if (!moving || !place)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         moving[i] = (struct moving){.agent = profile->agents[i], .from = (uint32_t)i};
     qsort(moving, count, sizeof *moving, by_trace_id);
@@ -195,7 +195,7 @@ static int find_halved_vgprs(struct rp_profile_build *build, struct rp_err *err)
     rp_autofree bool *whole = calloc(count + 1, sizeof *whole);
 
     if (!whole)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < build->group_count; i++) {
         const struct rp_dispatch_group *group = &build->groups[i];
         struct rp_agent_summary *agent = &profile->agents[group->agent];
@@ -258,7 +258,7 @@ static int rp_profile_identity(struct rp_profile_build *build, const struct rp_r
     if (grown)
         build->identities = grown;
     if (!id.symbol || !id.name || !grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     id.runtime_internal =
         starts_with(id.name, "__amd_rocclr_") || starts_with(id.symbol, "__amd_rocclr_");
     id.code_hash = row ? rp_kernel_contents(row) : 0;
@@ -314,7 +314,7 @@ static int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err)
     uint32_t rank = 0;
 
     if (!sorted)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++)
         sorted[i] = &build->identities[i];
     qsort(sorted, count, sizeof *sorted, by_identity);
@@ -507,7 +507,7 @@ static int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
         int rc;
 
         if (!grown)
-            return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            return rp_out_of_memory(err);
         profile->kernels = grown;
         for (next = first + 1; next < build->group_count; next++) {
             if (!same_kernel(build, &groups[first], &groups[next]))
@@ -561,7 +561,7 @@ static int load(struct rp_store *store, uint32_t number, struct loaded *ret, str
     ret->agent_index = calloc(ret->agent_count + 1, sizeof *ret->agent_index);
     ret->kernel_index = calloc(ret->kernel_count + 1, sizeof *ret->kernel_index);
     if (!ret->agent_index || !ret->kernel_index)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     ret->store = store;
     ret->built_in = rp_store_metadata(store, "rocm_perf_device") != NULL;
     return 0;
@@ -611,7 +611,7 @@ static int resolve(struct rp_profile_build *build, const struct loaded *l, struc
         reallocarray(build->groups, build->group_count + l->group_count + 1, sizeof *grown);
 
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     build->groups = grown;
     for (size_t i = 0; i < l->group_count; i++) {
         struct rp_dispatch_group *group = &build->groups[build->group_count];
@@ -682,10 +682,10 @@ int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const 
     int rc;
 
     if (!profile || !loaded)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     profile->memory = calloc(1, sizeof *profile->memory);
     if (!profile->memory)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     rc = build_from(&build, stores, base_count, loaded, err);
     for (size_t i = 0; i < base_count; i++)
         loaded_free(&loaded[i]);

@@ -364,11 +364,6 @@ static void rp_roof_derive(struct rp_roofline_kernel *k, const struct rp_ceiling
     find_bound(k, ceilings);
 }
 
-static int no_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /* --- names -------------------------------------------------------------------------------- */
 
 const char *const rp_level_class_names[] = {NULL, "memory", "compute"};
@@ -522,7 +517,7 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
     rp_roof_derive(kernel, &device->ceilings);
     rp_roof_find_peaks(device, g->options->measured != NULL, kernel);
     if (!rp_roof_counts_take(&g->counts, kernel))
-        return no_memory(err);
+        return rp_out_of_memory(err);
     rp_roof_derive_counters(&sums.all, device, bytes_of_reads(&sums, arch, g->options->model),
                             kernel);
     return 0;
@@ -549,7 +544,7 @@ static int add_kernels(const struct rp_counters *counters,
     int result = 0;
 
     if (!all || !rp_roof_counts_make(counters, &counts))
-        return no_memory(err);
+        return rp_out_of_memory(err);
     g.counts = counts;
     for (size_t i = 0; i < count; i++)
         all[i] = &counters->dispatches[i];
@@ -558,7 +553,7 @@ static int add_kernels(const struct rp_counters *counters,
         groups++;
     ret->kernels = calloc(groups + 1, sizeof *ret->kernels);
     if (!ret->kernels)
-        return no_memory(err);
+        return rp_out_of_memory(err);
     for (size_t i = 0, same; i < count && result == 0; i += same) {
         same = same_group(all + i, count - i);
         result = add_kernel(&g, all + i, same, ret, err);
@@ -656,7 +651,7 @@ static int find_reason(const struct rp_counters *counters, struct rp_roofline *r
         }
     }
     r->reason = rp_buf_steal(&text);
-    return r->reason ? 0 : no_memory(err);
+    return r->reason ? 0 : rp_out_of_memory(err);
 }
 
 /* --- all ---------------------------------------------------------------------------------- */
@@ -677,10 +672,10 @@ int rp_roofline_compute(const struct rp_counters *counters,
         result = find_reason(counters, &r, err);
     }
     if (result == 0 && !rp_roof_notes(counters, options, &r))
-        result = no_memory(err);
+        result = rp_out_of_memory(err);
     if (result == 0 && options->measured &&
         !rp_roof_note(&r, "ceilings are measured ones (--ceilings) as far as they were measured"))
-        result = no_memory(err);
+        result = rp_out_of_memory(err);
     if (result < 0) {
         rp_roofline_free(&r);
         return result;

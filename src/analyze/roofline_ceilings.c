@@ -375,7 +375,7 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
 
     ret->devices = calloc(counters->device_count + 1, sizeof *ret->devices);
     if (!ret->devices)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     ret->device_count = counters->device_count;
     for (size_t i = 0; i < counters->device_count && result == 0; i++) {
         const struct rp_counted_device *facts = &counters->devices[i];

@@ -705,7 +705,7 @@ static int read_store(struct rp_store *store, size_t number, struct rp_counters 
     known = result == 0 ? calloc(agent_count + 1, sizeof *known) : NULL;
     agents.known = known;
     if (result == 0 && !known)
-        result = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        result = rp_out_of_memory(err);
     if (result == 0)
         result = rp_store_kernels(store, &kernels, &kernel_count, err);
     if (result == 0)
@@ -729,7 +729,7 @@ int rp_roofline_run_counters(struct rp_store *const *stores, size_t count, struc
                              struct rp_err *err)
 {
     struct rp_counters *set = rp_counters_new();
-    int result = set ? 0 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int result = set ? 0 : rp_out_of_memory(err);
 
     for (size_t i = 0; i < count && result == 0; i++)
         result = read_store(stores[i], i, set, err);

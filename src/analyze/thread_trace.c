@@ -84,18 +84,13 @@ static void identify(struct rp_thread_trace *trace)
 
 /* --- one file ------------------------------------------------------------------------------ */
 
-static int out_of_memory(struct rp_err *err)
-{
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-}
-
 /* Bad input becomes a problem of the trace; everything else goes up. */
 static int forgive(struct rp_thread_trace *trace, const char *file, int rc, struct rp_err *err)
 {
     if (rc >= 0 || err->code != RP_BAD_INPUT)
         return rc;
     if (!rp_att_problem(trace, true, file, "%s", err->text))
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     *err = (struct rp_err)RP_ERR_INIT;
     return 0;
 }
@@ -110,16 +105,16 @@ static int load(struct rp_thread_trace *trace, const char *name, bool required, 
     int rc;
 
     if (!path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     if (!there || stat(there, &info) < 0) {
         if (required && !rp_att_problem(trace, false, name, "the file is not there"))
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         return 0;
     }
     if (info.st_size > RP_ATT_MAX_FILE) {
         if (!rp_att_problem(trace, false, name, "larger than %d MB: not read",
                             RP_ATT_MAX_FILE >> 20))
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         return 0;
     }
     rc = rp_gzip_read_text(there, RP_ATT_MAX_FILE, &text, err);
@@ -168,13 +163,13 @@ static int read_stats_beside(struct rp_thread_trace *trace, struct rp_err *err)
     char *slash;
 
     if (!folder)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     slash = strrchr(folder, '/');
     if (slash)
         *slash = '\0';
     path = rp_format("%s/stats_%s.csv", slash ? folder : ".", name_of(trace->path));
     if (!path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     there = rp_gzip_find(path);
     return there ? read_stats(trace, there, err) : 0;
 }
@@ -189,7 +184,7 @@ static int read_wave(const char *file, struct rp_att_build *build, struct rp_err
     if (strchr(file, '/')) /* nothing outside of the folder is read */
         return rp_att_problem(build->trace, true, "filenames.json", "%s is not a file name", file)
                    ? 0
-                   : out_of_memory(err);
+                   : rp_out_of_memory(err);
     rc = load(build->trace, file, true, &root, err);
     if (rc > 0)
         rc = forgive(build->trace, file, rp_att_read_wave(root, build, err), err);
@@ -216,7 +211,7 @@ static int read_listed(const json_t *node, unsigned depth, struct rp_att_build *
             rc = read_wave(file, build, err);
         } else if (!rp_att_problem(build->trace, true, "filenames.json",
                                    "an entry of a wave has no file name")) {
-            rc = out_of_memory(err);
+            rc = rp_out_of_memory(err);
         }
         if (rc < 0)
             return rc;
@@ -291,7 +286,7 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
     code = json_string_value(json_object_get(json_object_get(*ret, "rocm_perf"), "code_hash"));
     trace->code_hash = code ? strtoull(code, NULL, 16) : 0;
     if (launched && !trace->launched)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     trace->sampled = json_is_true(json_object_get(*ret, "pc_sampling")) &&
                      !json_is_true(json_object_get(*ret, "thread_trace"));
     return 0;
@@ -383,7 +378,7 @@ static int read_trace(const char *path, struct rp_thread_trace *trace, struct rp
 
     trace->path = strdup(path);
     if (!trace->path)
-        return out_of_memory(err);
+        return rp_out_of_memory(err);
     while (strlen(trace->path) > 1 && trace->path[strlen(trace->path) - 1] == '/')
         trace->path[strlen(trace->path) - 1] = '\0';
     identify(trace);
@@ -426,7 +421,7 @@ static int add_trace(const char *path, struct rp_thread_traces *set, struct rp_e
             grown[set->count++] = trace;
             return 0;
         }
-        rc = out_of_memory(err);
+        rc = rp_out_of_memory(err);
     }
     free_trace(&trace);
     return rp_wrap(err, "read thread trace %s", path);
@@ -465,7 +460,7 @@ static int open_all(const char *path, struct rp_thread_traces *set, struct rp_er
         rp_autofree char *inner = rp_path_join(path, entries[i]->d_name);
 
         if (rc == 0 && !inner)
-            rc = out_of_memory(err);
+            rc = rp_out_of_memory(err);
         if (rc == 0 && (rp_path_is_dir(inner) || stands_alone(path, entries[i]->d_name)))
             rc = add_trace(inner, set, err);
         free(entries[i]);
@@ -485,7 +480,7 @@ static int open_processes(const char *path, struct rp_thread_traces *set, struct
         rp_autofree char *inner = rp_format("%s/process-%u", path, process);
 
         if (!inner)
-            return out_of_memory(err);
+            return rp_out_of_memory(err);
         if (!rp_path_is_dir(inner))
             break;
         rc = open_all(inner, set, err);
@@ -542,7 +537,7 @@ static int add_clock(const json_t *list, uint32_t engine, double hz, struct rp_t
         return rp_fail(err, RP_BAD_INPUT, "clocks of SE%u do not advance", engine);
     grown = realloc(trace->clocks, (trace->clock_count + 1) * sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     trace->clocks = grown;
     grown[trace->clock_count++] = (struct rp_att_clock){
         .shader_engine = engine,

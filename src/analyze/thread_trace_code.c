@@ -122,7 +122,7 @@ static int add_kernel(struct rp_thread_trace *trace, const char *symbol, const c
     struct rp_att_kernel *kernel;
 
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     trace->kernels = grown;
     kernel = &grown[trace->kernel_count];
     name = name && *name ? name : symbol;
@@ -131,7 +131,7 @@ static int add_kernel(struct rp_thread_trace *trace, const char *symbol, const c
     if (!kernel->symbol || !kernel->name) {
         free(kernel->symbol);
         free(kernel->name);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     trace->kernel_count++;
     return 0;
@@ -155,7 +155,7 @@ static int add_instruction(struct rp_thread_trace *trace, struct rp_att_instruct
     if (!row->isa || !row->source) {
         free(row->isa);
         free(row->source);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     row->kernel = trace->kernel_count ? (uint32_t)trace->kernel_count - 1 : UINT32_MAX;
     trace->instructions[trace->instruction_count++] = *row;

@@ -80,7 +80,7 @@ int rp_att_index(struct rp_att_build *build, struct rp_err *err)
     build->by_line = calloc(count + 1, sizeof *build->by_line);
     build->begun = calloc(trace->kernel_count + 1, sizeof *build->begun);
     if (!build->meanings || !build->from_waves || !build->by_line || !build->begun)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < count; i++) {
         struct rp_att_instruction *instruction = &trace->instructions[i];
 
@@ -343,7 +343,7 @@ int rp_att_finish(struct rp_att_build *build, struct rp_err *err)
     struct rp_thread_trace *trace = build->trace;
 
     if (!check_sums(build) || !check_waves(build) || !check_cuts(trace))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     add_up(build);
     choose_kernel(build);
     measure_latencies(build);
@@ -615,7 +615,7 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
         return -RP_BAD_INPUT;
     facts.instructions = json_array_size(instructions);
     if (!add_wave(build->trace, &facts))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     /* Real decoders give the sum or, in a quarter of the waves, 4 cycles more. */
     life = (uint64_t)(facts.end_cycle - facts.begin_cycle);
     build->bad_timelines += sum != life && sum != life + 4;
@@ -624,11 +624,10 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
         build->unstitched += (uint64_t)(executed - stitched);
     note_begin(build, json_array_get(instructions, 0));
     previous_end = facts.begin_cycle;
-    json_array_foreach(instructions, i,
-                       row) if (!read_execution(row, &e) ||
-                                !add_execution(build, queues, &e,
-                                               &previous_end)) return rp_fail(err, RP_ENVIRONMENT,
-                                                                              "out of memory");
+    json_array_foreach(
+        instructions, i,
+        row) if (!read_execution(row, &e) ||
+                 !add_execution(build, queues, &e, &previous_end)) return rp_out_of_memory(err);
     return 0;
 }
 
@@ -667,7 +666,7 @@ static int read_events(const json_t *list, struct event **ret, size_t *ret_count
     json_t *row;
 
     if (!events)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     json_array_foreach(list, i, row)
     {
         int64_t values[6];
@@ -849,12 +848,12 @@ static int read_engine(const json_t *list, uint32_t id, const json_t *kernels,
     if (rc < 0)
         return rc;
     if (!measure(events, count, kernels, &engine))
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     if (engine.waves == 0)
         return 0;
     grown = realloc(trace->engines, (trace->engine_count + 1) * sizeof *grown);
     if (!grown)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     trace->engines = grown;
     grown[trace->engine_count++] = engine;
     return 0;
@@ -869,7 +868,7 @@ int rp_att_read_occupancy(const json_t *root, const char *symbol, const char *na
     int rc = 0;
 
     if (!kernels)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     trace->engines_of_kernel = json_object_size(kernels) > 0 && has_events(root, kernels);
     if (!trace->engines_of_kernel)
         filter = NULL;

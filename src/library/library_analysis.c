@@ -643,8 +643,7 @@ int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret
 {
     rp_autofree struct rp_store **run = malloc((in->store_count + 1) * sizeof *run);
     size_t count = 0;
-    int rc = run ? rp_inputs_choose_run(in, run, &count, err)
-                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    int rc = run ? rp_inputs_choose_run(in, run, &count, err) : rp_out_of_memory(err);
 
     if (rc == 0)
         rc = rp_dag_analyze(run, count, full, &in->work, ret, err);

@@ -250,7 +250,7 @@ static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix,
     if (!prefixes) {
         rp_store_close(store);
         free(prefix);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     in->csv_prefixes = prefixes;
     in->stores[in->store_count] = store;
@@ -303,7 +303,7 @@ static int open_csv(const char *path, size_t prefix_len, struct rp_inputs *in, s
     prefix = strndup(path, prefix_len);
     if (!prefix) {
         rp_store_close(store);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     }
     return add_store(in, store, prefix, err);
 }
@@ -445,7 +445,7 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
     for (int i = 0; i < count; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
         if (rc == 0 && !path)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
         else if (rc == 0 && rp_path_is_dir(path))
             rc = depth && !(own && is_aside(names[i]->d_name)) && !is_decoded(names[i]->d_name)
                      ? open_traces_in(path, depth - 1, in, err)
@@ -604,7 +604,7 @@ static int open_waves_of(const char *folder, const char *within, struct rp_input
     rp_autofree char *path = rp_path_join(folder, within);
 
     if (!path)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+        return rp_out_of_memory(err);
     return rp_thread_trace_can_open(path) ? rp_thread_trace_open(path, &in->waves, err) : 0;
 }
 
@@ -628,7 +628,7 @@ static int open_waves_in(const char *folder, int depth, struct rp_inputs *in, st
         rp_autofree char *path = is_read ? NULL : rp_path_join(folder, name);
 
         if (rc == 0 && !is_read && !path)
-            rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
+            rc = rp_out_of_memory(err);
         if (rc == 0 && path && rp_path_is_dir(path))
             rc = open_waves_in(path, depth - 1, in, err);
         free(names[i]);
