@@ -6,8 +6,7 @@
 #include "base/cleanup.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
-#include "optimize/points_to.h"
-#include "optimize/shape_values.h"
+#include "optimize/memory_effects.h"
 
 enum match { EXACT, PREFIX };
 

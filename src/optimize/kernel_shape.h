@@ -8,14 +8,53 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "optimize/memory_effects.h"
 
 struct rp_ast_node;
 struct rp_buf;
 struct rp_err;
+struct rp_points_to;
 struct rp_shape_function;
 struct rp_shape_item;
+struct rp_shape_walk;
+
+/* What the walk through a function writes down of a node (kernel_shape.c). */
+
+struct rp_shape_function {
+    char *symbol; /**< mangled; "" is the template itself */
+    struct rp_shape_item *items;
+    size_t count;
+    /* Nothing of the template itself, which has no types. */
+    struct rp_accesses accesses;
+    struct rp_arithmetic arithmetic;
+};
+
+/** How two lists of a class are compared. */
+enum rp_shape_class {
+    RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
+    RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
+    RP_SHAPE_OTHER,   /**< ... lambdas, classes, attributes */
+    RP_SHAPE_LOOP_CONDITION, /**< ... what decides whether and how often barriers are met */
+    RP_SHAPE_LOOP_UPDATE,    /**< the same ones as often: values of variables in these */
+    RP_SHAPE_USE,            /**< each one at least once: arguments, sizes and the like */
+    RP_SHAPE_CALL,           /**< none that is not in the original */
+    RP_SHAPE_GLOBAL,         /**< ... variables of outside */
+    RP_SHAPE_CAST,           /**< ... casts that see a value as another type */
+    RP_SHAPE_TYPE,           /**< ... classes of which it makes objects */
+    RP_SHAPE_POINTER,        /**< ... numbers made of pointers into different memory */
+    RP_SHAPE_CLASSES
+};
+
+struct rp_shape_item {
+    enum rp_shape_class class;
+    char *text;    /**< what is compared; a tab ends what is of use to a reader */
+    size_t offset; /**< in the file; 0: not known */
+    /** Of RP_SHAPE_LOOP_CONDITION, as long as there is a tree: its expressions. */
+    const struct rp_ast_node *head;
+    size_t head_count;
+};
 
 struct rp_kernel_shape {
     struct rp_shape_function *functions;
@@ -64,17 +103,46 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape);
 int rp_kernel_shape_compare(const struct rp_shape_text *original,
                             const struct rp_shape_text *candidate, struct rp_err *err);
 
-/* Loops and branches in the list of what must keep its order: each is a pair of brackets
- * around what stands in it.
- */
-
 /** Which jumps lead to the end of what is in brackets, or to its next round. */
 enum rp_shape_jumps { RP_SHAPE_NO_JUMPS, RP_SHAPE_BREAK, RP_SHAPE_BREAK_AND_CONTINUE };
 
-/** "loop {", "}" ... */
-bool rp_shape_is_bracket(const struct rp_shape_item *item);
-
 /** An expression as the compiler sees it: macros and parentheses are no matter. */
 void rp_ast_expression_text(struct rp_buf *out, const struct rp_ast_node *node);
+
+struct rp_shape_walk {
+    const char *text; /* of the file */
+    size_t bytes;
+    struct rp_shape_function *function;
+    const struct rp_ast_node *body;
+    size_t capacity;
+    const struct rp_points_to *places; /* NULL: of the template itself, which has no types */
+    const struct rp_ast_node **locals; /* what the function declares */
+    size_t local_count, local_capacity;
+    bool failed; /* out of memory */
+};
+
+/** At the end of a function, when its heads are known. */
+void rp_shape_add_loop_updates(struct rp_shape_walk *walk);
+
+/** @param node  where it stands; NULL: nowhere */
+void rp_shape_add(struct rp_shape_walk *walk, enum rp_shape_class class,
+                  const struct rp_ast_node *node, const char *text);
+/** The declaration of a variable of the function; NULL: it is of outside. */
+const struct rp_ast_node *rp_shape_local_declaration(const struct rp_shape_walk *walk, uint64_t id);
+/**
+ * Adds the constant that an argument is, evaluated, or the name of one of outside: some say which
+ * order and scope an operation has.
+ * @return whether it is one
+ */
+bool rp_shape_constant(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                       struct rp_buf *out);
+
+/** Adds the function's parameters and members of these, pointers that are tested against null,
+ * sizes and numbers of work-items, and variables of outside that are no constants, as far as the
+ * body uses them. */
+void rp_shape_add_uses(struct rp_shape_walk *walk, const struct rp_ast_node *function);
+
+/** Whether a use is one of another's, too: "p" of "p.width", and the other way round. */
+bool rp_shape_use_covers(const char *use, const char *other);
 
 #endif

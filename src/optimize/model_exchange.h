@@ -1,7 +1,7 @@
 /**
  * @file model_exchange.h
  * @brief One question to a model server over HTTP, and what came of it. The only user of libcurl
- *        beside model_settings.c.
+ *        beside model_proposer.c.
  */
 #ifndef RP_OPTIMIZE_MODEL_EXCHANGE_H
 #define RP_OPTIMIZE_MODEL_EXCHANGE_H

@@ -1,11 +1,11 @@
 /**
  * @file model_proposer.h
- * @brief What the proposer "llm" needs to know: struct rp_proposer rp_proposer_llm is in
- *        proposers.def.
+ * @brief Which model server is asked, as whom, and within which limits.
  *
- * propose() says RP_VERDICT when an answer came that holds no kernel: an attempt that failed, and
- * the next question may tell the model why. 0: the session's budget of tokens is used up. Other
- * errors: this server cannot be asked; asking again does not help.
+ * The settings come whole from one place, the first of these that is there: the file of
+ * --llm-config; ROCM_PERF_LLM_BASE_URL, _MODEL and _API_KEY; $XDG_CONFIG_HOME (or
+ * ~/.config)/rocm-perf/llm.json; OPENAI_BASE_URL, _MODEL and _API_KEY. They are never mixed: a key
+ * goes to no server but the one that it was configured with.
  */
 #ifndef RP_OPTIMIZE_MODEL_PROPOSER_H
 #define RP_OPTIMIZE_MODEL_PROPOSER_H
@@ -14,14 +14,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "optimize/model_exchange.h"
 
 struct rp_completion;
 struct rp_err;
 struct rp_llm_client;
+struct rp_llm_settings;
 
-/* Questions to a model server within a budget: again when that may help, never the key in
- *        what is told.
+/** Release with rp_llm_settings_free. */
+struct rp_llm_settings {
+    char *base_url; /**< as configured, without a slash at the end */
+    char *model;
+    char *api_key;        /**< NULL: none. In no message, no file, and on no command line */
+    char *ca_file;        /**< certificates to trust; NULL: the machine's */
+    char *origin;         /**< where they were found, for messages */
+    bool loopback;        /**< the server is on this machine */
+    bool stream;          /**< ask for the answer in pieces */
+    bool has_temperature; /**< else the server's own */
+    double temperature;
+    uint32_t max_attempts; /**< of one question, the first included */
+    int64_t connect_timeout_ns;
+    int64_t idle_timeout_ns;    /**< nothing at all came for so long */
+    int64_t total_timeout_ns;   /**< one attempt */
+    int64_t retry_delay_ns;     /**< before the second attempt; doubles */
+    int64_t max_retry_after_ns; /**< longest wait that a server may ask for */
+    uint64_t prompt_tokens;     /**< largest prompt, estimated */
+    uint64_t answer_tokens;     /**< largest answer that is asked for */
+    uint64_t budget_tokens;     /**< prompts and answers of the whole session */
+};
+
+/**
+ * @param file --llm-config, or NULL
+ * @return 0; RP_USAGE when no server is configured or the settings are unsafe, RP_BAD_INPUT when
+ *         the file cannot be used. Each message names the remedy.
+ */
+int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct rp_err *err);
+
+void rp_llm_settings_free(struct rp_llm_settings *settings);
+
+/* What the proposer "llm" needs to know: struct rp_proposer rp_proposer_llm is in
+ *        proposers.def.
+ *
+ * propose() says RP_VERDICT when an answer came that holds no kernel: an attempt that failed, and
+ * the next question may tell the model why. 0: the session's budget of tokens is used up. Other
+ * errors: this server cannot be asked; asking again does not help.
  */
 
 /** One attempt, for the journal: texts and outcome, without headers, without the key. */
@@ -46,21 +83,11 @@ uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more);
 uint64_t rp_llm_client_spent_tokens(const struct rp_llm_client *client);
 
 struct rp_llm_config {
-    const char *settings_file; /**< --llm-config, or NULL: see model_settings.h */
+    const char *settings_file; /**< --llm-config, or NULL: see model_proposer.h */
     rp_llm_log log;            /**< each attempt at a question, for the journal; may be NULL */
     void *log_context;
     uint64_t spent_tokens; /**< of the budget: before the session was resumed */
 };
-
-/* A key out of a text before anybody reads it. */
-
-/**
- * Overwrites the key with asterisks wherever it stands, and beginnings of it of eight and more
- * characters: a message may have been cut in its middle. @param key NULL: nothing to do
- */
-void rp_llm_redact(char *text, const char *key);
-
-/* The kernel in a model's answer: exactly one fenced block of code. */
 
 /**
  * Fences are lines of three or more back-quotes or tildes, as CommonMark has them; text around the

@@ -1,5 +1,5 @@
 /* Variables are found in the heads that are left, then whatever is put into them. */
-#include "optimize/shape_values.h"
+#include "optimize/kernel_shape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "optimize/ast.h"
-#include "optimize/kernel_shape.h"
-#include "optimize/points_to.h"
+#include "optimize/memory_effects.h"
 #include "optimize/source_text.h"
 
 struct ids {

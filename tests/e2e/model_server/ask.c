@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "optimize/model_proposer.h"
-#include "optimize/model_settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

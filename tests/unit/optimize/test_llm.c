@@ -5,8 +5,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "optimize/model_exchange.h"
-#include "optimize/model_proposer.h"
-#include "optimize/model_settings.h"
 #include "optimize/source_text.h"
 #include "unit/cmocka_all.h"
 
@@ -17,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "optimize/model_settings.c"
+#include "optimize/model_proposer.c"
 
-static const char key[] = "sk-secret-0123456789";
+static const char test_key[] = "sk-secret-0123456789";
 
 static void addresses(void **state)
 {
@@ -152,13 +150,13 @@ static void test_members(void **state)
             "\"idle_timeout_s\":2,\"total_timeout_s\":3,\"retry_delay_s\":4,"
             "\"max_retry_after_s\":5,\"prompt_tokens\":600,\"answer_tokens\":17,"
             "\"budget_tokens\":18,\"ca_file\":\"/c\"}",
-            key);
+            test_key);
     close(fd);
     assert_int_equal(rp_llm_settings_read(path, &s, &err), 0);
     unlink(path);
     assert_string_equal(s.base_url, "https://h/v1");
     assert_string_equal(s.model, "m");
-    assert_string_equal(s.api_key, key);
+    assert_string_equal(s.api_key, test_key);
     assert_string_equal(s.ca_file, "/c");
     assert_string_equal(s.origin, path);
     assert_true(!s.stream && s.has_temperature && s.temperature == 0.25 && !s.loopback);
@@ -182,11 +180,11 @@ static void test_variables(void **state)
     no_variables();
     assert_int_equal(rp_llm_settings_read(NULL, &s, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "set ROCM_PERF_LLM_BASE_URL"));
-    setenv("OPENAI_API_KEY", key, 1);
+    setenv("OPENAI_API_KEY", test_key, 1);
     setenv("OPENAI_MODEL", "m", 1);
     assert_int_equal(rp_llm_settings_read(NULL, &s, &err), 0);
     assert_string_equal(s.base_url, "https://api.openai.com/v1");
-    assert_string_equal(s.api_key, key);
+    assert_string_equal(s.api_key, test_key);
     rp_llm_settings_free(&s);
     setenv("ROCM_PERF_LLM_API_KEY", "other", 1);
     assert_int_equal(rp_llm_settings_read(NULL, &s, &err), -RP_USAGE);
@@ -326,11 +324,11 @@ static void redaction(void **state)
     char other[] = "sk-sec sk sks";
 
     (void)state;
-    rp_llm_redact(whole, key);
+    rp_llm_redact(whole, test_key);
     assert_string_equal(whole, "wrong key ********************, not ********************");
-    rp_llm_redact(cut, key);
+    rp_llm_redact(cut, test_key);
     assert_string_equal(cut, "wrong key ************");
-    rp_llm_redact(other, key);
+    rp_llm_redact(other, test_key);
     assert_string_equal(other, "sk-sec sk sks");
     rp_llm_redact(other, NULL);
 }
