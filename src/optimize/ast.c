@@ -322,14 +322,6 @@ int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_e
     return 0;
 }
 
-void rp_symbol_parts_free(struct rp_symbol_parts *parts)
-{
-    free(parts->symbol);
-    free(parts->name);
-    free(parts->filter);
-    *parts = (struct rp_symbol_parts){0};
-}
-
 static const struct rp_ast_node *body_of(const struct rp_ast_node *function)
 {
     for (size_t i = 0; i < function->count; i++)
@@ -465,10 +457,4 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     collect_same(roots, count, &found);
     *ret = found;
     return 0;
-}
-
-void rp_kernel_found_free(struct rp_kernel_found *found)
-{
-    free(found->functions);
-    *found = (struct rp_kernel_found){0};
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct rp_ast;
 struct rp_ast_node;
@@ -69,7 +70,13 @@ struct rp_symbol_parts {
 
 /** Takes a mangled name apart. @return 0; RP_BAD_INPUT when it is no function's of namespaces */
 int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_err *err);
-void rp_symbol_parts_free(struct rp_symbol_parts *parts);
+static inline void rp_symbol_parts_free(struct rp_symbol_parts *parts)
+{
+    free(parts->symbol);
+    free(parts->name);
+    free(parts->filter);
+    *parts = (struct rp_symbol_parts){0};
+}
 
 /** Nodes live as long as the tree. Release with rp_kernel_found_free. */
 struct rp_kernel_found {
@@ -85,7 +92,11 @@ struct rp_kernel_found {
  */
 int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *text, size_t bytes,
                    struct rp_kernel_found *ret, struct rp_err *err);
-void rp_kernel_found_free(struct rp_kernel_found *found);
+static inline void rp_kernel_found_free(struct rp_kernel_found *found)
+{
+    free(found->functions);
+    *found = (struct rp_kernel_found){0};
+}
 
 static inline bool rp_ast_is(const struct rp_ast_node *node, const char *kind)
 {

@@ -158,13 +158,6 @@ int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_t
     return 0;
 }
 
-void rp_guard_result_free(struct rp_guard_result *result)
-{
-    free(result->file_text);
-    free(result->compiler_output);
-    *result = (struct rp_guard_result){0};
-}
-
 /* The file's macros that hold a word of counted_words.def: their number in a body is compared
  *        as that of the words is.
  */

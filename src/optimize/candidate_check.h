@@ -9,6 +9,7 @@
 #define RP_OPTIMIZE_CANDIDATE_CHECK_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 struct rp_compile_command;
 struct rp_err;
@@ -37,7 +38,12 @@ int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_t
                    enum rp_edit_scope scope, const struct rp_compile_command *command,
                    const char *arch, const char *scratch_dir, struct rp_guard_result *ret,
                    struct rp_err *err);
-void rp_guard_result_free(struct rp_guard_result *result);
+static inline void rp_guard_result_free(struct rp_guard_result *result)
+{
+    free(result->file_text);
+    free(result->compiler_output);
+    *result = (struct rp_guard_result){0};
+}
 
 /* What the guards see in the text alone, before any compiler does. */
 

@@ -10,6 +10,18 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 
+/** A part of the text; no terminator. */
+struct rp_ir_span {
+    const char *at;
+    size_t bytes;
+};
+
+struct rp_ir_function {
+    struct rp_ir_span name; /**< without @ and quotes */
+    struct rp_ir_span head; /**< its line of `define` or `declare` */
+    struct rp_ir_span body; /**< the lines between braces; at == NULL: it is declared only */
+};
+
 /* A file with HIP's headers and a thousand kernels has about 50 MB. */
 static const size_t MOST_BYTES = (size_t)256 << 20;
 
@@ -158,7 +170,8 @@ static int by_text(const void *a, const void *b)
     return compare_spans(*(const struct rp_ir_span *)a, *(const struct rp_ir_span *)b);
 }
 
-const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struct rp_ir_span name)
+/** NULL: there is none */
+static const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struct rp_ir_span name)
 {
     struct rp_ir_function key = {.name = name};
 

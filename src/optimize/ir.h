@@ -54,19 +54,4 @@ void rp_ir_free(struct rp_ir *ir);
 int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_line,
                    const struct rp_ir_range *part, char **ret, struct rp_err *err);
 
-/** A part of the text; no terminator. */
-struct rp_ir_span {
-    const char *at;
-    size_t bytes;
-};
-
-struct rp_ir_function {
-    struct rp_ir_span name; /**< without @ and quotes */
-    struct rp_ir_span head; /**< its line of `define` or `declare` */
-    struct rp_ir_span body; /**< the lines between braces; at == NULL: it is declared only */
-};
-
-/** NULL: there is none */
-const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struct rp_ir_span name);
-
 #endif

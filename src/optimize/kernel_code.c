@@ -175,13 +175,6 @@ static bool kernel_hash(const struct rp_code_identity *of, const char *kd, char 
 
 /* --- all kernels --------------------------------------------------------------------------- */
 
-void rp_code_names_free(char **names)
-{
-    for (char **name = names; name && *name; name++)
-        free(*name);
-    free(names);
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

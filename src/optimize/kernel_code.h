@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/sha256.h"
 #include "trace/code_object.h"
@@ -76,7 +77,12 @@ void rp_code_object_use(const struct rp_code_object *object, const char *arch,
  */
 int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
                             const char *symbol, char ***ret, struct rp_err *err);
-void rp_code_names_free(char **names);
+static inline void rp_code_names_free(char **names)
+{
+    for (char **name = names; name && *name; name++)
+        free(*name);
+    free(names);
+}
 
 /* Which kernels the user's compiler makes of a source file. */
 

@@ -390,13 +390,6 @@ int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err)
     return 0;
 }
 
-struct rp_rank_limits rp_rank_usual_limits(void)
-{
-    /* With less than a fifth of the time, or a tenth of its own to gain, a kernel could make the
-     * program faster by 2 % at most. */
-    return (struct rp_rank_limits){.least_weight = 0.20, .least_headroom = 0.10};
-}
-
 static double sum_of_times(const struct rp_facts *facts)
 {
     double sum = 0;

@@ -464,7 +464,7 @@ static void add_memory(struct rp_shape_walk *walk, const struct rp_ast_node *nod
         rp_points_to_of_lvalue(walk->places, node, &set);
     else
         rp_points_to_of_value(walk->places, node, &set);
-    for (size_t i = 0; i < rp_points_to_count(walk->places); i++)
+    for (size_t i = 0; i < walk->places->count; i++)
         if (rp_memory_set_has(&set, i) && rp_memory_object_name(walk->places, i)) {
             rp_buf_printf(out, "%s %s", between, rp_memory_object_name(walk->places, i));
             between = " or";

@@ -1,4 +1,4 @@
-/* What expressions mean, once it is known what variables may point to (memory_effects.c). */
+/* What expressions mean, once it is known what variables may point to. */
 #include "optimize/memory_effects.h"
 
 #include <stdbool.h>
@@ -69,11 +69,6 @@ void rp_points_to_free(struct rp_points_to *places)
     free(places->places);
     free(places->variables);
     free(places);
-}
-
-size_t rp_points_to_count(const struct rp_points_to *places)
-{
-    return places->count;
 }
 
 const char *rp_memory_object_name(const struct rp_points_to *places, size_t place)
@@ -631,7 +626,7 @@ static void add_one(struct walk *walk, const char *name, enum rp_access_kind kin
 static void add(struct walk *walk, const struct rp_memory_set *set, enum rp_access_kind kind,
                 const struct rp_ast_node *node)
 {
-    for (size_t i = 0; i < rp_points_to_count(walk->places); i++)
+    for (size_t i = 0; i < walk->places->count; i++)
         if (rp_memory_set_has(set, i) && rp_memory_object_name(walk->places, i))
             add_one(walk, rp_memory_object_name(walk->places, i), kind, node);
 }
@@ -985,7 +980,7 @@ static void value(struct arithmetic_walk *walk, const struct rp_ast_node *node)
 
 static bool reaches(const struct arithmetic_walk *walk, const struct rp_memory_set *set)
 {
-    for (size_t i = 0; i < rp_points_to_count(walk->places); i++)
+    for (size_t i = 0; i < walk->places->count; i++)
         if (rp_memory_set_has(set, i) &&
             (rp_memory_object_name(walk->places, i) || rp_memory_set_has(&walk->matters, i)))
             return true;

@@ -46,7 +46,6 @@ int rp_points_to_make(const struct rp_ast_node *function, struct rp_points_to **
                       struct rp_err *err);
 void rp_points_to_free(struct rp_points_to *places);
 
-size_t rp_points_to_count(const struct rp_points_to *places);
 /** Of memory that other work-items see. NULL: a local variable. The same in two texts of a kernel
  *  that declare the same LDS. */
 const char *rp_memory_object_name(const struct rp_points_to *places, size_t place);

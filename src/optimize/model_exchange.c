@@ -123,11 +123,6 @@ static int64_t monotonic_ns(void)
     return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-void rp_exchange_free(struct rp_exchange *exchange)
-{
-    rp_completion_free(&exchange->completion);
-}
-
 static void cleanup_easy(CURL **slot)
 {
     curl_easy_cleanup(*slot);
@@ -488,11 +483,6 @@ enum {
 static void cleanup_json(json_t **slot)
 {
     json_decref(*slot);
-}
-
-void rp_completion_free(struct rp_completion *completion)
-{
-    rp_buf_free(&completion->text);
 }
 
 /* Text of a server in a line of ours: no line feeds, no escape sequences for the terminal. */

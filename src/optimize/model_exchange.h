@@ -54,7 +54,10 @@ int rp_completion_event(void *context, const char *data, size_t bytes, struct rp
 /** What the body of a refused request says, one line without control characters; may be "". */
 void rp_completion_error_text(const char *body, size_t bytes, char *ret, size_t capacity);
 
-void rp_completion_free(struct rp_completion *completion);
+static inline void rp_completion_free(struct rp_completion *completion)
+{
+    rp_buf_free(&completion->text);
+}
 
 /** Zero-initialise; release with rp_exchange_free. All of it is valid after a failure, too. */
 struct rp_exchange {
@@ -76,7 +79,10 @@ struct rp_exchange {
 int rp_llm_exchange(const struct rp_llm_settings *settings, const char *body, size_t bytes,
                     struct rp_exchange *exchange, struct rp_err *err);
 
-void rp_exchange_free(struct rp_exchange *exchange);
+static inline void rp_exchange_free(struct rp_exchange *exchange)
+{
+    rp_completion_free(&exchange->completion);
+}
 
 /* What a refusal of a model server means to the user. */
 

@@ -443,9 +443,6 @@ enum {
     WAIT_STEP_NS = 50000000,
 };
 
-/* More than any budget (model_proposer.c). */
-static const uint64_t MOST_TOKENS = UINT64_MAX / 4;
-
 struct rp_llm_client {
     struct rp_llm_settings settings;
     rp_llm_log log;
@@ -453,12 +450,6 @@ struct rp_llm_client {
     uint64_t spent_tokens;
     const char *limit_member; /* how this server calls the limit of an answer */
 };
-
-/* A server that counts absurdly is not asked on. */
-uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more)
-{
-    return spent > MOST_TOKENS || more > MOST_TOKENS - spent ? MOST_TOKENS : spent + more;
-}
 
 /**
  * The client takes the settings over; *settings is empty afterwards.

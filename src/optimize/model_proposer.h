@@ -77,7 +77,12 @@ struct rp_llm_record {
 typedef void (*rp_llm_log)(void *context, const struct rp_llm_record *record);
 
 /** Their sum, which does not overflow: above any budget it stays where it is. */
-uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more);
+static inline uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more)
+{
+    const uint64_t max = UINT64_MAX / 4; /* a server that counts absurdly is not asked on */
+
+    return spent > max || more > max - spent ? max : spent + more;
+}
 
 /** Of all attempts so far. */
 uint64_t rp_llm_client_spent_tokens(const struct rp_llm_client *client);

@@ -528,13 +528,6 @@ static const char body_rules[] =
     "- Call no function and use no variable of outside the kernel that it does not use "
     "already.\n";
 
-void rp_llm_prompt_free(struct rp_llm_prompt *prompt)
-{
-    free(prompt->system);
-    free(prompt->user);
-    *prompt = (struct rp_llm_prompt){0};
-}
-
 static char *make_system(enum rp_edit_scope scope)
 {
     rp_autobuf out = {0};
@@ -714,9 +707,4 @@ int rp_llm_prompt_make(const struct rp_proposer_input *in, uint64_t max_tokens,
     *ret = prompt;
     prompt = (struct rp_llm_prompt){0};
     return 0;
-}
-
-uint64_t rp_llm_estimate_tokens(size_t bytes)
-{
-    return (bytes + 2) / 3;
 }

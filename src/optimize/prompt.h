@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "optimize/model_exchange.h"
@@ -34,7 +35,12 @@ struct rp_llm_prompt {
 /** @return 0; RP_BAD_INPUT when the kernel alone is too large */
 int rp_llm_prompt_make(const struct rp_proposer_input *input, uint64_t max_tokens,
                        struct rp_llm_prompt *ret, struct rp_err *err);
-void rp_llm_prompt_free(struct rp_llm_prompt *prompt);
+static inline void rp_llm_prompt_free(struct rp_llm_prompt *prompt)
+{
+    free(prompt->system);
+    free(prompt->user);
+    *prompt = (struct rp_llm_prompt){0};
+}
 
 /* What was measured of a kernel, in words. */
 
@@ -52,6 +58,9 @@ void rp_llm_prompt_free(struct rp_llm_prompt *prompt);
  */
 
 /** Tokens of a text, estimated: source code has about three bytes in each. */
-uint64_t rp_llm_estimate_tokens(size_t bytes);
+static inline uint64_t rp_llm_estimate_tokens(size_t bytes)
+{
+    return (bytes + 2) / 3;
+}
 
 #endif

@@ -40,137 +40,13 @@ const struct rp_proposer *rp_proposer_named(const char *name)
     return NULL;
 }
 
-void rp_proposal_free(struct rp_proposal *proposal)
-{
-    free(proposal->kernel_text);
-    free(proposal->title);
-    *proposal = (struct rp_proposal){0};
-}
+/* Which loops of a kernel to unroll, how far, in which order, from what was measured of it: the
+ * loop with most stalls first; factors by how many registers are free. */
 
-/* Unroll pragmas, one loop at a time. What comes next depends on the attempts alone, so a session
- * that goes on gets the same proposals. */
-
-extern const struct rp_proposer rp_proposer_unroll;
-
-/* A loop whose pragmas change nothing in the code twice is unrolled as the compiler likes. */
-enum { MOST_SAME = 2 };
-
-static int open_unroll(const struct rp_proposer_config *config, void **ret_state,
-                       struct rp_err *err)
-{
-    (void)config;
-    (void)err;
-    *ret_state = NULL;
-    return 0;
-}
-
-static void close_unroll(void *state)
-{
-    (void)state;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/** Whether nothing but blanks stands before a place on its line. */
-static bool begins_line(const struct rp_kernel_source *source, size_t at)
-{
-    while (at > source->begin && is_blank(source->text[at - 1]))
-        at--;
-    return at == source->begin || source->text[at - 1] == '\n';
-}
-
-static bool ends_line(const struct rp_kernel_source *source, size_t at)
-{
-    while (is_blank(source->text[at]))
-        at++;
-    return source->text[at] == '\n';
-}
-
-/** The kernel with one loop's pragmas as one of this factor. */
-static char *with_pragma(const struct rp_kernel_source *source, const struct rp_source_loop *loop,
-                         unsigned factor)
-{
-    rp_autobuf out = {0};
-    bool has_pragma = loop->pragma_end > loop->pragma_begin;
-    size_t at = has_pragma ? loop->pragma_begin : loop->begin, indent = at;
-    size_t rest = has_pragma ? loop->pragma_end : loop->begin;
-
-    while (indent > source->begin &&
-           (source->text[indent - 1] == ' ' || source->text[indent - 1] == '\t'))
-        indent--;
-    rp_buf_add(&out, source->text + source->begin, at - source->begin);
-    rp_buf_printf(&out, "%s#pragma unroll %u", begins_line(source, at) ? "" : "\n", factor);
-    if (!has_pragma || !ends_line(source, rest)) {
-        rp_buf_puts(&out, "\n");
-        rp_buf_add(&out, source->text + indent, at - indent);
-    }
-    rp_buf_add(&out, source->text + rest, source->end - rest);
-    return rp_buf_steal(&out);
-}
-
-static bool is_original(const struct rp_kernel_source *source, const char *text)
-{
-    return strlen(text) == source->end - source->begin &&
-           memcmp(text, source->text + source->begin, strlen(text)) == 0;
-}
-
-static const struct rp_attempt *attempt_of(const struct rp_proposer_input *input, const char *text)
-{
-    for (size_t i = 0; i < input->attempt_count; i++)
-        if (strcmp(input->attempts[i].kernel_text, text) == 0)
-            return &input->attempts[i];
-    return NULL;
-}
-
-/** @return 1 with a proposal, 0 when all of the plan was tried */
-static int first_untried(const struct rp_proposer_input *input, const struct rp_unroll_step *plan,
-                         size_t count, unsigned *same, struct rp_proposal *ret)
-{
-    const struct rp_kernel_source *source = input->source;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_source_loop *loop = &source->loops[plan[i].loop];
-        rp_autofree char *text = with_pragma(source, loop, plan[i].factor);
-        const struct rp_attempt *attempt;
-
-        attempt = attempt_of(input, text);
-        if (attempt)
-            same[plan[i].loop] += strcmp(attempt->outcome, "same code") == 0;
-        if (attempt || is_original(source, text) || same[plan[i].loop] >= MOST_SAME)
-            continue;
-        ret->title = rp_format("unroll the loop at line %u by %u", loop->line, plan[i].factor);
-        ret->bytes = strlen(text);
-        ret->kernel_text = rp_steal(text);
-        return 1;
-    }
-    return 0;
-}
-
-static int propose_unroll(void *state, const struct rp_proposer_input *input,
-                          struct rp_proposal *ret, struct rp_err *err)
-{
-    size_t loops = input->source->loop_count;
-    rp_autofree struct rp_unroll_step *plan =
-        rp_alloc_zero(loops * (RP_UNROLL_MAX - RP_UNROLL_MIN + 1) + 1, sizeof *plan);
-    rp_autofree unsigned *same = rp_alloc_zero(loops + 1, sizeof *same);
-
-    (void)state;
-    (void)err;
-    return first_untried(input, plan, rp_unroll_plan(input->source, input->facts, plan), same, ret);
-}
-
-const struct rp_proposer rp_proposer_unroll = {
-    .name = "unroll",
-    .summary = "loop unrolling by 2 to 8; needs no network",
-    .open = open_unroll,
-    .propose = propose_unroll,
-    .close = close_unroll,
+struct rp_unroll_step {
+    size_t loop; /**< index in the source's loops */
+    unsigned factor;
 };
-
-/* The loop with most stalls first; factors by how many registers are free. */
 
 enum { FACTORS = RP_UNROLL_MAX - RP_UNROLL_MIN + 1 };
 
@@ -296,8 +172,13 @@ static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_
     return factor <= ranked->trips && (ranked->trips % factor == 0) == first_pass;
 }
 
-size_t rp_unroll_plan(const struct rp_kernel_source *source, const struct rp_kernel_facts *facts,
-                      struct rp_unroll_step *ret)
+/**
+ * @param facts  NULL: nothing is known
+ * @param ret    loop_count * 7 entries have room
+ * @return how many were written
+ */
+static size_t rp_unroll_plan(const struct rp_kernel_source *source,
+                             const struct rp_kernel_facts *facts, struct rp_unroll_step *ret)
 {
     struct ranked *loops = rp_alloc_zero(source->loop_count + 1, sizeof *loops);
     const unsigned *factors = factors_for(facts);
@@ -321,3 +202,126 @@ size_t rp_unroll_plan(const struct rp_kernel_source *source, const struct rp_ker
     free(loops);
     return steps;
 }
+
+/* Unroll pragmas, one loop at a time. What comes next depends on the attempts alone, so a session
+ * that goes on gets the same proposals. */
+
+extern const struct rp_proposer rp_proposer_unroll;
+
+/* A loop whose pragmas change nothing in the code twice is unrolled as the compiler likes. */
+enum { MOST_SAME = 2 };
+
+static int open_unroll(const struct rp_proposer_config *config, void **ret_state,
+                       struct rp_err *err)
+{
+    (void)config;
+    (void)err;
+    *ret_state = NULL;
+    return 0;
+}
+
+static void close_unroll(void *state)
+{
+    (void)state;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/** Whether nothing but blanks stands before a place on its line. */
+static bool begins_line(const struct rp_kernel_source *source, size_t at)
+{
+    while (at > source->begin && is_blank(source->text[at - 1]))
+        at--;
+    return at == source->begin || source->text[at - 1] == '\n';
+}
+
+static bool ends_line(const struct rp_kernel_source *source, size_t at)
+{
+    while (is_blank(source->text[at]))
+        at++;
+    return source->text[at] == '\n';
+}
+
+/** The kernel with one loop's pragmas as one of this factor. */
+static char *with_pragma(const struct rp_kernel_source *source, const struct rp_source_loop *loop,
+                         unsigned factor)
+{
+    rp_autobuf out = {0};
+    bool has_pragma = loop->pragma_end > loop->pragma_begin;
+    size_t at = has_pragma ? loop->pragma_begin : loop->begin, indent = at;
+    size_t rest = has_pragma ? loop->pragma_end : loop->begin;
+
+    while (indent > source->begin &&
+           (source->text[indent - 1] == ' ' || source->text[indent - 1] == '\t'))
+        indent--;
+    rp_buf_add(&out, source->text + source->begin, at - source->begin);
+    rp_buf_printf(&out, "%s#pragma unroll %u", begins_line(source, at) ? "" : "\n", factor);
+    if (!has_pragma || !ends_line(source, rest)) {
+        rp_buf_puts(&out, "\n");
+        rp_buf_add(&out, source->text + indent, at - indent);
+    }
+    rp_buf_add(&out, source->text + rest, source->end - rest);
+    return rp_buf_steal(&out);
+}
+
+static bool is_original(const struct rp_kernel_source *source, const char *text)
+{
+    return strlen(text) == source->end - source->begin &&
+           memcmp(text, source->text + source->begin, strlen(text)) == 0;
+}
+
+static const struct rp_attempt *attempt_of(const struct rp_proposer_input *input, const char *text)
+{
+    for (size_t i = 0; i < input->attempt_count; i++)
+        if (strcmp(input->attempts[i].kernel_text, text) == 0)
+            return &input->attempts[i];
+    return NULL;
+}
+
+/** @return 1 with a proposal, 0 when all of the plan was tried */
+static int first_untried(const struct rp_proposer_input *input, const struct rp_unroll_step *plan,
+                         size_t count, unsigned *same, struct rp_proposal *ret)
+{
+    const struct rp_kernel_source *source = input->source;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_source_loop *loop = &source->loops[plan[i].loop];
+        rp_autofree char *text = with_pragma(source, loop, plan[i].factor);
+        const struct rp_attempt *attempt;
+
+        attempt = attempt_of(input, text);
+        if (attempt)
+            same[plan[i].loop] += strcmp(attempt->outcome, "same code") == 0;
+        if (attempt || is_original(source, text) || same[plan[i].loop] >= MOST_SAME)
+            continue;
+        ret->title = rp_format("unroll the loop at line %u by %u", loop->line, plan[i].factor);
+        ret->bytes = strlen(text);
+        ret->kernel_text = rp_steal(text);
+        return 1;
+    }
+    return 0;
+}
+
+static int propose_unroll(void *state, const struct rp_proposer_input *input,
+                          struct rp_proposal *ret, struct rp_err *err)
+{
+    size_t loops = input->source->loop_count;
+    rp_autofree struct rp_unroll_step *plan =
+        rp_alloc_zero(loops * (RP_UNROLL_MAX - RP_UNROLL_MIN + 1) + 1, sizeof *plan);
+    rp_autofree unsigned *same = rp_alloc_zero(loops + 1, sizeof *same);
+
+    (void)state;
+    (void)err;
+    return first_untried(input, plan, rp_unroll_plan(input->source, input->facts, plan), same, ret);
+}
+
+const struct rp_proposer rp_proposer_unroll = {
+    .name = "unroll",
+    .summary = "loop unrolling by 2 to 8; needs no network",
+    .open = open_unroll,
+    .propose = propose_unroll,
+    .close = close_unroll,
+};

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "optimize/candidate_check.h"
 
@@ -62,21 +63,11 @@ struct rp_proposer {
 const struct rp_proposer *rp_proposer_named(const char *name);
 /** @return NULL behind the last */
 const struct rp_proposer *rp_proposer_at(size_t index);
-void rp_proposal_free(struct rp_proposal *proposal);
-
-/* Which loops of a kernel to unroll, how far, in which order: from what was measured of it. */
-
-struct rp_unroll_step {
-    size_t loop; /**< index in the source's loops */
-    unsigned factor;
-};
-
-/**
- * @param facts  NULL: nothing is known
- * @param ret    loop_count * 7 entries have room
- * @return how many were written
- */
-size_t rp_unroll_plan(const struct rp_kernel_source *source, const struct rp_kernel_facts *facts,
-                      struct rp_unroll_step *ret);
+static inline void rp_proposal_free(struct rp_proposal *proposal)
+{
+    free(proposal->kernel_text);
+    free(proposal->title);
+    *proposal = (struct rp_proposal){0};
+}
 
 #endif

@@ -254,18 +254,6 @@ int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct
     return 0;
 }
 
-void rp_tokens_free(struct rp_tokens *tokens)
-{
-    free(tokens->list);
-    *tokens = (struct rp_tokens){0};
-}
-
-bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
-{
-    return strlen(is) == token->end - token->begin &&
-           memcmp(text + token->begin, is, strlen(is)) == 0;
-}
-
 static bool same_bytes(const char *text_a, const struct rp_token *a, const char *text_b,
                        const struct rp_token *b)
 {

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct rp_buf;
 struct rp_err;
@@ -37,10 +39,19 @@ struct rp_tokens {
 
 /** @return 0, or RP_VERDICT when a comment, a string or a character is not closed */
 int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err);
-void rp_tokens_free(struct rp_tokens *tokens);
+static inline void rp_tokens_free(struct rp_tokens *tokens)
+{
+    free(tokens->list);
+    *tokens = (struct rp_tokens){0};
+}
 
 /** Whether a token is this text. */
-bool rp_token_is(const char *text, const struct rp_token *token, const char *is);
+static inline bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
+{
+    return strlen(is) == token->end - token->begin &&
+           memcmp(text + token->begin, is, strlen(is)) == 0;
+}
+
 /** Whether two tokens are the same; blanks and comments in directives do not count. */
 bool rp_token_same(const char *text_a, const struct rp_token *a, const char *text_b,
                    const struct rp_token *b);

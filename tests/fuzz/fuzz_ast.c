@@ -11,7 +11,8 @@
 #include "optimize/kernel_shape.h"
 #include "optimize/kernel_source.h"
 #include "optimize/memory_effects.h"
-#include "optimize/propose.h"
+
+#include "optimize/propose.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,12 @@
 /* What the unroll proposer proposes, in which order, and that the guards accept all of it. */
-#include "optimize/propose.h"
 
 #include <stdio.h>
 
 #include "optimize/kernel_facts.h"
 
 #include "unit/optimize/sources.h"
+
+#include "optimize/propose.c"
 
 static const char text[] =
     "#include \"hip_small.h\"\n"
@@ -85,17 +86,17 @@ static void few_free_registers_mean_small_steps(void **state)
 {
     struct rp_kernel_facts facts = {
         .arch = (char *)"gfx942", .stall = {true, 0.9}, .vgprs = {true, 64}};
-    static const char careful[] =
+    static const char few_free[] =
         "5*2 7*2 9*2 5*3 7*3 9*3 7*4 9*4 7*5 9*5 5*6 7*6 9*6 7*7 9*7 7*8 9*8" REST;
-    static const char waiting[] =
+    static const char many_stalls[] =
         "7*4 9*4 7*8 9*8 5*2 7*2 9*2 5*6 7*6 9*6 5*3 7*3 9*3 7*5 9*5 7*7 9*7" REST;
 
     (void)state;
-    plan_is(&facts, careful);
+    plan_is(&facts, few_free);
     facts.vgprs.value = 24; /* 40 more: a wave has 64 anyhow */
-    plan_is(&facts, waiting);
+    plan_is(&facts, many_stalls);
     facts.scratch_bytes = (struct rp_quantity){true, 16};
-    plan_is(&facts, careful);
+    plan_is(&facts, few_free);
 }
 
 static void every_proposal_is_new_and_passes_the_guards(void **state)
