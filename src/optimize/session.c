@@ -2,28 +2,23 @@
  * change is accepted at most. */
 #include "optimize/session.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
+#include "experiment/session_folder.h"
 #include "optimize/kernel_source.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
 #include "run/run_options.h"
-#include "run/standard_input.h"
 
 /* What a session begins with: the program as the user has it does the same as what the build
  * command makes of the source. Found once; a session that goes on takes it from the journal. */
@@ -163,7 +158,6 @@ static void close_session(struct rp_session *s)
     if (s->proposer_state)
         s->o->proposer->close(s->proposer_state);
     rp_compile_command_free(s->command);
-    rp_journal_close(s->journal);
     rp_output_free(&s->expected);
     json_decref(s->rounds);
     json_decref(s->accepted);
@@ -173,28 +167,14 @@ static void close_session(struct rp_session *s)
         rp_remove_tree(s->temporary);
     free(s->temporary);
     free(s->scratch);
-    free(s->input);
     free(s->original);
     free(s->source);
     free(s->program);
     free(s->rebuilt);
-    if (s->lock_fd >= 0)
-        close(s->lock_fd);
+    rp_session_folder_close(&s->folder);
 }
 
 /* --- beginning ----------------------------------------------------------------------------- */
-
-/** Two sessions in a folder would write one journal. */
-static int lock(struct rp_session *s, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(s->o->folder, "lock");
-
-    s->lock_fd = rp_lock_path(path, 0);
-    if (s->lock_fd < 0 && errno == EWOULDBLOCK)
-        return rp_fail(err, RP_USAGE, "%s is in use by another session: choose another -o",
-                       s->o->folder);
-    return s->lock_fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path) : 0;
-}
 
 static int read_source(struct rp_session *s, struct rp_err *err)
 {
@@ -269,32 +249,14 @@ static struct rp_run_deadline rp_session_deadline(const struct rp_session_option
 /** None outlives the session, nor is one of a session that was killed left. */
 static int make_temporary(struct rp_session *s, struct rp_err *err)
 {
-    rp_autofree char *folder = realpath(s->o->folder, NULL);
+    rp_autofree char *path = rp_path_join(s->o->folder, "tmp");
     int rc;
 
-    s->temporary = folder ? rp_path_join(folder, "tmp") : NULL;
-    if (!s->temporary)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find %s", s->o->folder);
-    rp_remove_tree(s->temporary);
-    rc = rp_mkdirs_private(s->temporary, err);
+    rp_remove_tree(path);
+    rc = rp_session_folder_make(&s->folder, "tmp", &s->temporary, err);
     if (rc == 0)
         rp_compile_command_set_temporary(s->command, s->temporary);
     return rc;
-}
-
-/** Each run of the program reads the same, also after --resume. */
-static int keep_input(struct rp_session *s, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(s->o->folder, "stdin");
-    const struct rp_saved_input input = {
-        .path = path, .resumed = s->o->resume, .note = s->o->progress, .context = s->o->context};
-    bool has = false;
-    int rc = rp_saved_input_read(&input, &has, err);
-
-    if (rc < 0)
-        return rc;
-    s->input = has ? realpath(path, NULL) : NULL;
-    return has && !s->input ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path) : 0;
 }
 
 static int begin(struct rp_session *s, struct rp_err *err)
@@ -306,9 +268,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     if (rc == 0)
         rc = rp_compile_command_check_program(s->command, err);
     if (rc == 0)
-        rc = rp_mkdirs_private(s->o->folder, err);
-    if (rc == 0)
-        rc = lock(s, err);
+        rc = rp_session_folder_claim(&s->folder, err);
     s->scratch = rp_path_join(s->o->folder, "scratch");
     s->rounds = json_array();
     s->accepted = json_array();
@@ -319,14 +279,14 @@ static int begin(struct rp_session *s, struct rp_err *err)
     if (rc == 0)
         rc = rp_session_record(s, err);
     if (rc == 0)
-        rc = keep_input(s, err);
+        rc = rp_session_folder_keep_input(&s->folder, err);
     s->patience = rp_session_deadline(s->o, s->begin_ns);
     s->measure = (struct rp_child_context){.self = s->o->self,
                                            .device = s->o->device,
                                            .timing = s->o->timing,
                                            .run = &s->o->run,
                                            .folder = s->scratch,
-                                           .input = s->input,
+                                           .input = s->folder.input,
                                            .program = s->o->program,
                                            .patience = &s->patience,
                                            .most_geometries = s->o->most_geometries,
@@ -351,7 +311,7 @@ static int explain(const struct rp_session *s, int rc, struct rp_err *err)
     struct rp_err full = RP_ERR_INIT;
 
     if (!s->journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE ||
-        rp_session_check_disk(s, &full) == 0 || strstr(err->text, full.text))
+        rp_session_folder_check_disk(&s->folder, &full) == 0 || strstr(err->text, full.text))
         return rc;
     return rp_fail(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);
 }
@@ -409,8 +369,15 @@ static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, s
 int rp_session_run(const struct rp_session_options *options, struct rp_session_result *ret,
                    struct rp_err *err)
 {
-    rp_cleanup(close_session) struct rp_session s = {
-        .o = options, .lock_fd = -1, .begin_ns = rp_monotonic_ns()};
+    rp_cleanup(close_session) struct rp_session s = {.o = options,
+                                                     .folder = {.path = options->folder,
+                                                                .noun = "session",
+                                                                .resume = options->resume,
+                                                                .missing = RP_USAGE,
+                                                                .note = options->progress,
+                                                                .context = options->context,
+                                                                .lock = -1},
+                                                     .begin_ns = rp_monotonic_ns()};
     int rc = begin(&s, err);
 
     *ret = (struct rp_session_result){0};

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -22,6 +21,7 @@
 #include "experiment/child_run.h"
 #include "experiment/compile.h"
 #include "experiment/judge.h"
+#include "experiment/session_folder.h"
 #include "experiment/verdict.h"
 #include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
@@ -31,7 +31,6 @@
 #include "optimize/session.h"
 #include "optimize/session_parts.h"
 #include "run/run_options.h"
-#include "run/standard_input.h"
 
 enum { RP_MAX_SOURCE_BYTES = 16 << 20 };
 
@@ -454,101 +453,48 @@ static json_t *record_of(const struct rp_session *s)
 /* --- what differs -------------------------------------------------------------------------- */
 
 /** In the order in which a user would want to know. */
-static const struct {
-    const char *key;
-    const char *option; /**< that says it; NULL */
-    const char *what;   /**< where no option does */
-} fields[] = {
-    {"format", NULL, "by another version of rocm-perf"},
-    {"source", "--source", NULL},
-    {"program", NULL, "with another program, or other arguments"},
-    {"source_sha256", NULL, "with another text in the source"},
-    {"program_sha256", NULL, "with another build of the program"},
-    {"build_command", "--build", NULL},
-    {"compile_commands", "--compile-commands", NULL},
-    {"flags", "--flags", NULL},
-    {"unit", "--unit", NULL},
-    {"build", NULL, "with another compile_commands.json"},
-    {"program_command", NULL, "with another command that builds the program"},
-    {"device_command", NULL, "with other options of the compiler"},
-    {"compiler", NULL, "with another compiler, or another version of it"},
-    {"proposer", "--proposer", NULL},
-    {"scope", "--allow", NULL},
-    {"kernel", "--kernel", NULL},
-    {"check", "--check", NULL},
-    {"most_attempts", "--max-iters", NULL},
-    {"most_rounds", "--max-rounds", NULL},
-    {"most_geometries", "--geometries", NULL},
-    {"least_improvement", "--min-improvement", NULL},
-    {"dry_run", "--dry-run", NULL},
+static const struct rp_identity_row rows[] = {
+    {"format", "the format of the journal", false},
+    {"source", "--source", false},
+    {"program", "the program, or its arguments,", false},
+    {"source_sha256", "the text of the source", false},
+    {"program_sha256", "the build of the program", false},
+    {"build_command", "--build", false},
+    {"compile_commands", "--compile-commands", false},
+    {"flags", "--flags", false},
+    {"unit", "--unit", false},
+    {"build", "the compile_commands.json", false},
+    {"program_command", "the command that builds the program", false},
+    {"device_command", "the compiler's options for device code", false},
+    {"compiler", "the compiler, or its version,", false},
+    {"proposer", "--proposer", false},
+    {"scope", "--allow", false},
+    {"kernel", "--kernel", false},
+    {"check", "--check", false},
+    {"most_attempts", "--max-iters", false},
+    {"most_rounds", "--max-rounds", false},
+    {"most_geometries", "--geometries", false},
+    {"least_improvement", "--min-improvement", true},
+    {"dry_run", "--dry-run", false},
 };
 
-/** "with --max-iters 8"; free it. */
-static char *given(const char *option, const json_t *value)
+/** Times of one device are not to be compared with those of another. */
+static const struct rp_identity_row device_rows[] = {
+    {"gpu", "the GPU (--device, ROCM_PERF_DEVICE)", false},
+    {"rocm", "ROCm (ROCM_PATH)", false},
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", false}};
+
+/** @return RP_OK: they are the same */
+static int compare_records(const struct rp_session *s, const json_t *before, const json_t *now,
+                           struct rp_err *err)
 {
-    const char *text = json_string_value(value);
+    rp_autobuf differ = {0};
 
-    if (json_is_integer(value))
-        return rp_format("with %s %lld", option, (long long)json_integer_value(value));
-    if (json_is_real(value))
-        return rp_format("with %s %g", option, 100 * json_real_value(value));
-    if (json_is_true(value))
-        return rp_format("with %s", option);
-    if (text && (strcmp(option, "--allow") != 0 || strcmp(text, "unroll") != 0))
-        return rp_format("with %s %s", option, text);
-    return rp_format("without %s", option);
-}
-
-/** @return RP_OK: on the same */
-static int refuse_device(const struct rp_session *s, const json_t *before, const json_t *now,
-                         struct rp_err *err)
-{
-    static const struct {
-        const char *key, *what, *how;
-    } parts[] = {{"gpu", "on", "--device, ROCM_PERF_DEVICE"},
-                 {"rocm", "with ROCm", "ROCM_PATH"},
-                 {"timing", "with the model of time", "--timing, ROCM_PERF_DEVICE_TIMING"}};
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *was = json_string_value(json_object_get(before, parts[i].key));
-        const char *is = json_string_value(json_object_get(now, parts[i].key));
-
-        if (!was || !is || strcmp(was, is) != 0)
-            return rp_fail(
-                err, RP_USAGE,
-                "--resume: %s was begun %s %s, and this is %s %s, whose times are not to "
-                "be compared with those: give the same (%s), or begin a new session "
-                "with another -o",
-                s->o->folder, parts[i].what, was && *was ? was : "not known", parts[i].what,
-                is && *is ? is : "not known", parts[i].how);
-    }
-    return 0;
-}
-
-static int refuse(const struct rp_session *s, const json_t *before, const json_t *now,
-                  struct rp_err *err)
-{
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const json_t *was = json_object_get(before, fields[i].key);
-        const json_t *is = json_object_get(now, fields[i].key);
-        rp_autofree char *then = NULL, *today = NULL;
-
-        if (json_equal(was, is))
-            continue;
-        if (!fields[i].option)
-            return rp_fail(err, RP_USAGE,
-                           "--resume: %s was begun %s; begin a new session with another -o",
-                           s->o->folder, fields[i].what);
-        then = given(fields[i].option, was);
-        today = given(fields[i].option, is);
-        return rp_fail(err, RP_USAGE,
-                       "--resume: %s was begun %s, and this is %s: give the same options, or begin "
-                       "a new session with another -o",
-                       s->o->folder, then ? then : "?", today ? today : "?");
-    }
-    if (refuse_device(s, json_object_get(before, "on"), json_object_get(now, "on"), err) < 0)
-        return -RP_USAGE;
-    return rp_fail(err, RP_USAGE, "--resume: %s was begun otherwise; use another -o", s->o->folder);
+    rp_identity_put_differences(rows, sizeof rows / sizeof *rows, before, now, true, &differ);
+    rp_identity_put_differences(device_rows, sizeof device_rows / sizeof *device_rows,
+                                json_object_get(before, "on"), json_object_get(now, "on"), true,
+                                &differ);
+    return differ.len ? rp_identity_refuse(&s->folder, &differ, err) : 0;
 }
 
 /* --- the source as it was ------------------------------------------------------------------ */
@@ -592,30 +538,6 @@ static int restore_original(struct rp_session *s, struct rp_err *err)
     return 0;
 }
 
-static int open_journal(struct rp_session *s, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(s->o->folder, "journal.jsonl");
-    uint64_t cut = 0;
-    bool begun;
-    int rc;
-
-    if (s->o->resume && access(path, F_OK) != 0)
-        return rp_fail(err, RP_USAGE,
-                       "--resume: there is no session in %s: leave it out to begin one",
-                       s->o->folder);
-    begun = rp_journal_is_begun(path);
-    if (!begun && access(path, F_OK) == 0)
-        rp_session_message(
-            s, "%s: the session there ended before it had done anything; it begins anew",
-            s->o->folder);
-    rc = s->o->resume && begun ? rp_journal_resume(path, &s->journal, &cut, err)
-                               : rp_journal_create(path, &s->journal, err);
-    if (rc == 0 && cut)
-        rp_session_message(s, "the last record was not complete: %llu bytes are cut off",
-                           (unsigned long long)cut);
-    return rc;
-}
-
 static void report_if_finished(const struct rp_session *s)
 {
     const json_t *finished = rp_journal_find(s->journal, "finished", NULL);
@@ -631,8 +553,9 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
 {
     const json_t *before;
     json_t *now;
-    int rc = open_journal(s, err);
+    int rc = rp_session_folder_open_journal(&s->folder, err);
 
+    s->journal = s->folder.journal;
     if (rc == 0)
         rc = rp_session_check_place(s, err); /* no record yet: one can begin here later */
     if (rc == 0)
@@ -645,10 +568,8 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
     before = rp_journal_find(s->journal, "session", NULL);
     if (!before)
         return rp_journal_add(s->journal, "session", NULL, now, err);
-    /* Numbers went through text and back; so do those of now. */
-    if (!json_equal(before, now))
-        rc = refuse(s, before, now, err);
-    else
+    rc = compare_records(s, before, now, err);
+    if (rc == 0)
         report_if_finished(s);
     json_decref(now);
     return rc;
@@ -692,23 +613,6 @@ bool rp_session_is_file(const char *path, const json_t *data, const char *key)
     char hash[RP_SHA256_TEXT];
 
     return !expected || (rp_sha256_file(path, hash, NULL) == 0 && strcmp(hash, expected) == 0);
-}
-
-int rp_session_check_disk(const struct rp_session *s, struct rp_err *err)
-{
-    enum { LEAST_MIB = 64 }; /* what compilers and captures may need meanwhile */
-    struct statvfs disk;
-    unsigned long long mib;
-
-    if (statvfs(s->o->folder, &disk) != 0)
-        return 0;
-    mib = (unsigned long long)disk.f_bavail * disk.f_frsize >> 20;
-    return mib >= LEAST_MIB
-               ? 0
-               : rp_fail(err, RP_ENVIRONMENT,
-                         "the disk of %s has %llu MiB left, which may be why: make space (%d MiB "
-                         "or more) and go on with --resume",
-                         s->o->folder, mib, LEAST_MIB);
 }
 
 /** By what the program is judged: "check", "stdout", or "none": it prints nothing; NULL: it was not

@@ -38,10 +38,4 @@ bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *ke
  */
 int rp_session_excuse_budget_end(struct rp_session *s, int rc, struct rp_err *err);
 
-/**
- * What fails on a full disk says nothing about a candidate: asked before a failure is believed.
- * @return 0 or RP_ENVIRONMENT
- */
-int rp_session_check_disk(const struct rp_session *s, struct rp_err *err);
-
 #endif

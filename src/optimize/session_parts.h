@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "experiment/child_run.h"
 #include "experiment/judge.h"
+#include "experiment/session_folder.h"
 #include "experiment/verdict.h"
 #include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
@@ -23,7 +24,8 @@ struct rp_compile_command;
 
 struct rp_session {
     const struct rp_session_options *o;
-    struct rp_journal *journal;
+    struct rp_session_folder folder;
+    struct rp_journal *journal; /**< that of the folder */
     struct rp_compile_command *command;
     struct rp_child_context measure;
     struct rp_run_deadline patience;
@@ -33,10 +35,8 @@ struct rp_session {
     bool proposer_failed; /**< that is why */
     bool budget_over;     /**< something was not begun for want of time */
     bool attempts_over;   /**< a kernel of the last round had --max-iters of them */
-    int lock_fd;
     int64_t begin_ns;
     char *scratch;   /**< for what children say */
-    char *input;     /**< what the program reads, a file; NULL: nothing */
     char *temporary; /**< of compilers; removed at the end, and of a killed session first */
     char *original;  /**< text of the user's source as it was at the beginning */
     size_t original_bytes;

@@ -1,7 +1,5 @@
 #include "tune/autotune.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +7,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/journal.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "experiment/measured_run.h"
-#include "run/standard_input.h"
+#include "experiment/session_folder.h"
 #include "tune/recorded_space.h"
 #include "tune/search.h"
 #include "tune/search_journal.h"
@@ -29,11 +25,9 @@ struct autotune {
     struct rp_rules rules;
     struct rp_program_runner_options live;
     char *build_folder;
-    char *input; /* what programs read */
     struct rp_imported imported;
     struct rp_runner inner, remembered;
-    struct rp_journal *journal;
-    int lock_fd;
+    struct rp_session_folder folder; /**< no path: nothing is kept */
     struct rp_search_result result;
     struct rp_search_about about;
 };
@@ -50,14 +44,11 @@ static void close_autotune(struct autotune *a)
     rp_journal_runner_close(&a->remembered);
     rp_runner_close(&a->inner);
     free(a->build_folder);
-    free(a->input);
     rp_imported_free(&a->imported);
-    rp_journal_close(a->journal);
     rp_recorded_free(&a->recorded);
     rp_space_free(a->own);
     rp_rules_free(&a->rules);
-    if (a->lock_fd >= 0)
-        close(a->lock_fd);
+    rp_session_folder_close(&a->folder);
 }
 
 /* --- what is searched ------------------------------------------------------------------------- */
@@ -120,41 +111,17 @@ static int find_strategy(struct autotune *a, struct rp_err *err)
                    name);
 }
 
-/** Each run of each configuration reads the same, also after --resume. */
-static int keep_input(struct autotune *a, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(a->o->folder, "stdin");
-    const struct rp_saved_input input = {
-        .path = path, .resumed = a->o->resume, .note = a->o->note, .context = a->o->context};
-    bool has = false;
-    int rc = rp_saved_input_read(&input, &has, err);
-
-    if (rc < 0)
-        return rc;
-    a->input = has ? realpath(path, NULL) : NULL;
-    if (has && !a->input)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
-    a->live.input = a->input;
-    return 0;
-}
-
 /** Programs that were built stay in the folder, for --resume. */
 static int open_live(struct autotune *a, struct rp_err *err)
 {
-    rp_autofree char *builds = NULL;
-    int rc = keep_input(a, err);
+    int rc = rp_session_folder_keep_input(&a->folder, err);
 
+    if (rc == 0 && a->live.build)
+        rc = rp_session_folder_make(&a->folder, "builds", &a->build_folder, err);
     if (rc < 0)
         return rc;
-    if (a->live.build) {
-        builds = rp_path_join(a->o->folder, "builds");
-        if ((rc = rp_mkdirs_private(builds, err)) < 0)
-            return rc;
-        a->build_folder = realpath(builds, NULL);
-        if (!a->build_folder)
-            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", builds);
-        a->live.build_folder = a->build_folder;
-    }
+    a->live.input = a->folder.input;
+    a->live.build_folder = a->build_folder;
     return rp_program_runner_open(&a->live, &a->inner, err);
 }
 
@@ -167,33 +134,6 @@ static int open_runner(struct autotune *a, struct rp_err *err)
 
 /* --- the journal ------------------------------------------------------------------------------ */
 
-/** Before workers are started. */
-static int check_journal(const struct autotune *a, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(a->o->folder, "journal.jsonl");
-
-    return rp_search_journal_check(path, a->o->resume, err);
-}
-
-static int lock_folder(struct autotune *a, struct rp_err *err)
-{
-    rp_autofree char *path = NULL;
-    int rc;
-
-    if (!a->o->folder)
-        return 0;
-    if ((rc = rp_mkdirs_private(a->o->folder, err)) < 0)
-        return rc;
-    path = rp_path_join(a->o->folder, "lock");
-    a->lock_fd = rp_lock_path(path, 0);
-    if (a->lock_fd < 0 && errno == EWOULDBLOCK)
-        return rp_fail(err, RP_USAGE, "%s is in use by another search: choose another -o",
-                       a->o->folder);
-    if (a->lock_fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path);
-    return check_journal(a, err);
-}
-
 /** With a folder, answers go through the journal there. */
 static int open_journal(struct autotune *a, struct rp_err *err)
 {
@@ -203,17 +143,14 @@ static int open_journal(struct autotune *a, struct rp_err *err)
                                                 .objective = a->about.objective,
                                                 .recording =
                                                     a->o->simulate ? a->recorded.sha256 : NULL};
-    rp_autofree char *path = NULL;
     int rc;
 
-    if (!a->o->folder)
+    if (!a->folder.path)
         return 0;
-    path = rp_path_join(a->o->folder, "journal.jsonl");
-    rc = rp_search_journal_open(path, a->o->resume, &identity, a->o->note, a->o->context,
-                                &a->journal, err);
+    rc = rp_search_journal_open(&a->folder, &identity, err);
     return rc < 0 ? rc
-                  : rp_journal_runner_open(a->journal, a->search.space, &a->inner, &a->remembered,
-                                           err);
+                  : rp_journal_runner_open(a->folder.journal, a->search.space, &a->inner,
+                                           &a->remembered, err);
 }
 
 /* --- what it leaves --------------------------------------------------------------------------- */
@@ -348,10 +285,11 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
         return rc;
     if ((rc = check_outputs(a->o, err)) < 0 || (a->o->export_t1 && (rc = write_t1(a, err)) < 0))
         return rc;
-    if ((rc = lock_folder(a, err)) < 0 || (rc = open_runner(a, err)) < 0 ||
-        (rc = open_journal(a, err)) < 0)
+    if (a->folder.path && (rc = rp_session_folder_claim(&a->folder, err)) < 0)
         return rc;
-    runner = a->journal ? &a->remembered : &a->inner;
+    if ((rc = open_runner(a, err)) < 0 || (rc = open_journal(a, err)) < 0)
+        return rc;
+    runner = a->folder.journal ? &a->remembered : &a->inner;
     if ((rc = rp_search(&a->search, runner, &a->result, err)) < 0)
         return rc;
     ret->json = rp_search_json(&a->search, runner, &a->result, &a->about);
@@ -371,7 +309,13 @@ int rp_autotune(const struct rp_autotune_options *options, struct rp_autotune_re
     struct autotune a = {.o = options,
                          .search = options->search,
                          .live = options->live,
-                         .lock_fd = -1,
+                         .folder = {.path = options->folder,
+                                    .noun = "search",
+                                    .resume = options->resume,
+                                    .missing = RP_BAD_INPUT,
+                                    .note = options->note,
+                                    .context = options->context,
+                                    .lock = -1},
                          .about = {.objective = options->simulate
                                                     ? "recorded"
                                                     : rp_objective_word(options->live.objective)}};

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "experiment/measured_run.h"
+#include "experiment/session_folder.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
 
@@ -123,180 +124,71 @@ static json_t *questions_of(const struct rp_search_identity *of)
 
 /* --- what differs ----------------------------------------------------------------------------- */
 
-/** What a user calls it. */
-static const char *option_of(const char *key)
-{
-    static const struct {
-        const char *key, *option;
-    } options[] = {
-        {"command", "--cmd-template"},
-        {"build", "--build"},
-        {"check", "--check"},
-        {"pattern", "--output-regex"},
-        {"unit_ns", "--output-unit"},
-        {"flags", "--shell or --env"},
-        {"memory_bytes", "--memory"},
-        {"warmups", "--warmup"},
-        {"threads", "--threads"},
-        {"timing_version", "the version of the model of time"},
-        {"recording_sha256", "what --simulate has recorded"},
-        {"space_sha256", "--space"},
-        {"workers", "--workers"},
-        {"strategy", "--strategy"},
-        {"seed", "--seed"},
-        {"max_fraction", "--max-fraction"},
-        {"budget_evals", "--budget-evals"},
-        {"budget_ms", "--budget-time"},
-        {"target_ms", "--target-ms"},
-        {"patience", "--patience"},
-        {"most_failures", "--max-failures"},
-        {"timeout_ms", "--timeout"},
-        {"least_samples", "least of --repeats"},
-        {"most_samples", "most of --repeats"},
-        {"finalists", "--top"},
-        {"first", "--import"},
-    };
+static const struct rp_identity_row rows[] = {
+    {"command", "--cmd-template", false},
+    {"build", "--build", false},
+    {"check", "--check", false},
+    {"pattern", "--output-regex", false},
+    {"unit_ns", "--output-unit", false},
+    {"flags", "--shell or --env", false},
+    {"memory_bytes", "--memory", false},
+    {"warmups", "--warmup", false},
+    {"threads", "--threads", false},
+    {"timing_version", "the version of the model of time", false},
+    {"recording_sha256", "what --simulate has recorded", false},
+};
 
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strcmp(options[i].key, key) == 0)
-            return options[i].option;
-    return key;
-}
-
-static bool same(const json_t *a, const json_t *b)
-{
-    /* as texts: numbers in the journal went through one */
-    rp_autofree char *first = a ? json_dumps(a, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    rp_autofree char *second = b ? json_dumps(b, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-
-    return first && second ? strcmp(first, second) == 0 : first == second;
-}
-
-/** Of long values, and of those that are none for people, nothing. */
-static void put_value(const char *key, const json_t *value, struct rp_buf *to)
-{
-    enum { MOST_VALUE = 60 };
-    rp_autofree char *text =
-        value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12)) : NULL;
-
-    if (!text)
-        rp_buf_puts(to, "not given");
-    else if (strlen(text) <= MOST_VALUE && !strstr(key, "_sha256"))
-        rp_buf_puts(to, text);
-    else
-        rp_buf_puts(to, "another one");
-}
-
-static void put_difference(const char *key, const json_t *then, const json_t *now, bool values,
-                           struct rp_buf *to)
-{
-    if (same(then, now))
-        return;
-    rp_buf_printf(to, "%s%s", to->len ? values ? "; " : ", " : "", option_of(key));
-    if (!values)
-        return;
-    rp_buf_puts(to, " was ");
-    put_value(key, then, to);
-    if (strstr(key, "_sha256"))
-        return;
-    rp_buf_puts(to, ", is ");
-    put_value(key, now, to);
-}
-
-static void put_differences(const json_t *then, json_t *now, bool values, struct rp_buf *to)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(now, key, value)
-        put_difference(key, json_object_get(then, key), value, values, to);
-    json_object_foreach((json_t *)then, key, value)
-    {
-        if (!json_object_get(now, key) && strcmp(key, "search") != 0)
-            put_difference(key, value, NULL, values, to);
-    }
-}
-
-static int compare_meaning(const json_t *then, const struct rp_search_identity *identity,
-                           const char *path, struct rp_err *err)
-{
-    rp_autobuf differ = {0};
-    json_t *now = meaning_of(identity);
-
-    if (now)
-        put_differences(then, now, true, &differ);
-    json_decref(now);
-    if (!now)
-        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
-    return differ.len ? rp_fail(err, RP_USAGE,
-                                "%s was begun otherwise: %s; its answers would be to another "
-                                "question: begin anew with another -o",
-                                path, rp_buf_text(&differ))
-                      : 0;
-}
+static const struct rp_identity_row question_rows[] = {
+    {"space_sha256", "--space", false},
+    {"workers", "--workers", false},
+    {"strategy", "--strategy", false},
+    {"seed", "--seed", false},
+    {"max_fraction", "--max-fraction", false},
+    {"budget_evals", "--budget-evals", false},
+    {"budget_ms", "--budget-time", false},
+    {"target_ms", "--target-ms", false},
+    {"patience", "--patience", false},
+    {"most_failures", "--max-failures", false},
+    {"timeout_ms", "--timeout", false},
+    {"least_samples", "least of --repeats", false},
+    {"most_samples", "most of --repeats", false},
+    {"finalists", "--top", false},
+    {"first", "--import", false},
+};
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-int rp_search_journal_check(const char *path, bool resume, struct rp_err *err)
+static int begin(struct rp_session_folder *folder, json_t *meaning, json_t *questions,
+                 struct rp_err *err)
 {
-    if (!resume && rp_journal_is_begun(path))
-        return rp_fail(err, RP_USAGE, "%s is there already: --resume goes on with it", path);
-    if (resume && !rp_path_exists(path))
-        return rp_fail(err, RP_BAD_INPUT, "%s is not there: there is nothing to go on with", path);
-    return 0;
+    json_object_set(meaning, "search", questions);
+    return rp_journal_add(folder->journal, "autotune", NULL, json_incref(meaning), err);
 }
-
-static int begin(const char *path, const struct rp_search_identity *identity,
-                 struct rp_journal **ret, struct rp_err *err)
-{
-    json_t *data = meaning_of(identity);
-    int rc;
-
-    if (!data || json_object_set_new(data, "search", questions_of(identity)) < 0) {
-        json_decref(data);
-        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
-    }
-    if ((rc = rp_journal_create(path, ret, err)) < 0) {
-        json_decref(data);
-        return rc;
-    }
-    return rp_journal_add(*ret, "autotune", NULL, data, err);
-}
-
-struct listener {
-    void (*note)(void *context, const char *line);
-    void *context;
-};
 
 /** Takes the line over. */
-static void tell(const struct listener *to, char *line)
+static void tell(const struct rp_session_folder *folder, char *line)
 {
-    if (line && to->note)
-        to->note(to->context, line);
+    if (folder->note)
+        folder->note(folder->context, line);
     free(line);
 }
 
 /** The journal says what was asked from here on. */
-static int keep_questions(struct rp_journal *journal, const json_t *opening,
-                          const struct rp_search_identity *identity, const struct listener *to,
+static int keep_questions(struct rp_session_folder *folder, const json_t *opening, json_t *now,
                           struct rp_err *err)
 {
-    const json_t *then = rp_journal_find(journal, "search", NULL);
-    json_t *now = questions_of(identity);
+    const json_t *then = rp_journal_find(folder->journal, "search", NULL);
     rp_autobuf differ = {0};
 
-    if (!now)
-        return rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
     if (!then)
         then = json_object_get(opening, "search");
-    put_differences(then, now, false, &differ);
-    if (differ.failed || !differ.len) {
-        json_decref(now);
+    rp_identity_put_differences(question_rows, sizeof question_rows / sizeof *question_rows, then,
+                                now, false, &differ);
+    if (!differ.len)
         return 0;
-    }
-    tell(to, rp_format("other than before: %s; what the journal has is not run again",
-                       rp_buf_text(&differ)));
-    return rp_journal_add(journal, "search", NULL, now, err);
+    tell(folder, rp_format("other than before: %s; what the journal has is not run again",
+                           rp_buf_text(&differ)));
+    return rp_journal_add(folder->journal, "search", NULL, json_incref(now), err);
 }
 
 static size_t count_answers(const struct rp_journal *journal)
@@ -312,39 +204,39 @@ static size_t count_answers(const struct rp_journal *journal)
     return answers;
 }
 
-static int resume_journal(const char *path, const struct rp_search_identity *identity,
-                          const struct listener *to, struct rp_journal **ret, struct rp_err *err)
+static int resume(struct rp_session_folder *folder, const json_t *opening, const json_t *meaning,
+                  json_t *questions, struct rp_err *err)
 {
-    const json_t *opening;
-    uint64_t cut = 0;
-    size_t answers;
-    int rc = rp_journal_resume(path, ret, &cut, err);
+    const size_t answers = count_answers(folder->journal);
+    rp_autobuf differ = {0};
 
-    if (rc < 0)
-        return rc;
-    answers = count_answers(*ret);
-    opening = rp_journal_find(*ret, "autotune", NULL);
-    if (!opening)
-        return rp_fail(err, RP_BAD_INPUT, "%s is no journal of autotune", path);
-    if ((rc = compare_meaning(opening, identity, path, err)) < 0)
-        return rc;
-    tell(to,
-         rp_format("%zu %s in the journal%s", answers, answers == 1 ? "answer is" : "answers are",
-                   cut ? "; what a kill left of the last line is cut off" : ""));
-    return keep_questions(*ret, opening, identity, to, err);
+    rp_identity_put_differences(rows, sizeof rows / sizeof *rows, opening, meaning, true, &differ);
+    if (differ.len)
+        return rp_identity_refuse(folder, &differ, err);
+    tell(folder,
+         rp_format("%zu %s in the journal", answers, answers == 1 ? "answer is" : "answers are"));
+    return keep_questions(folder, opening, questions, err);
 }
 
-int rp_search_journal_open(const char *path, bool resume, const struct rp_search_identity *identity,
-                           void (*note)(void *context, const char *line), void *context,
-                           struct rp_journal **ret, struct rp_err *err)
+int rp_search_journal_open(struct rp_session_folder *folder,
+                           const struct rp_search_identity *identity, struct rp_err *err)
 {
-    const struct listener to = {note, context};
+    json_t *meaning = meaning_of(identity), *questions = questions_of(identity);
+    int rc = meaning && questions ? rp_session_folder_open_journal(folder, err)
+                                  : rp_fail(err, RP_BAD_INPUT, "a name of the search is not UTF-8");
 
-    if (resume && rp_journal_is_begun(path))
-        return resume_journal(path, identity, &to, ret, err);
-    if (rp_path_exists(path))
-        tell(&to, rp_format("%s has no answer yet: the search begins anew", path));
-    return begin(path, identity, ret, err);
+    if (rc == 0 && !rp_journal_count(folder->journal)) {
+        rc = begin(folder, meaning, questions, err);
+    } else if (rc == 0) {
+        const json_t *opening = rp_journal_find(folder->journal, "autotune", NULL);
+
+        rc = opening
+                 ? resume(folder, opening, meaning, questions, err)
+                 : rp_fail(err, RP_BAD_INPUT, "%s: its journal is none of autotune", folder->path);
+    }
+    json_decref(meaning);
+    json_decref(questions);
+    return rc;
 }
 
 static const char remembered_kind[] = "answer";

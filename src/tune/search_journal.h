@@ -14,6 +14,7 @@
 
 struct rp_err;
 struct rp_journal;
+struct rp_session_folder;
 struct rp_space;
 
 /** All of a search that the journal says. */
@@ -26,21 +27,13 @@ struct rp_search_identity {
 };
 
 /**
- * Before workers are started: whether a search may begin, or go on, with that journal.
- * @return 0; RP_USAGE: it is begun, and resume is not set; RP_BAD_INPUT: there is none to resume
- */
-int rp_search_journal_check(const char *path, bool resume, struct rp_err *err);
-
-/**
- * A new one, or, to resume, that which is there. One without an answer begins anew in any case.
- * What a number of another search would mean something else for is refused; all other options may
- * differ, and are kept as a record of their own when they do.
- * @param note  what a user should know; NULL: nobody listens
+ * Opens the journal of a claimed folder: a new one, or, to resume, that which is there. One without
+ * an answer begins anew in any case. What a number of another search would mean something else for
+ * is refused; all other options may differ, and are kept as a record of their own when they do.
  * @return 0; RP_USAGE naming what differs; RP_BAD_INPUT: it is damaged; RP_ENVIRONMENT
  */
-int rp_search_journal_open(const char *path, bool resume, const struct rp_search_identity *identity,
-                           void (*note)(void *context, const char *line), void *context,
-                           struct rp_journal **ret, struct rp_err *err);
+int rp_search_journal_open(struct rp_session_folder *folder,
+                           const struct rp_search_identity *identity, struct rp_err *err);
 
 /* A runner that keeps every answer in a journal, and gives those that are there instead of
  *        running anything: a search that was killed goes on where it was, and one with other

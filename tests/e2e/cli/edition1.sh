@@ -93,7 +93,7 @@ done
 for session in optimize-interrupted optimize-finished; do
     expect 2 rocm-perf optimize ./tiny --source tiny.hip --build 'hipcc -O3 {source} -o {output}' --kernel row_sums \
         --max-iters 4 --max-rounds 1 --device software --timing fast --resume -o $session
-    says err "--resume: $session was begun with another"
-    says err 'begin a new session with another -o'
+    says err "--resume: $session was begun otherwise"
+    says err 'begin anew with another -o'
 done
 echo passed

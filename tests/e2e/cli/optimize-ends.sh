@@ -56,10 +56,10 @@ others() { optimize --max-rounds 2 -o third --resume "$@"; }
 [ "$(grep -c '"kind":"attempt"' third/journal.jsonl)" -ge 1 ] || fail "no attempt"
 ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf optimize ./unlucky --source unlucky.hip --device software \
     --kernel 'most|next' --max-iters 1 --geometries 1 --max-rounds 2 -o third --resume
-says err "begun with the model of time fast (version "
-says err "and this is with the model of time detailed (version "
+says err "the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was \"fast (version "
+says err "is \"detailed (version "
 expect 2 others --device software:mi325x
-says err "begun on AMD Instinct MI300X (software device, gfx942, 304 CUs), and this is on AMD Instinct MI325X"
+says err "the GPU (--device, ROCM_PERF_DEVICE) was \"AMD Instinct MI300X (software device, gfx942, 304 CUs)\", is "
 # Then none can be captured, and the result not be measured: each kernel has its reason, and all is written.
 export FAIL_IF=second/round-2/kernel-1
 expect 5 optimize --max-rounds 2 -o second --resume

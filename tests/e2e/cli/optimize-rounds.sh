@@ -23,7 +23,7 @@ done
 [ ! -e rounds_opt.hip ] || fail "--dry-run has a result"
 untouched "--dry-run"
 expect 2 optimize --kernel both --max-iters 1 -o dry --resume
-says err "was begun with --dry-run, and this is without --dry-run"
+says err "was begun otherwise: --dry-run was given, is not given;"
 
 # Two geometries. Unrolling by 2 helps the long loop and costs the short one less than the margin; by 4 it
 # costs more, and is refused, though the whole would gain more. The session's time is over after the first

@@ -47,7 +47,7 @@ for kind in attempt confirmation application finished; do
 done
 printf '{"sha256":"torn' >>killed/journal.jsonl
 expect 2 optimize --max-rounds 2 -o killed --resume
-says err "was begun with --max-rounds 1, and this is with --max-rounds 2"
+says err "was begun otherwise: --max-rounds was 1, is 2;"
 says err "bytes are cut off"
 
 # Only --apply changes the source, and keeps what it was.

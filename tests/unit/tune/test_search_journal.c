@@ -13,6 +13,7 @@
 #include "tune/strategy.h"
 
 #include "experiment/measured_run.h"
+#include "experiment/session_folder.h"
 #include "unit/tune/made_space.h"
 
 enum { WORKERS = 3 };
@@ -324,16 +325,21 @@ static void note(void *context, const char *line)
 static int open_journal(bool resume, const struct rp_search_identity *identity, bool answer,
                         struct rp_err *err)
 {
-    struct rp_journal *journal = NULL;
+    struct rp_session_folder folder = {.path = dir,
+                                       .noun = "search",
+                                       .resume = resume,
+                                       .missing = RP_BAD_INPUT,
+                                       .note = note,
+                                       .lock = -1};
     int rc;
 
     notes.len = 0;
-    rc = rp_search_journal_check(path, resume, err);
+    rc = rp_session_folder_claim(&folder, err);
     if (rc == 0)
-        rc = rp_search_journal_open(path, resume, identity, note, NULL, &journal, err);
+        rc = rp_search_journal_open(&folder, identity, err);
     if (rc == 0 && answer)
-        rc = rp_journal_add(journal, "answer", "{\"A\":1}", json_object(), err);
-    rp_journal_close(journal);
+        rc = rp_journal_add(folder.journal, "answer", "{\"A\":1}", json_object(), err);
+    rp_session_folder_close(&folder);
     return rc;
 }
 
@@ -357,7 +363,8 @@ static void limits_may_differ(void **state)
     for (int resume = 0; resume < 2; resume++) {
         live.command = resume ? "run {A}" : "walk {A}";
         assert_int_equal(open_journal(resume, &identity, resume, &err), 0);
-        assert_non_null(strstr(rp_buf_text(&notes), "has no answer yet: the search begins anew"));
+        assert_non_null(
+            strstr(rp_buf_text(&notes), "ended before it had done anything; it begins anew"));
     }
     assert_int_equal(open_journal(false, &identity, false, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--resume goes on with it"));

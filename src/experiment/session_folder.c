@@ -1,0 +1,232 @@
+#include "experiment/session_folder.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/journal.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "run/standard_input.h"
+
+static char *journal_path(const struct rp_session_folder *folder)
+{
+    return rp_path_join(folder->path, "journal.jsonl");
+}
+
+static void __attribute__((format(printf, 2, 3)))
+note(const struct rp_session_folder *folder, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    if (!folder->note)
+        return;
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    folder->note(folder->context, rp_buf_text(&text));
+}
+
+/** Two sessions in a folder would write one journal. */
+static int lock(struct rp_session_folder *folder, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder->path, "lock");
+
+    folder->lock = rp_lock_path(path, 0);
+    if (folder->lock < 0 && errno == EWOULDBLOCK)
+        return rp_fail(err, RP_USAGE, "%s is in use by another %s: choose another -o", folder->path,
+                       folder->noun);
+    return folder->lock < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path) : 0;
+}
+
+int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err)
+{
+    rp_autofree char *path = journal_path(folder);
+    int rc = rp_mkdirs_private(folder->path, err);
+
+    if (rc == 0)
+        rc = lock(folder, err);
+    if (rc < 0)
+        return rc;
+    if (folder->resume && !rp_path_exists(path))
+        return rp_fail(err, folder->missing,
+                       "--resume: there is no %s in %s: leave it out to begin one", folder->noun,
+                       folder->path);
+    if (!folder->resume && rp_journal_is_begun(path))
+        return rp_fail(err, RP_USAGE,
+                       "%s is there already: --resume goes on with it; to begin anew, choose "
+                       "another -o or remove that folder",
+                       path);
+    return 0;
+}
+
+int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_err *err)
+{
+    rp_autofree char *path = journal_path(folder);
+    const bool begun = rp_journal_is_begun(path);
+    uint64_t cut = 0;
+    int rc;
+
+    if (!begun && rp_path_exists(path))
+        note(folder, "%s: the %s there ended before it had done anything; it begins anew",
+             folder->path, folder->noun);
+    rc = folder->resume && begun ? rp_journal_resume(path, &folder->journal, &cut, err)
+                                 : rp_journal_create(path, &folder->journal, err);
+    if (rc == 0 && cut)
+        note(folder, "the last record was not complete: %llu bytes are cut off",
+             (unsigned long long)cut);
+    return rc;
+}
+
+int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder->path, "stdin");
+    const struct rp_saved_input input = {
+        .path = path, .resumed = folder->resume, .note = folder->note, .context = folder->context};
+    bool has = false;
+    int rc = rp_saved_input_read(&input, &has, err);
+
+    if (rc < 0 || !has)
+        return rc;
+    folder->input = realpath(path, NULL);
+    return folder->input ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
+}
+
+int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
+                           struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder->path, name);
+    int rc = rp_mkdirs_private(path, err);
+
+    if (rc < 0)
+        return rc;
+    *ret = realpath(path, NULL);
+    return *ret ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
+}
+
+int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err)
+{
+    enum { LEAST_MIB = 64 }; /* what compilers and captures may need meanwhile */
+    struct statvfs disk;
+    unsigned long long mib;
+
+    if (statvfs(folder->path, &disk) != 0)
+        return 0;
+    mib = (unsigned long long)disk.f_bavail * disk.f_frsize >> 20;
+    return mib >= LEAST_MIB
+               ? 0
+               : rp_fail(err, RP_ENVIRONMENT,
+                         "the disk of %s has %llu MiB left, which may be why: make space (%d MiB "
+                         "or more) and go on with --resume",
+                         folder->path, mib, LEAST_MIB);
+}
+
+void rp_session_folder_close(struct rp_session_folder *folder)
+{
+    rp_journal_close(folder->journal);
+    free(folder->input);
+    if (folder->lock >= 0)
+        close(folder->lock);
+    folder->journal = NULL;
+    folder->input = NULL;
+    folder->lock = -1;
+}
+
+/* --- what differs -------------------------------------------------------------------------- */
+
+static bool same(const json_t *a, const json_t *b)
+{
+    /* as texts: numbers in the journal went through one */
+    rp_autofree char *first = a ? json_dumps(a, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    rp_autofree char *second = b ? json_dumps(b, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    return first && second ? strcmp(first, second) == 0 : first == second;
+}
+
+static bool is_hash(const struct rp_identity_row *row)
+{
+    return strstr(row->key, "_sha256") != NULL;
+}
+
+/** Of long values, and of those that are none for people, nothing. */
+static void put_value(const struct rp_identity_row *row, const json_t *value, struct rp_buf *to)
+{
+    enum { MOST_VALUE = 60 };
+    rp_autofree char *text =
+        value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12)) : NULL;
+
+    if (!text || json_is_null(value) || json_is_false(value))
+        rp_buf_puts(to, "not given");
+    else if (json_is_true(value))
+        rp_buf_puts(to, "given");
+    else if (row->percent)
+        rp_buf_printf(to, "%g", 100 * json_number_value(value));
+    else if (strlen(text) <= MOST_VALUE && !is_hash(row))
+        rp_buf_puts(to, text);
+    else
+        rp_buf_puts(to, "another one");
+}
+
+static void put_difference(const struct rp_identity_row *row, const json_t *then, const json_t *now,
+                           bool values, struct rp_buf *to)
+{
+    if (same(then, now))
+        return;
+    rp_buf_printf(to, "%s%s", to->len ? values ? "; " : ", " : "", row->name);
+    if (!values)
+        return;
+    rp_buf_puts(to, " was ");
+    put_value(row, then, to);
+    if (is_hash(row))
+        return;
+    rp_buf_puts(to, ", is ");
+    put_value(row, now, to);
+}
+
+static bool has_row(const struct rp_identity_row *rows, size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+void rp_identity_put_differences(const struct rp_identity_row *rows, size_t count,
+                                 const json_t *then, const json_t *now, bool values,
+                                 struct rp_buf *to)
+{
+    const char *key;
+    json_t *value;
+
+    for (size_t i = 0; i < count; i++)
+        put_difference(&rows[i], json_object_get(then, rows[i].key),
+                       json_object_get(now, rows[i].key), values, to);
+    json_object_foreach((json_t *)now, key, value)
+    {
+        if (!json_is_object(value) && !has_row(rows, count, key))
+            put_difference(&(struct rp_identity_row){.key = key, .name = key},
+                           json_object_get(then, key), value, values, to);
+    }
+    json_object_foreach((json_t *)then, key, value)
+    {
+        if (!json_is_object(value) && !has_row(rows, count, key) && !json_object_get(now, key))
+            put_difference(&(struct rp_identity_row){.key = key, .name = key}, value, NULL, values,
+                           to);
+    }
+}
+
+int rp_identity_refuse(const struct rp_session_folder *folder, const struct rp_buf *differ,
+                       struct rp_err *err)
+{
+    return rp_fail(err, RP_USAGE,
+                   "--resume: %s was begun otherwise: %s; its results would answer another "
+                   "question: give the same, or begin anew with another -o",
+                   folder->path, rp_buf_text(differ));
+}

@@ -1,0 +1,92 @@
+/**
+ * @file session_folder.h
+ * @brief The folder of a session of optimize or of a search of autotune: its lock, its journal, the
+ *        input of its programs, and what another session may not go on with. Format of the journal:
+ *        docs/formats.md.
+ */
+#ifndef RP_EXPERIMENT_SESSION_FOLDER_H
+#define RP_EXPERIMENT_SESSION_FOLDER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct rp_buf;
+struct rp_journal;
+
+struct rp_session_folder {
+    const char *path;     /**< as the user gave it */
+    const char *noun;     /**< what messages call it: "session", "search" */
+    bool resume;          /**< --resume was given */
+    enum rp_code missing; /**< what it is that there is nothing to resume */
+    void (*note)(void *context,
+                 const char *line); /**< what a user should know; NULL: nobody listens */
+    void *context;
+    /* What the functions below fill in. */
+    int lock;                   /**< -1 before it is claimed */
+    struct rp_journal *journal; /**< NULL before it is opened */
+    char *input;                /**< a file with what programs read; NULL: they read nothing */
+};
+
+/**
+ * Makes the folder and takes it, and looks whether there is something to go on with, or to lose. To
+ * be called before anything is begun that costs time.
+ * @return 0; RP_USAGE: another session has it, or one is there and --resume was not given;
+ *         folder->missing: --resume finds nothing; RP_ENVIRONMENT
+ */
+int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err);
+
+/**
+ * Opens the journal of a claimed folder. A session that had done nothing begins anew.
+ * @return 0; RP_BAD_INPUT naming the line that is damaged; RP_ENVIRONMENT
+ */
+int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_err *err);
+
+/**
+ * Saves standard input: each run of each program reads the same, also after --resume.
+ * @return 0; RP_USAGE: it is another one than before, or has no end; RP_ENVIRONMENT;
+ *         RP_INTERRUPTED
+ */
+int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err *err);
+
+/**
+ * A folder in it for the user alone, made if it is not there.
+ * @param ret  its absolute path, for programs that run elsewhere; free it
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
+                           struct rp_err *err);
+
+/**
+ * What fails on a full disk says nothing about a candidate: asked before a failure is believed.
+ * @return 0 or RP_ENVIRONMENT
+ */
+int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err);
+
+/** Gives the lock back. Accepts what was never claimed, with a lock of -1. */
+void rp_session_folder_close(struct rp_session_folder *folder);
+
+/** A member of the record that says what a session is, and what a user calls it. */
+struct rp_identity_row {
+    const char *key;
+    const char *name; /**< the option, or words where there is none */
+    bool percent;     /**< the option is in percent, the record has a fraction */
+};
+
+/**
+ * Adds what differs between two such records, in the order of the rows, then under their keys what
+ * no row names. Objects in them are left out: they are records of their own.
+ * @param values  also the values: "--seed was 1, is 2; ..."; otherwise names alone: "--seed, --top"
+ */
+void rp_identity_put_differences(const struct rp_identity_row *rows, size_t count,
+                                 const json_t *then, const json_t *now, bool values,
+                                 struct rp_buf *to);
+
+/** Refuses to go on with a session that was begun otherwise. @param differ  the text of the above
+ */
+int rp_identity_refuse(const struct rp_session_folder *folder, const struct rp_buf *differ,
+                       struct rp_err *err);
+
+#endif

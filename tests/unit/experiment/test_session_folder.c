@@ -1,0 +1,183 @@
+/* Who may go on with a session, and what is said to the others. */
+#include "experiment/session_folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/journal.h"
+#include "base/path.h"
+#include "unit/cmocka_all.h"
+
+static char dir[] = "/tmp/rp-session-XXXXXX";
+static struct rp_buf notes;
+
+static void note(void *context, const char *line)
+{
+    (void)context;
+    rp_buf_printf(&notes, "%s\n", line);
+}
+
+static struct rp_session_folder folder_of(const char *path, bool resume)
+{
+    notes.len = 0;
+    return (struct rp_session_folder){.path = path,
+                                      .noun = "search",
+                                      .resume = resume,
+                                      .missing = RP_BAD_INPUT,
+                                      .note = note,
+                                      .lock = -1};
+}
+
+/** Claims and opens, and adds so many records. */
+static int use(const char *path, bool resume, size_t records, struct rp_err *err)
+{
+    struct rp_session_folder folder = folder_of(path, resume);
+    int rc = rp_session_folder_claim(&folder, err);
+
+    if (rc == 0)
+        rc = rp_session_folder_open_journal(&folder, err);
+    for (size_t i = 0; rc == 0 && i < records; i++)
+        rc = rp_journal_add(folder.journal, "record", NULL, json_object(), err);
+    rp_session_folder_close(&folder);
+    return rc;
+}
+
+static void one_session_has_it(void **state)
+{
+    rp_autofree char *path = rp_path_join(dir, "one");
+    struct rp_session_folder first = folder_of(path, false), second = folder_of(path, false);
+    struct rp_err err = RP_ERR_INIT;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(rp_session_folder_claim(&first, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(rp_session_folder_claim(&second, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "one is in use by another search: choose another -o"));
+    rp_session_folder_close(&second);
+    rp_session_folder_close(&first);
+    assert_int_equal(rp_session_folder_claim(&second, &err), 0);
+    rp_session_folder_close(&second);
+    rp_session_folder_close(&second);
+}
+
+static void what_there_is_to_resume(void **state)
+{
+    rp_autofree char *path = rp_path_join(dir, "resumed");
+    rp_autofree char *journal = rp_path_join(path, "journal.jsonl");
+    struct rp_err err = RP_ERR_INIT;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(use(path, true, 0, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "there is no search in "));
+    assert_int_equal(use(path, false, 1, &err), 0);
+    assert_int_equal(notes.len, 0);
+    /* One record says what it is: nothing is lost. */
+    assert_int_equal(use(path, true, 2, &err), 0);
+    assert_non_null(strstr(rp_buf_text(&notes), "the search there ended before"));
+    assert_int_equal(use(path, false, 0, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "--resume goes on with it"));
+    assert_int_equal(use(path, true, 1, &err), 0);
+    assert_int_equal(notes.len, 0);
+    assert_int_equal(stat(journal, &st), 0);
+    assert_int_equal(truncate(journal, st.st_size - 5), 0);
+    assert_int_equal(use(path, true, 0, &err), 0);
+    assert_non_null(strstr(rp_buf_text(&notes), "bytes are cut off"));
+}
+
+static void folders_in_it(void **state)
+{
+    rp_autofree char *path = rp_path_join(dir, "outer");
+    struct rp_session_folder folder = folder_of(path, false);
+    rp_autofree char *made = NULL, *again = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(rp_session_folder_claim(&folder, &err), 0);
+    assert_int_equal(rp_session_folder_make(&folder, "inner", &made, &err), 0);
+    assert_int_equal(rp_session_folder_make(&folder, "inner", &again, &err), 0);
+    assert_string_equal(made, again);
+    assert_int_equal(made[0], '/');
+    assert_int_equal(stat(made, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(rp_session_folder_make(&folder, "journal.jsonl/x/y", &again, &err), 0);
+    assert_int_equal(rp_session_folder_make(&folder, "lock/x", &again, &err), -RP_ENVIRONMENT);
+    rp_session_folder_close(&folder);
+}
+
+static void differences(void **state)
+{
+    static const struct rp_identity_row rows[] = {{"seed", "--seed", false},
+                                                  {"text_sha256", "the text", false},
+                                                  {"gain", "--gain", true},
+                                                  {"dry", "--dry", false},
+                                                  {"kernel", "--kernel", false}};
+    static const struct {
+        const char *then, *now, *values, *names;
+    } cases[] = {
+        {"{'seed':1}", "{'seed':1}", "", ""},
+        {"{'seed':1,'on':{'gpu':1}}", "{'seed':1,'on':{'gpu':2}}", "", ""},
+        {"{'seed':1}", "{'seed':2}", "--seed was 1, is 2", "--seed"},
+        {"{'text_sha256':'a'}", "{'text_sha256':'b'}", "the text was another one", "the text"},
+        {"{'gain':0.02}", "{'gain':0.1}", "--gain was 2, is 10", "--gain"},
+        {"{'dry':false}", "{'dry':true}", "--dry was not given, is given", "--dry"},
+        {"{'kernel':null}", "{'kernel':'k'}", "--kernel was not given, is \"k\"", "--kernel"},
+        {"{'kernel':'k'}", "{}", "--kernel was \"k\", is not given", "--kernel"},
+        {"{'new':1}", "{'newer':2}", "newer was not given, is 2; new was 1, is not given",
+         "newer, new"},
+        {"{'kernel':'a','seed':1}", "{'kernel':'b','seed':3}",
+         "--seed was 1, is 3; --kernel was \"a\", is \"b\"", "--seed, --kernel"},
+        {"{'kernel':'a'}",
+         "{'kernel':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'}",
+         "--kernel was \"a\", is another one", "--kernel"},
+        {"{'gain':0.30000000000000004}", "{'gain':0.30000000000000004}", "", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autobuf values = {0}, names = {0};
+        rp_autofree char *a = rp_strdup(cases[i].then), *b = rp_strdup(cases[i].now);
+        json_t *then, *now;
+
+        for (char *c = a; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        for (char *c = b; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        then = json_loads(a, 0, NULL);
+        now = json_loads(b, 0, NULL);
+        assert_non_null(then);
+        assert_non_null(now);
+        rp_identity_put_differences(rows, sizeof rows / sizeof *rows, then, now, true, &values);
+        rp_identity_put_differences(rows, sizeof rows / sizeof *rows, then, now, false, &names);
+        assert_string_equal(rp_buf_text(&values), cases[i].values);
+        assert_string_equal(rp_buf_text(&names), cases[i].names);
+        json_decref(then);
+        json_decref(now);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_session_has_it),
+        cmocka_unit_test(what_there_is_to_resume),
+        cmocka_unit_test(folders_in_it),
+        cmocka_unit_test(differences),
+    };
+    int failed;
+
+    if (!mkdtemp(dir))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rp_remove_tree(dir);
+    rp_buf_free(&notes);
+    return failed;
+}
