@@ -6,8 +6,8 @@
 
 #include "base/vec.h"
 
-/* In alloc_dies.c. It is not there where that is not linked. Hidden, so that no other program
- * which loads one of our libraries can put its own in this place. */
+/* The function is in alloc_dies.c, and absent where that file is not linked. It is hidden, so that
+ * no other program which loads one of our libraries can put its own in this place. */
 extern void rp_die_of_memory(void) __attribute__((weak, visibility("hidden")));
 
 void rp_memory_ended(void)
@@ -84,7 +84,7 @@ int rp_vec_grow(void *items, size_t *room, size_t count, size_t extra, size_t it
         wanted = count + extra;
     if (wanted < 8 && most >= 8)
         wanted = 8;
-    /* The slot is a pointer to some type: copied, because it is no void pointer. */
+    /* The slot is a pointer to some type and not a void pointer, so its bytes are copied. */
     memcpy(&old, items, sizeof old);
     grown = rp_realloc_array(old, wanted, item_bytes);
     if (!grown)

@@ -18,22 +18,22 @@
 /* Release with free(). A size of 0 gives memory, too: NULL means that memory ended. */
 
 void *rp_alloc(size_t bytes) __attribute__((malloc, warn_unused_result));
-/** Zeroed. */
+/** The memory is zeroed. */
 void *rp_alloc_zero(size_t count, size_t item_bytes) __attribute__((malloc, warn_unused_result));
-/** As rp_alloc_zero, of one item. */
+/** Allocates one zeroed item, as rp_alloc_zero does. */
 #define rp_new(type) ((type *)rp_alloc_zero(1, sizeof(type)))
 void *rp_realloc(void *old, size_t bytes) __attribute__((warn_unused_result));
 void *rp_realloc_array(void *old, size_t count, size_t item_bytes)
     __attribute__((warn_unused_result));
 char *rp_strdup(const char *text) __attribute__((malloc, warn_unused_result));
-/** At most @p len bytes of the text, and a terminator. */
+/** Copies at most @p len bytes of the text and adds a terminator. */
 char *rp_strndup(const char *text, size_t len) __attribute__((malloc, warn_unused_result));
 void *rp_memdup(const void *bytes, size_t len) __attribute__((malloc, warn_unused_result));
 
-/** Memory has ended, says the caller or a library that it called: ends a program, returns in a
+/** The caller, or a library that it called, got no memory: this ends a program, and returns in a
  * library. */
 void rp_memory_ended(void);
-/** As rp_memory_ended where @p ptr is NULL. @return ptr */
+/** Calls rp_memory_ended where @p ptr is NULL. */
 void *rp_not_null(void *ptr);
 
 #endif

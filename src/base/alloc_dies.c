@@ -1,4 +1,5 @@
-/* The end of memory in programs. Linked by RP_MEMORY_DIES only, see alloc.h. */
+/* Ends a program whose memory has ended. Only RP_MEMORY_DIES links this file; alloc.h says where.
+ */
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* Before main, because jansson must free what it allocated by the same functions. */
+/* This runs before main, because jansson must free what it allocated by the same functions. */
 __attribute__((constructor)) static void let_jansson_die(void)
 {
     json_set_alloc_funcs(allocate, free);

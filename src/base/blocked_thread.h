@@ -23,7 +23,7 @@ enum {
     RP_BLOCKED_RAN_NS = 1000 * 1000 * 1000, /**< or has run so long since the first of them */
 };
 
-/** What has been seen of a callback. All 0: nothing yet. */
+/** What has been seen of a callback. All 0 means that it has not been looked at yet. */
 struct rp_blocked_callback {
     uint64_t number;
     uint32_t tid; /**< 0: none was running */
@@ -32,7 +32,8 @@ struct rp_blocked_callback {
     int64_t ran_ns; /**< processor time of the thread at the first look */
 };
 
-/** Of a thread of this process, at this moment. True also when it cannot be told. */
+/** Says whether a thread of this process sleeps at this moment. It is true also when that cannot be
+ * told. */
 static inline bool rp_thread_asleep(uint32_t tid)
 {
     char path[64], stat[256];
@@ -47,15 +48,17 @@ static inline bool rp_thread_asleep(uint32_t tid)
     count = fread(stat, 1, sizeof(stat) - 1, file);
     fclose(file);
     stat[count] = 0;
-    name_end = strrchr(stat, ')'); /* the name may hold any character */
+    name_end = strrchr(stat, ')'); /* The name may hold any character, also a parenthesis. */
     return !name_end || strncmp(name_end, ") S", 3) == 0;
 }
 
-/** Processor time that a thread of this process has had. False: it cannot be told. */
+/** Reads how much processor time a thread of this process has had.
+ * @return false when it cannot be told */
 static inline bool rp_thread_cpu_ns(uint32_t tid, int64_t *ret_ns)
 {
-    /* As pthread_getcpuclockid makes it, which wants a pthread_t: the complement of the number, and
-     * CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of Linux's posix-timers. */
+    /* pthread_getcpuclockid makes the number in the same way, but it wants a pthread_t: it is the
+     * complement of the thread's number, and CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of Linux's
+     * posix-timers. */
     const clockid_t clock = (clockid_t)(~tid << 3 | 6);
     struct timespec ran;
 
@@ -65,10 +68,9 @@ static inline bool rp_thread_cpu_ns(uint32_t tid, int64_t *ret_ns)
     return true;
 }
 
-/**
- * One look, RP_BLOCKED_LOOK_MS after the one before, at the callback @p number that runs in thread
- * @p tid; 0: none runs. True: it waits for something that may not come before it is given up.
- */
+/** Looks once at the callback @p number that runs in thread @p tid, RP_BLOCKED_LOOK_MS after the
+ * look before. Without a callback the number is 0.
+ * @return true when it waits for something that may not come before it is given up */
 static inline bool rp_callback_is_blocked(struct rp_blocked_callback *seen, uint32_t tid,
                                           uint64_t number)
 {

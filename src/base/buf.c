@@ -51,7 +51,7 @@ void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap)
 
     if (!reserve(buf, 0))
         return;
-    /* Mostly there is room already. */
+    /* There is mostly room already, so the text is formatted in place first. */
     va_copy(again, ap);
     room = buf->capacity_bytes - buf->len;
     need = vsnprintf(buf->data + buf->len, room, fmt, again);
@@ -87,7 +87,7 @@ char *rp_buf_steal(struct rp_buf *buf)
 {
     char *data;
 
-    rp_buf_add(buf, "", 0); /* an empty buffer still gives an empty string */
+    rp_buf_add(buf, "", 0); /* An empty buffer still gives an empty string. */
     data = buf->failed ? NULL : buf->data;
     if (buf->failed)
         free(buf->data);

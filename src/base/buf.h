@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Zero-initialise. Owned by the caller; release with rp_buf_free. */
+/** Initialise it with zeros. The caller owns it, and releases it with rp_buf_free. */
 struct rp_buf {
     char *data; /**< NULL until the first write; then terminated */
     size_t len; /**< bytes without the terminator */
@@ -22,9 +22,9 @@ void rp_buf_puts(struct rp_buf *buf, const char *text);
 void rp_buf_printf(struct rp_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
-/** Text so far, never NULL. */
+/** Returns the text so far, which is never NULL. */
 const char *rp_buf_text(const struct rp_buf *buf);
-/** Gives the buffer's memory to the caller (free it); NULL if an append had failed. */
+/** Gives the buffer's memory to the caller, who frees it. It is NULL if an append had failed. */
 char *rp_buf_steal(struct rp_buf *buf);
 void rp_buf_free(struct rp_buf *buf);
 

@@ -17,7 +17,7 @@
 #define rp_autofree  rp_cleanup(rp_cleanup_free)
 #define rp_autoclose rp_cleanup(rp_cleanup_close)
 
-/** Defines rp_cleanup_<type>_free style glue for a release function that accepts NULL. */
+/** Defines the cleanup function of a type, from a release function that accepts NULL. */
 #define RP_DEFINE_CLEANUP(type, release)                                                           \
     static inline void rp_cleanup_##release(type **slot)                                           \
     {                                                                                              \

@@ -18,8 +18,8 @@ int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
     return -(int)code;
 }
 
-/* Appends ": reason". Of a text that is too long for both, as a path may be, the end gives way:
- * what is wrong with it says more. */
+/* Appends ": reason". A text that is too long for both, as a path may be, loses its end: what is
+ * wrong with it says more. */
 static void append(struct rp_err *err, const char *reason)
 {
     enum { LEAST = 200 };

@@ -15,7 +15,8 @@
 
 #include <stdarg.h>
 
-/** Categories. The values are the exit codes of the command line (docs/commands/rocm-perf.in). */
+/** These are the categories of errors. Their values are the exit codes of the command line
+ * (docs/commands/rocm-perf.in). */
 enum rp_code {
     RP_OK = 0,
     RP_VERDICT = 1,       /**< a negative verdict: a gate failed, not equal */
@@ -28,7 +29,7 @@ enum rp_code {
 
 enum { RP_ERR_TEXT_BYTES = 1024 };
 
-/** Zero-initialise before use (RP_ERR_INIT). The text is always terminated. */
+/** Initialise it with RP_ERR_INIT before use. The text is always terminated. */
 struct rp_err {
     enum rp_code code;
     char text[RP_ERR_TEXT_BYTES];
@@ -43,11 +44,11 @@ struct rp_err {
 int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** As rp_fail, with ": strerror(errno_value)" at the end. */
+/** Does what rp_fail does, and adds ": strerror(errno_value)" at the end. */
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/** The same sentence everywhere. */
+/** Says the same sentence everywhere. */
 int rp_out_of_memory(struct rp_err *err);
 
 /** Puts "context: " in front of the message; returns -err->code. */

@@ -1,4 +1,4 @@
-/* Whole files as text or bytes. */
+/* This file reads and writes whole files, as text or as bytes. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 int rp_read_file(const char *path, size_t most_bytes, enum rp_code code, void **ret,
                  size_t *ret_bytes, struct rp_err *err)
 {
-    /* A pipe without a writer would be waited for. */
+    /* Without O_NONBLOCK, opening a pipe that has no writer would wait for one. */
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     rp_autofree char *bytes = NULL;
     struct stat st;
@@ -76,15 +76,16 @@ char *rp_read_line(const char *path)
     return text;
 }
 
-/* Files that are there whole or not at all. What is written has no name until it is all there:
- * there is nothing to be swept up after a process that was killed meanwhile. */
+/* Files are there whole or not at all. What is written has no name until it is complete, so a
+ * process that is killed meanwhile leaves nothing to sweep up. */
 
 int rp_write_all(int fd, const void *data, size_t bytes)
 {
     for (const char *at = data; bytes;) {
         ssize_t put = write(fd, at, bytes);
 
-        if (put < 0 && errno == EAGAIN) { /* somebody else's pipe */
+        /* The pipe is somebody else's, who made it so that writes do not wait. */
+        if (put < 0 && errno == EAGAIN) {
             poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
@@ -111,19 +112,20 @@ int rp_sync_folder_of(const char *path)
     rp_autoclose int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd < 0)
-        return folder && errno == EACCES ? 0 : -1; /* who may write there need not read it */
-    /* some file systems have nothing to do there, and say so */
+        /* A user who may write to a folder need not be allowed to read it. */
+        return folder && errno == EACCES ? 0 : -1;
+    /* Some file systems have nothing to do there, and say so by an error. */
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ? 0 : -1;
 }
 
-/** The name in /proc of a file that has none. */
+/** Makes the name that a file without a name has in /proc. */
 static void fd_path(int fd, char ret[32])
 {
     snprintf(ret, 32, "/proc/self/fd/%d", fd);
 }
 
-/** A file without a name is gone when we are killed; not every file system has them, and naming one
- * takes /proc. */
+/** A file without a name is gone when we are killed. Not every file system has such files, and
+ * naming one takes /proc. */
 static int open_new(const char *folder, const char *partial, mode_t mode, bool *ret_named)
 {
     int fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
@@ -136,11 +138,12 @@ static int open_new(const char *folder, const char *partial, mode_t mode, bool *
         close(fd);
     }
     *ret_named = true;
-    unlink(partial); /* of a process that had our number, and perhaps for others to read */
+    /* The file is of a process that had our number, and others may be able to read it. */
+    unlink(partial);
     return open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
-/** What has that name is of a process that had our number. */
+/** A file that has that name is of a process that had our number. */
 static int give_name(int fd, const char *partial)
 {
     char at[32];
@@ -150,14 +153,14 @@ static int give_name(int fd, const char *partial)
     return linkat(AT_FDCWD, at, AT_FDCWD, partial, AT_SYMLINK_FOLLOW);
 }
 
-/* The file whose permissions a new one gets whatever the umask is, if it is not one that is there
- * under its name already. */
+/* A new file gets the permissions of this one whatever the umask is, unless a file is there under
+ * its name already. */
 struct model {
-    const char *path; /* or NULL */
-    mode_t most;      /* what it may give at most */
+    const char *path; /**< the file, or NULL */
+    mode_t most;      /**< the permissions that it may give at most */
 };
 
-/* @return whether there is such a file */
+/* @return whether such a file is there */
 static bool is_to_be_like(const char *path, struct model model, mode_t *ret)
 {
     struct stat st;
@@ -184,7 +187,7 @@ static int write_new(const char *path, struct model model, mode_t mode, const vo
     fd = open_new(folder, partial, known ? RP_MODE_PRIVATE_FILE : mode, &named);
     if (fd < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
-    /* Before there is anything in it that others are not to read. */
+    /* The mode is set before the file holds anything that others may not read. */
     if ((known && fchmod(fd, mode) != 0) || rp_write_all(fd, data, bytes) != 0 || fsync(fd) != 0 ||
         (!named && give_name(fd, partial) != 0) || rename(partial, path) != 0 ||
         rp_sync_folder_of(path) != 0) {
@@ -271,7 +274,7 @@ int rp_check_output(const char *path, struct rp_err *err)
     return 0;
 }
 
-/** No request or answer is longer: all words of a command together have at most 2 MiB. */
+/** No request or answer is longer, because all words of a command together have at most 2 MiB. */
 enum { RP_LINE_MAX_BYTES = 32 << 20 };
 
 enum { STEP_BYTES = 1 << 16 };
@@ -282,7 +285,7 @@ void rp_line_reader_free(struct rp_line_reader *reader)
     *reader = (struct rp_line_reader){.most_bytes = reader->most_bytes};
 }
 
-/** The lines that were given out are not needed any more. */
+/** Lines that were given out are not needed any more, so their room is used again. */
 static void compact(struct rp_line_reader *r)
 {
     if (!r->begin)
@@ -306,7 +309,7 @@ int rp_line_reader_fill(struct rp_line_reader *r, int fd, struct rp_err *err)
     while ((got = read(fd, bytes, sizeof bytes)) < 0) {
         const int why = errno;
 
-        if (why == ECONNRESET) /* ended with something that it had not read */
+        if (why == ECONNRESET) /* The other side ended while it still had something to read. */
             break;
         if (why == EAGAIN)
             return 0;
@@ -344,7 +347,7 @@ void rp_line_reader_skip(struct rp_line_reader *r)
     r->skipping = true;
 }
 
-/** Passes over what has come of a line that is not wanted. */
+/** Passes over as much as has arrived of a line that is not wanted. */
 static void skip(struct rp_line_reader *r)
 {
     const size_t bytes = r->buf.len - r->begin;

@@ -12,25 +12,22 @@
 
 struct rp_err;
 
-/* Modes of the files and folders that we make: the one place that says who reads and writes them.
- *
- * The umask is taken off. A file that is there keeps its mode, also where a new one takes its
- * place.
- */
+/* Modes of the files and folders that we make. This is the one place that says who reads and writes
+ * them. The umask is taken off. An existing file keeps its mode, also where a new one takes its
+ * place. */
 
 enum rp_mode {
-    /** Results: nobody but owner and group writes, whatever the umask allows. */
+    /** Nobody but owner and group writes to results, whatever the umask allows. */
     RP_MODE_FILE = 0664,
     RP_MODE_FOLDER = 0775,
-    /** Results that outlive a session, and that other results are added to. */
+    /** Histories outlive a session, and other results are added to them. */
     RP_MODE_HISTORY = 0644,
-    /** Captures and sessions: they hold the memory, the sources and the input of a user's program.
-     */
+    /** Captures and sessions hold the memory, the sources and the input of a user's program. */
     RP_MODE_PRIVATE_FILE = 0600,
     RP_MODE_PRIVATE_FOLDER = 0700,
 };
 
-/** Zero-initialise; release with rp_line_reader_free. */
+/** Initialise it with zeros, and release it with rp_line_reader_free. */
 struct rp_line_reader {
     struct rp_buf buf;
     size_t begin;      /**< of the next line in buf */
@@ -40,8 +37,7 @@ struct rp_line_reader {
     bool skipping;     /**< what comes up to the next newline is passed over */
 };
 
-/**
- * Takes what is there, or waits for it.
+/** Takes the bytes that have arrived, or waits for some.
  * @return 0; RP_INTERRUPTED: a signal was caught; RP_BAD_INPUT: a line is too long; RP_ENVIRONMENT
  */
 int rp_line_reader_fill(struct rp_line_reader *reader, int fd, struct rp_err *err);
@@ -53,8 +49,8 @@ const char *rp_line_reader_next(struct rp_line_reader *reader, size_t *ret_bytes
  * fill; NULL: nothing, or the end of a line that is passed over */
 const char *rp_line_reader_rest(struct rp_line_reader *reader, size_t *ret_bytes);
 
-/** Drops the line that was too long, also what of it is still to come: for who goes on after one.
- */
+/** Drops the line that was too long, with the part of it that is still to come, for callers that go
+ * on after such a line. */
 void rp_line_reader_skip(struct rp_line_reader *reader);
 
 void rp_line_reader_free(struct rp_line_reader *reader);

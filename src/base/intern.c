@@ -34,7 +34,7 @@ static struct rp_string_pool_chunk *room_for(struct rp_string_pool *text, size_t
     return chunk;
 }
 
-/* FNV-1a, reduced to a place in recent. */
+/* Hashes the text by FNV-1a, and reduces the hash to a place in recent. */
 static const char **place_of(struct rp_string_pool *text, const char *bytes, size_t len)
 {
     uint32_t hash = 2166136261u;

@@ -19,7 +19,8 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 
-/** Behind the name of a journal: a file with the number of its records and the hash of the last. */
+/** This stands behind the name of a journal. That file has the number of its records and the hash
+ * of the last one. */
 #define RP_JOURNAL_HEAD ".head"
 
 /* A line is {"sha256":"...","record":BODY}: the hash is of the line before's and BODY's bytes, so
@@ -57,7 +58,7 @@ static void first_hash(char ret[RP_SHA256_TEXT])
     ret[HASH] = 0;
 }
 
-/** The record of a line without its newline; NULL: it is damaged. */
+/** Reads the record of a line without its newline. It returns NULL when the line is damaged. */
 static json_t *read_line(const char *line, size_t bytes, size_t sequence, char hash[RP_SHA256_TEXT])
 {
     char expected[RP_SHA256_TEXT];
@@ -102,7 +103,7 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
             return rp_fail(err, RP_BAD_INPUT, "line %zu is damaged, and is not the last one",
                            count + 1);
         }
-        if (!record) /* it was being written when the session was killed */
+        if (!record) /* The line was being written when the session was killed. */
             break;
         if (json_array_append_new(records, record) != 0) {
             json_decref(records);
@@ -153,10 +154,9 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
     return 0;
 }
 
-/**
- * What a session leaves that has come to nothing: no whole line, or the one that says what it is.
- * @param count  of its whole lines
- */
+/** Says whether a session left nothing to go on with: no whole line, or only the one that says what
+ * it is.
+ * @param count number of its whole lines */
 static bool is_empty(const char *path, const char *text, size_t bytes, size_t count)
 {
     rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
@@ -165,7 +165,7 @@ static bool is_empty(const char *path, const char *text, size_t bytes, size_t co
            memcmp(text, HEAD, bytes < HEAD_BYTES ? bytes : HEAD_BYTES) == 0;
 }
 
-/** Whether a session may begin anew in that file. */
+/** Says whether a session may begin anew in that file. */
 static bool may_begin(int fd, const char *path)
 {
     struct rp_err why = RP_ERR_INIT;
@@ -226,10 +226,9 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
     return rp_out_of_memory(err);
 }
 
-/**
- * A journal whose end is missing looks like one that was not finished: PATH.head tells.
- * @param text  of whole lines, which the chain has shown to be as they were written
- */
+/** A journal whose end is missing looks like one that was not finished, so PATH.head is compared
+ * with it.
+ * @param text whole lines, which the chain has shown to be as they were written */
 static int check_head(const char *path, const char *text, size_t count, struct rp_err *err)
 {
     rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
@@ -410,7 +409,7 @@ json_t *rp_journal_string(const char *bytes, size_t count)
 
         rp_utf8_fix(&text, bytes + i, length);
         i += length;
-        if (i++ < count) /* a zero byte */
+        if (i++ < count) /* The text has a zero byte. */
             rp_buf_puts(&text, "\xef\xbf\xbd");
     }
     return text.failed ? NULL : json_stringn(rp_buf_text(&text), text.len);

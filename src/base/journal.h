@@ -14,32 +14,24 @@
 struct rp_err;
 struct rp_journal;
 
-/**
- * Whether a session has come further there than to its first record, which says what it is: there
- * is something to go on with, or to lose. Damaged ones count as begun.
- */
+/** Says whether a session has gone further than its first record, which says what it is: then there
+ * is something to go on with, or to lose. A damaged journal counts as begun. */
 bool rp_journal_is_begun(const char *path);
 
-/**
- * A new file, or one in which no session has come further than to its first record: that one begins
- * anew.
- * @return 0; RP_USAGE when it is begun; RP_ENVIRONMENT
- */
+/** Creates a journal. An existing one begins anew if no session has gone further than its first
+ * record.
+ * @return 0; RP_USAGE when it is begun; RP_ENVIRONMENT */
 int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err);
 
-/**
- * Reads one and goes on with it. What a kill has left of a last line is cut off.
- * @param ret_cut_bytes  how much that was
- * @return 0; RP_BAD_INPUT naming the line: it is damaged, or not a journal, or not the one that
- *         its head was written for; RP_ENVIRONMENT
- */
+/** Reads a journal and goes on with it. The rest of a last line that a kill has left is cut off.
+ * @param ret_cut_bytes how much was cut off
+ * @return 0; RP_BAD_INPUT naming the line: it is damaged, or not a journal, or not the one that its
+ * head was written for; RP_ENVIRONMENT */
 int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
                       struct rp_err *err);
 
-/**
- * Writes that file: from now on rp_journal_resume notices an end that is missing. Records that come
- * later make it no less true.
- */
+/** Writes that file, so that rp_journal_resume notices from now on when the end is missing. Later
+ * records do not make the head wrong. */
 int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err);
 
 /** Accepts NULL. */
@@ -54,7 +46,7 @@ void rp_journal_close(struct rp_journal *journal);
 int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key, json_t *data,
                    struct rp_err *err);
 
-/** Data of the last record of that kind and key; NULL: none. The journal owns it. */
+/** Returns the data of the last record of that kind and key, or NULL. The journal owns it. */
 const json_t *rp_journal_find(const struct rp_journal *journal, const char *kind, const char *key);
 
 size_t rp_journal_count(const struct rp_journal *journal);
@@ -62,15 +54,13 @@ size_t rp_journal_count(const struct rp_journal *journal);
 const json_t *rp_journal_at(const struct rp_journal *journal, size_t index, const char **ret_kind,
                             const char **ret_key);
 
-/**
- * The records of a journal's text, as an array of objects.
- * @param ret_good_bytes  of whole lines that are as they were written
- * @return 0; RP_BAD_INPUT when a line that is not the last is damaged
- */
+/** Parses the records of a journal's text into an array of objects.
+ * @param ret_good_bytes of whole lines that are as they were written
+ * @return 0; RP_BAD_INPUT when a line that is not the last is damaged */
 int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_t *ret_good_bytes,
                      char ret_last_hash[65], struct rp_err *err);
 
-/** A JSON string of bytes that may be no UTF-8: what is none becomes U+FFFD. */
+/** Makes a JSON string of bytes that need not be UTF-8: other bytes become U+FFFD. */
 json_t *rp_journal_string(const char *bytes, size_t count);
 
 #endif

@@ -58,7 +58,7 @@ static bool take(struct parser *p, char wanted)
     return true;
 }
 
-/* The text between quotes, printable ASCII without escapes. */
+/* Takes the text between quotes, if it is printable ASCII without escapes. */
 static bool take_text(struct parser *p, const char **ret, uint32_t *ret_len)
 {
     char *begin;
@@ -75,7 +75,7 @@ static bool take_text(struct parser *p, const char **ret, uint32_t *ret_len)
     return true;
 }
 
-/* A long one: a handle or an address, of which all 64 bits may be used. */
+/* A long number is a handle or an address, of which all 64 bits may be used. */
 static bool set_long(struct rp_json_value *v, const char *digits, size_t len)
 {
     uint64_t bits = 0;
@@ -143,8 +143,8 @@ static bool take_word(struct parser *p, struct rp_json_value *v)
     return false;
 }
 
-/* Goes to the next member of the innermost object or array. @return its value, to be read; NULL:
- * out of the ordinary, or the end, and then *ret_closed */
+/* Goes to the next member of the innermost object or array.
+ * @return its value, to be read; NULL: out of the ordinary, or the end, and then *ret_closed */
 static struct rp_json_value *begin_member(struct parser *p, uint32_t container, bool *ret_closed)
 {
     bool is_object = p->record->values[container].type == RP_JSON_OBJECT;
@@ -168,7 +168,7 @@ static bool take_scalar(struct parser *p, struct rp_json_value *v)
     return *p->at == '-' || (*p->at >= '0' && *p->at <= '9') ? take_number(p, v) : take_word(p, v);
 }
 
-/* An object with everything in it. */
+/* Takes an object with everything in it. */
 static bool take_record(struct parser *p)
 {
     uint32_t open[DEEPEST], depth = 1;
@@ -312,7 +312,7 @@ void rp_json_stream_seek(struct rp_json_stream *cut, uint64_t offset)
     cut->len = cut->at = 0;
 }
 
-/* Another block when this one is used up; there may be none. */
+/* Reads another block when this one is used up. The file may have ended. */
 static int refill(struct rp_json_stream *cut, struct rp_err *err)
 {
     ssize_t got;
@@ -406,7 +406,7 @@ struct scan {
     bool in_string, escaped, done;
 };
 
-/* How much of a block belongs to a string that is open; it may end there. */
+/* Finds how much of a block belongs to a string that is open; the string may end in it. */
 static size_t scan_string(const char *text, size_t len, struct scan *scan)
 {
     for (size_t i = 0; i < len; i++) {
@@ -427,13 +427,13 @@ static size_t scan_string(const char *text, size_t len, struct scan *scan)
     return len;
 }
 
-/* Begins or ends something. */
+/* Says whether the character begins or ends something. */
 static bool is_special(char c)
 {
     return c == '"' || c == '{' || c == '[' || c == '}' || c == ']';
 }
 
-/* How much of a block belongs to the value. */
+/* Finds how much of a block belongs to the value. */
 static size_t scan_block(const char *text, size_t len, bool begun, struct scan *scan)
 {
     size_t i = 0;
@@ -449,7 +449,7 @@ static size_t scan_block(const char *text, size_t len, bool begun, struct scan *
             continue;
         }
         if (scan->depth == 0 && (begun || i) && (is_space(c) || strchr(",]}:", c))) {
-            scan->done = true; /* behind a number or word */
+            scan->done = true; /* What follows a number or word ends it. */
             return i;
         }
         i++;
@@ -510,7 +510,7 @@ static bool is_no_number(const char *word, size_t len)
     return false;
 }
 
-/* An integer that only fits without a sign. */
+/* Says whether an integer fits 64 bits only without a sign. */
 static bool is_unsigned(const char *word, size_t len)
 {
     char digits[DIGITS_OF_INT64_MAX + 2];
@@ -523,7 +523,8 @@ static bool is_unsigned(const char *word, size_t len)
     return strtoull(digits, NULL, 10) > INT64_MAX && !errno;
 }
 
-/* The text with every such word replaced; false: there is none, and nothing was added. */
+/* Copies the text with every such word replaced.
+ * @return false: there is none, and nothing was added */
 static bool replace_words(const struct rp_buf *from, struct rp_buf *to)
 {
     struct scan scan = {.depth = 1};
@@ -537,7 +538,7 @@ static bool replace_words(const struct rp_buf *from, struct rp_buf *to)
             i += 1 + scan_string(at + 1, from->len - i - 1, &scan);
             continue;
         }
-        while (is_word(at[len])) /* the text is terminated */
+        while (is_word(at[len])) /* The text is terminated, so this ends. */
             len++;
         if (len && is_no_number(at, len)) {
             rp_buf_add(to, from->data + copied, i - copied);
@@ -616,7 +617,7 @@ int rp_json_stream_key(struct rp_json_stream *cut, char ret[RP_JSON_KEY_BYTES], 
         result = rp_out_of_memory(err);
     if (result < 0)
         return result;
-    len = cut->raw.len - 2; /* without the quotes */
+    len = cut->raw.len - 2; /* The quotes are left out. */
     len = len < RP_JSON_KEY_BYTES ? len : RP_JSON_KEY_BYTES - 1;
     memcpy(ret, cut->raw.data + 1, len);
     ret[len] = '\0';
@@ -638,7 +639,7 @@ json_t *rp_json_parse(const struct rp_buf *text, struct rp_err *err)
     return NULL;
 }
 
-/* Of members with the same key the last one counts, as it does for jansson. */
+/* The last one of several members with the same key counts, as it does for jansson. */
 static const struct rp_json_value *member(const struct rp_json_value *object, const char *key,
                                           size_t len)
 {
@@ -667,8 +668,8 @@ static const char *text_of(const struct rp_json_value *value)
     return value && value->type == RP_JSON_TEXT ? value->text : NULL;
 }
 
-/* @param all_bits  a handle, of which all 64 bits count; else the number has to fit with its sign
- */
+/* @param all_bits the number is a handle, of which all 64 bits count; else it has to fit with its
+ * sign */
 static int read_number(const struct rp_json_value *record, const char *path, bool all_bits,
                        int64_t if_none, int64_t *ret, struct rp_err *err)
 {

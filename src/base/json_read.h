@@ -41,7 +41,8 @@ struct rp_json_value {
     };
 };
 
-/** The last record. Zero-initialise; release with rp_json_record_free. */
+/** This is the record that was read last. Initialise it with zeros, and release it with
+ * rp_json_record_free. */
 struct rp_json_record {
     struct rp_json_value *values; /**< the first one is the record */
     size_t count, room;
@@ -51,16 +52,14 @@ void rp_json_record_free(struct rp_json_record *record);
 /** Copies what jansson has parsed, into whose texts the values point. @return false: no memory */
 bool rp_json_copy(struct rp_json_record *record, const json_t *from);
 
-/* Cuts a JSON file of any length into its values, in the memory of one of them.
- *
- * What a value is, jansson says; here it is only found where one ends. A value that is handed over
- * has been made what jansson takes: integers that need all 64 bits (handles) become texts, NaN and
- * Infinity null, bytes that are not UTF-8 U+FFFD.
- */
+/* Cuts a JSON file of any length into its values, in the memory of one of them. jansson decides
+ * what a value is; here only its end is found. A value that is handed over has been made acceptable
+ * for jansson: integers that need all 64 bits (handles) become texts, NaN and Infinity null, and
+ * bytes that are not UTF-8 U+FFFD. */
 
 enum { RP_JSON_KEY_BYTES = 64, RP_JSON_VALUE_BYTES_MAX = 64 << 20 };
 
-/** Zero-initialise with fd = -1; release with rp_json_stream_close. */
+/** Initialise it with zeros and fd = -1; release it with rp_json_stream_close. */
 struct rp_json_stream {
     int fd;
     uint64_t size_bytes;
@@ -74,42 +73,42 @@ void rp_json_stream_close(struct rp_json_stream *cut);
 uint64_t rp_json_stream_offset(const struct rp_json_stream *cut);
 void rp_json_stream_seek(struct rp_json_stream *cut, uint64_t offset);
 
-/** The next character that is not white space, still to be read; 0 at the end. */
+/** Shows the next character that is not white space, without reading it. It is 0 at the end. */
 int rp_json_stream_peek(struct rp_json_stream *cut, char *ret, struct rp_err *err);
 /** Goes into an object or array. */
 int rp_json_stream_enter(struct rp_json_stream *cut, char open, struct rp_err *err);
 /** Goes to the next member. @return 1, 0 behind the last one (the bracket is read), negative */
 int rp_json_stream_next(struct rp_json_stream *cut, char close, bool first, struct rp_err *err);
-/** Reads a key and its colon; of a long one the beginning. */
+/** Reads a key and its colon. A long key is cut to its beginning. */
 int rp_json_stream_key(struct rp_json_stream *cut, char ret[RP_JSON_KEY_BYTES], struct rp_err *err);
 /**
  * Reads an object that is plain, and lies in one block of the file, into a record, which points
  * into the block until the next call. @return false: it is not, and is still to be read
  */
 bool rp_json_stream_record(struct rp_json_stream *cut, struct rp_json_record *ret);
-/** Reads a value. @param ret  its text, lent until the next call; NULL: it is skipped */
+/** Reads a value.
+ * @param ret its text, valid until the next call; NULL skips the value */
 int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, struct rp_err *err);
 
-/* Fields of a JSON record, as rocprofv3 writes them: numbers, handles, texts. */
+/* Reads fields of a JSON record as rocprofv3 writes them: numbers, handles, texts. */
 
 /** @return a new reference, NULL with RP_BAD_INPUT or RP_ENVIRONMENT */
 json_t *rp_json_parse(const struct rp_buf *text, struct rp_err *err);
 
-/** The member behind a path, "dispatch_info.agent_id"; NULL: there is none, or it is null. */
+/** Returns the member behind a path as "dispatch_info.agent_id", or NULL when it is absent or null.
+ */
 const struct rp_json_value *rp_json_at(const struct rp_json_value *record, const char *path);
 
-/**
- * An id: a whole number itself, {"handle": n}, {"value": n}, or its text ("0x7f00"). Of one that
- * needs all 64 bits the bits.
- * @return 0; RP_BAD_INPUT when it is something else
- */
+/** Reads an id: a whole number itself, {"handle": n}, {"value": n}, or its text ("0x7f00"). Where
+ * an id needs all 64 bits, its bits are returned.
+ * @return 0; RP_BAD_INPUT when it is something else */
 int rp_json_number(const struct rp_json_value *record, const char *path, int64_t if_none,
                    int64_t *ret, struct rp_err *err);
-/** Likewise, of a field that must be there. */
+/** Reads a field in the same way, but refuses a record that lacks it. */
 int rp_json_required(const struct rp_json_value *record, const char *path, int64_t *ret,
                      struct rp_err *err);
 
-/** What stands for a field that is not there: nothing, 0, or INT64_MIN. */
+/** These flags say what stands for a field that is absent: nothing, 0, or INT64_MIN. */
 enum {
     RP_JSON_REQUIRED,
     RP_JSON_OR_0,
@@ -122,17 +121,19 @@ struct rp_json_field {
     unsigned kind;
 };
 
-/** Numbers that fit with their sign; handles and addresses have all bits. */
+/** Reads numbers that fit with their sign. Handles and addresses have all bits. */
 int rp_json_numbers(const struct rp_json_value *record, const struct rp_json_field *fields,
                     size_t count, int64_t *ret, struct rp_err *err);
 
-/** A value that was counted. @return whether it is a number */
+/** Reads a value that was counted.
+ * @return whether it is a number */
 bool rp_json_real(const struct rp_json_value *value, double *ret);
 
-/** NULL: there is none, or it is no text. */
+/** Returns NULL when the member is absent or no text. */
 const char *rp_json_text(const struct rp_json_value *record, const char *path);
 
-/* Which versions of the suite's own JSON documents are read; docs/formats.md. */
+/* This section says which versions of the suite's own JSON documents are read; docs/formats.md
+ * describes them. */
 
 /**
  * Takes "1.0" and every later minor version, which only adds keys.
@@ -142,7 +143,8 @@ const char *rp_json_text(const struct rp_json_value *record, const char *path);
  */
 int rp_schema_version_check(const char *version, const char *path, struct rp_err *err);
 
-/** First below an object or array, and the next one; NULL: there is none. */
+/** Returns the first value below an object or array, and then the next one. It is NULL at the end.
+ */
 static inline const struct rp_json_value *rp_json_first(const struct rp_json_value *of)
 {
     return of && of->size > 1 && of->type >= RP_JSON_OBJECT ? of + 1 : NULL;

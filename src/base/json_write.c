@@ -28,7 +28,7 @@ static bool has_lines(const struct rp_json_writer *json)
     return json->indent && json->depth && (!json->levels || json->depth <= json->levels);
 }
 
-/* Everything before the value: comma, line end and key. */
+/* Writes everything before the value: comma, line end and key. */
 static void begin(struct rp_json_writer *json, const char *key)
 {
     const bool follows = json->depth && json->filled & bit_of(json);
@@ -108,7 +108,7 @@ void rp_json_add_text(struct rp_json_writer *json, const char *key, const char *
     rp_buf_add(json->out, "\"", 1);
 }
 
-/* Documents of millions of numbers are written: printf would be most of the time. */
+/* Documents of millions of numbers are written, and printf would take most of the time. */
 static void put_digits(struct rp_buf *buf, bool negative, uint64_t value)
 {
     char room[24];
@@ -217,7 +217,7 @@ void rp_json_add_real(struct rp_json_writer *json, const char *key, double value
     exponent = strchr(room, 'e');
     if (!exponent && !strchr(room, '.'))
         strcat(room, ".0");
-    if (exponent) { /* "1e+09" is written 1e9 */
+    if (exponent) { /* "1e+09" is written 1e9. */
         const long power = strtol(exponent + 1, NULL, 10);
 
         snprintf(exponent + 1, (size_t)(room + sizeof room - exponent - 1), "%ld", power);

@@ -21,15 +21,16 @@ int rp_lock_path(const char *path, unsigned flags)
     return fd;
 }
 
-/* All fork locks that were ever taken: pthread_atfork() gives its function no argument. */
+/* All fork locks that were ever taken are listed here, because pthread_atfork() gives its function
+ * no argument. */
 static struct {
     pthread_once_t once;
     pthread_mutex_t lock;
     struct rp_fork_lock *first;
 } watched = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The child has one thread, so nobody needs any lock here. The list is whole at any time: a lock
- * is in it when first is set. */
+/* The child has only one thread, so no lock protects the list here. The list is whole at any time:
+ * a lock is in it as soon as first is set. */
 static void forget_parent(void)
 {
     pthread_mutex_init(&watched.lock, NULL);

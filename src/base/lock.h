@@ -17,12 +17,10 @@ enum {
     RP_LOCK_NO_LINK = 4 /**< refuses a symbolic link: the place may be somebody else's */
 };
 
-/**
- * Locks for this process alone, until the descriptor is closed or the process ends, however it
- * ends. Programs that it starts do not inherit the lock.
+/** Locks for this process alone, until the descriptor is closed or the process ends, in whatever
+ * way. Programs that it starts do not inherit the lock.
  * @return descriptor; -1: errno is EWOULDBLOCK (another has it), EINTR (a signal came during the
- * wait), or why the file cannot be opened or locked
- */
+ * wait), or why the file cannot be opened or locked */
 int rp_lock_path(const char *path, unsigned flags);
 
 /* --- a mutex that survives fork ------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 
 struct rp_map_slot {
     uint32_t hash;
-    uint32_t number; /* + 1; 0: free */
+    uint32_t number; /**< one more than the number; 0: free */
 };
 
 /* Keys are copied one behind the other, and freed together. */
@@ -21,7 +21,7 @@ struct rp_map_chunk {
 
 enum { FIRST_SLOTS = 32, FIRST_CHUNK_BYTES = 1024, LAST_CHUNK_BYTES = 64 * 1024 };
 
-/* Eight bytes a step; the upper half of a product depends on all bits of its factors. */
+/* Takes eight bytes a step. The upper half of a product depends on all bits of its factors. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     const unsigned __int128 product =
@@ -45,7 +45,7 @@ static uint32_t hash_of(const char *key, size_t length)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Finds the slot of a key, or the free one where it belongs. */
 static struct rp_map_slot *slot_of(const struct rp_map *map, uint32_t hash, const char *key,
                                    size_t length)
 {
@@ -156,7 +156,7 @@ static size_t home_of(const struct rp_idmap *map, uint64_t key)
     return (size_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32) & (map->slot_count - 1);
 }
 
-/* Where a key is, or the free slot where it belongs. */
+/* Finds the place of a key, or the free slot where it belongs. */
 static size_t place_of(const struct rp_idmap *map, uint64_t key)
 {
     size_t at = home_of(map, key);

@@ -26,8 +26,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Stands for no number: memory ended (add; programs end before), or a key that is not there
- * (find). */
+/** This is no number: it is returned by add in a library when memory ended, and by find for a key
+ * that is absent. */
 enum { RP_NO_NUMBER = UINT32_MAX };
 
 /* --- keys of bytes: texts, or structs without padding ------------------------------------- */
@@ -37,7 +37,7 @@ struct rp_map_key {
     size_t length;
 };
 
-/** Zero-initialise; release with rp_map_free. */
+/** Initialise it with zeros, and release it with rp_map_free. */
 struct rp_map {
     struct rp_map_key *keys; /**< by number */
     uint32_t count;
@@ -48,7 +48,8 @@ struct rp_map {
     struct rp_map_chunk *chunks; /**< memory of own keys */
 };
 
-/** The number of a key: a new one, which is count as it was, if it was not there. */
+/** Returns the number of a key. A key that was absent is added, and its number is the count before.
+ */
 uint32_t rp_map_add(struct rp_map *map, const void *key, size_t length);
 uint32_t rp_map_find(const struct rp_map *map, const void *key, size_t length);
 void rp_map_free(struct rp_map *map);
@@ -65,7 +66,7 @@ static inline uint32_t rp_map_find_text(const struct rp_map *map, const char *te
 
 /* --- keys of 64 bits: ids, handles, addresses --------------------------------------------- */
 
-/** Zero-initialise; release with rp_idmap_free. */
+/** Initialise it with zeros, and release it with rp_idmap_free. */
 struct rp_idmap {
     uint64_t *keys; /**< by number */
     uint32_t count;

@@ -9,14 +9,12 @@
 #include <sys/mman.h>
 
 #ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8u /* linux/memfd.h, since Linux 6.3 */
+#define MFD_NOEXEC_SEAL 8u /* The flag is in linux/memfd.h since Linux 6.3. */
 #endif
 
-/**
- * As memfd_create(). Where vm.memfd_noexec is 2, Linux 6.3 to 6.5 refuse what does not say that it
- * is never executed; kernels before them do not know the word. Nobody may rely on the rights to
- * execute it. Keeps errno on success.
- */
+/** Does what memfd_create() does. Where vm.memfd_noexec is 2, Linux 6.3 to 6.5 refuse a file that
+ * is not declared never to be executed, and older kernels do not know that flag. Nobody may rely on
+ * the right to execute the file. It keeps errno on success. */
 static inline int rp_memfd(const char *name, unsigned flags)
 {
     const int errno_before = errno;

@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "base/path.h"
 
-/* Called with each child of this process while it returns true. */
+/* This is called with each child of this process while it returns true. */
 typedef bool take_child(void *arg, pid_t child);
 
 static bool each_child_of(const char *task, take_child *take, void *arg)
@@ -36,7 +36,7 @@ static bool each_child_of(const char *task, take_child *take, void *arg)
     snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
     file = fopen(path, "re");
     if (!file)
-        return true; /* the thread has ended */
+        return true; /* The thread has ended. */
     while (go_on && fscanf(file, "%d", &pid) == 1)
         go_on = take(arg, pid);
     fclose(file);
@@ -109,7 +109,7 @@ static bool sweep_child(void *arg, pid_t child)
     for (size_t i = 0; i < sweep->adopted->befores; i++)
         if (sweep->adopted->before[i] == child)
             return true;
-    /* Not reaped yet, so the number is still that of this process. */
+    /* The child is not reaped yet, so the number is still that of this process. */
     if (sweep->signo)
         kill(child, sweep->signo);
     waitpid(child, NULL, WNOHANG);
@@ -117,10 +117,9 @@ static bool sweep_child(void *arg, pid_t child)
     return true;
 }
 
-/**
- * Sends a signal (0: none) to each child but `except` and those of before, and reaps those that
+/** Sends a signal (0: none) to each child but `except` and those of before, and reaps those that
  * have ended.
- * @return how many there were, ended ones included: their children may have come to us meanwhile
+ * @return how many there were, ended ones included: their children may have been adopted meanwhile
  */
 static size_t rp_orphans_signal(const struct rp_orphans *adopted, pid_t except, int signo)
 {
@@ -138,7 +137,7 @@ void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except)
         poll(NULL, 0, ROUND_MS);
 }
 
-/* How much memory the processes below this one have. */
+/* This part measures how much memory the processes below this one have. */
 
 struct process {
     pid_t pid, parent;
@@ -163,7 +162,7 @@ static bool read_process(const char *name, struct process *ret)
     fclose(file);
     text[got] = 0;
     at = strrchr(text, ')');
-    /* proc(5): behind the name the state, then the parent; rss is field 24. */
+    /* By proc(5) the state stands behind the name, then the parent; rss is field 24. */
     if (!at || sscanf(at + 1, " %*c %d", &parent) != 1)
         return false;
     for (unsigned field = 2; field < 24 && at; field++)
@@ -199,11 +198,9 @@ static struct process *read_all(size_t *ret_count)
     return list;
 }
 
-/**
- * Resident bytes of all that descend from this process, without itself; pages that several of them
- * share count several times.
- * @return 0 where /proc is not there
- */
+/** Adds up the resident bytes of all that descend from this process, without itself. Pages that
+ * several of them share count several times.
+ * @return 0 where /proc is not there */
 static uint64_t rp_proc_tree_resident_bytes(void)
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -213,7 +210,7 @@ static uint64_t rp_proc_tree_resident_bytes(void)
     uint64_t pages = 0;
     bool more = true;
 
-    while (more) { /* as often as the tree is deep */
+    while (more) { /* This is repeated as often as the tree is deep. */
         more = false;
         for (size_t i = 0; i < count; i++) {
             bool below = list[i].parent == self;
@@ -229,13 +226,13 @@ static uint64_t rp_proc_tree_resident_bytes(void)
     return pages * page_bytes;
 }
 
-/* The one piece of state a signal handler can reach: whom to pass a signal to (a process, or a
- * group as kill() spells it), and that one came. Only rp_proc_run touches it, and runs do not nest.
- */
+/* This is the one piece of state that a signal handler can reach: whom to pass a signal to (a
+ * process, or a group as kill() spells it), and that one came. Only rp_proc_run touches it, and
+ * runs do not nest. */
 static volatile sig_atomic_t interrupted_by;
 static volatile int64_t interrupted_at_ns;
 static volatile pid_t signal_target;
-static volatile sig_atomic_t killed; /* as nobody waited for its end */
+static volatile sig_atomic_t killed; /**< because nobody waited for its end */
 
 enum { NS_PER_S = 1000000000 };
 static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
@@ -251,7 +248,7 @@ static int64_t monotonic_ns(void)
     return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-/* Who asks again after a while means it. Signals that come together are one request. */
+/* A second request after a while is meant. Signals that come together are one request. */
 static void forward_signal(int signo)
 {
     int saved = errno;
@@ -346,7 +343,8 @@ static void set_limits(const struct rp_proc_limits *limits)
 
 int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
 {
-    signal(SIGXFSZ, SIG_DFL); /* a command may ignore it; an ignored signal stays so over exec */
+    /* A command may ignore the signal, and an ignored signal stays ignored over exec. */
+    signal(SIGXFSZ, SIG_DFL);
     if (apply_env(proc->env) != 0)
         return rp_out_of_memory(err);
     if (proc->stdin_fd > 0)
@@ -357,18 +355,20 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
         dup2(proc->stderr_fd, STDERR_FILENO);
     if (proc->directory && chdir(proc->directory) != 0)
         return exec_failure(err, proc->directory, errno);
-    if (proc->limits) /* last: an environment that does not fit into them is no failure of ours */
+    /* This comes last: if the environment does not fit into the limits, that is no failure of ours.
+     */
+    if (proc->limits)
         set_limits(proc->limits);
     execv(proc->path, proc->argv);
     return exec_failure(err, proc->path, errno);
 }
 
-/* In the child: reports a failing exec through the pipe, which a successful one closes. */
+/* Runs in the child. It reports a failing exec through the pipe, which a successful one closes. */
 static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
 {
     int code = ENOMEM;
 
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would wait for it if we are killed */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* Nobody would wait for the child if we are killed. */
     if (own_group)
         setpgid(0, 0);
     /* exec resets the caught signals by itself. */
@@ -378,7 +378,7 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     _exit(127);
 }
 
-/* Has the process ended by then? */
+/* Waits until then for the end of the process, and says whether it came. */
 static bool has_ended_until(int pidfd, int64_t until_ns)
 {
     struct pollfd fd = {.fd = pidfd, .events = POLLIN};
@@ -399,8 +399,8 @@ static void pause_ms(int ms)
     poll(NULL, 0, ms);
 }
 
-/* Has it ended by then, without all of its processes having more memory than they may? Who waits
- * is told each time that is looked at. */
+/* Waits so long for its end, while all of its processes together stay within their memory. Each
+ * look at them is reported to whoever waits. */
 static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
                              bool *ret_over)
 {
@@ -423,8 +423,9 @@ static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begi
     }
 }
 
-/* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while what
- * it has started may be writing down its results: that has the time of grace, too. */
+/* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while a
+ * program that it has started may be writing down its results: that program has the time of grace,
+ * too. */
 static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t child,
                       int64_t begin_ns, bool *ret_over)
 {
@@ -433,14 +434,15 @@ static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopt
 
     if (pidfd < 0 || has_ended_within(pidfd, proc, begin_ns, ret_over))
         return false;
-    if (!*ret_over) { /* else the machine has no time for grace */
+    if (!*ret_over) { /* Otherwise the machine has no memory left, and so no time for grace. */
         kill(signal_target, SIGTERM);
         killed_at_ns = monotonic_ns() + GRACE_NS;
         has_ended_until(pidfd, killed_at_ns);
         while (rp_orphans_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
             pause_ms(10);
     }
-    kill(signal_target, SIGKILL); /* also what is left of its group; it is not reaped yet */
+    /* This also kills the rest of its group, because the process is not reaped yet. */
+    kill(signal_target, SIGKILL);
     killed = 1;
     return !*ret_over;
 }
@@ -484,10 +486,11 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
         child_main(proc, own_group, report[1]);
     }
     if (own_group)
-        setpgid(child, child); /* the child does so too: whoever is first */
+        /* The child does so too, because nobody knows which of the two is first. */
+        setpgid(child, child);
     signal_target = own_group ? -child : child;
     close(report[1]);
-    if (interrupted_by) /* came between the fork and the line above */
+    if (interrupted_by) /* The signal came between the fork and the line above. */
         kill(signal_target, interrupted_by);
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;

@@ -16,7 +16,7 @@
 
 struct rp_err;
 
-/** The children this process had before: they are nobody's business. */
+/** These are the children that this process had before, which must be left alone. */
 struct rp_orphans {
     pid_t *before;
     size_t befores;
@@ -24,17 +24,15 @@ struct rp_orphans {
     struct sigaction on_end; /**< SIGCHLD, as it was found */
 };
 
-/**
- * From here on this process adopts, and hears how its children end: who has SIGCHLD ignored, as
- * some programs leave it to those they start, does not. Before Linux 3.5, or without /proc, nothing
- * is ever found.
- */
+/** From here on this process adopts, and learns how its children end: it does not where SIGCHLD is
+ * ignored, as some programs leave it to those they start. Before Linux 3.5, or without /proc,
+ * nothing is ever found. */
 void rp_orphans_begin(struct rp_orphans *ret);
 
-/** Adopts no more; those that it has stay. Frees what begin took. */
+/** Stops adopting. Processes that were adopted stay. It frees what begin took. */
 void rp_orphans_end(struct rp_orphans *adopted);
 
-/** In a child: SIGCHLD is what it would be without us. */
+/** Runs in a child, and restores SIGCHLD as it would be without us. */
 void rp_orphans_leave(const struct rp_orphans *adopted);
 
 /** Kills them until none is left: each round makes orphans of its victims' children, which come to
@@ -43,14 +41,14 @@ void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except);
 
 /* Child processes: start one with a changed environment, wait for it, forward signals. */
 
-/** Changes on top of the parent's environment. */
+/** These changes are made on top of the parent's environment. */
 struct rp_env_change {
     const char *name;
     const char *value;     /**< NULL removes the variable */
     const char *separator; /**< not NULL: an existing value is kept behind value and separator */
 };
 
-/** For programs that nobody knows. 0 = none. Each of their processes gets those of setrlimit. */
+/** These are limits for unknown programs; 0 means none. Each process gets the ones of setrlimit. */
 struct rp_proc_limits {
     uint64_t address_bytes; /**< not for programs that reserve addresses: those of a GPU do */
     uint64_t
@@ -69,7 +67,7 @@ struct rp_proc {
     int stderr_fd;                       /**< -1 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
-    /** Called while it runs, ten times a second; may be NULL. */
+    /**< called ten times a second while it runs; may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns);
     void *context;
 };
@@ -82,25 +80,21 @@ struct rp_proc_end {
     int64_t wall_ns;  /**< start to end, monotonic clock */
 };
 
-/**
- * Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
+/** Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it
  * (from the terminal, or forwarded) and do not end this process; it is ended if this process dies.
- * A further one, at least a second later, kills it: it may hang. Processes that it has started get
- * these signals, too, unless standard input is a terminal (which sends Ctrl-C to all of them).
- * Who is killed, or takes too long, goes with all that it has started, in whatever group that is;
- * what a program leaves behind that ends by itself goes on.
+ * A further signal, at least a second later, kills it, because it may hang. Processes that it has
+ * started get these signals, too, unless standard input is a terminal (which sends Ctrl-C to all of
+ * them). A program that is killed, or takes too long, goes with all that it has started, in
+ * whatever group. A program that ends by itself may leave processes, which go on.
  * @return 0 when it ran to an end, whatever its status; RP_USAGE when it cannot be executed (the
- *         message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended
- */
+ * message says why); RP_INTERRUPTED when a signal asked to stop: the child has ended */
 int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_err *err);
 
-/**
- * From here on these signals do not end this process at any time: they are remembered. For commands
- * that have something to clean up after the program has ended.
- */
+/** From here on these signals do not end this process at any time: they are remembered. Commands
+ * that have something to clean up after the program need this. */
 void rp_proc_catch_signals(void);
 
-/** The signal that has come; 0: none. */
+/** Returns the signal that has come, or 0. */
 int rp_proc_interrupting_signal(void);
 /** @return 0, or RP_INTERRUPTED when such a signal has come */
 int rp_proc_interrupted(struct rp_err *err);

@@ -9,21 +9,22 @@
 #include "base/err.h"
 
 enum {
-    /* With so many and a text of 16 KiB, a search takes some 400 MiB and a second at worst. */
+    /**< with so many and a text of 16 KiB, a search takes some 400 MiB and a second at worst */
     RP_REGEX_MAX_PARTS = 4096,
-    RP_REGEX_MAX_BYTES = 1 << 16, /* of an expression, also of one without operators */
-    RP_REGEX_MAX_DEPTH = 250,     /* of groups in groups: regcomp calls itself for each */
+    RP_REGEX_MAX_BYTES = 1 << 16, /**< limit for an expression, also for one without operators */
+    RP_REGEX_MAX_DEPTH =
+        250, /**< limit for groups in groups, because regcomp calls itself for each */
 };
 
 enum { TOO_MANY = RP_REGEX_MAX_PARTS + 1 };
 
 struct counting {
-    size_t parts[RP_REGEX_MAX_DEPTH + 1]; /* of each open group, the whole first */
+    size_t parts[RP_REGEX_MAX_DEPTH + 1]; /**< parts of each open group, the whole first */
     size_t depth;
-    size_t last; /* parts of what a repetition would repeat */
+    size_t last; /**< parts that a repetition would repeat */
 };
 
-/* Behind "[...]"; its end where it is not closed. */
+/* Returns the place behind "[...]", or the end where it is not closed. */
 static const char *skip_brackets(const char *at)
 {
     at++;
@@ -41,8 +42,8 @@ static const char *skip_brackets(const char *at)
     return at + (*at == ']');
 }
 
-/* "{m}", "{m,}", "{m,n}" as so many copies: an open end has one more, as "+" has two.
- * @return behind it; NULL: it is none */
+/* Reads "{m}", "{m,}" and "{m,n}" as so many copies. An open end has one more, as "+" has two.
+ * @return the place behind it; NULL: it is none */
 static const char *read_counts(const char *at, size_t *ret)
 {
     char *end;
@@ -77,7 +78,7 @@ static void add(struct counting *c, size_t parts)
     c->last = parts;
 }
 
-/* At most TOO_MANY times TOO_MANY. */
+/* The product is at most TOO_MANY times TOO_MANY, which does not overflow. */
 static void repeat(struct counting *c, size_t copies)
 {
     const size_t one = c->last, more = one * (copies - 1) + 1;
@@ -86,7 +87,7 @@ static void repeat(struct counting *c, size_t copies)
     c->last = one + more < TOO_MANY ? one + more : TOO_MANY;
 }
 
-/* @return behind what it counted; NULL: it is too large */
+/* @return the place behind the counted part; NULL: it is too large */
 static const char *count_one(struct counting *c, const char *at)
 {
     const char *end;

@@ -12,11 +12,10 @@
 
 struct rp_err;
 
-/**
- * Characters, classes, groups and alternatives of an extended regular expression with each
- * repetition written out. 1: "^", and characters that stand for themselves: whatever their number,
- * they are searched for at one place. More than RP_REGEX_MAX_PARTS: it is too large, however much.
- */
+/** Counts characters, classes, groups and alternatives of an extended regular expression with each
+ * repetition written out. It is 1 for "^" and for characters that stand for themselves, because
+ * these are searched for at one place, whatever their number. More than RP_REGEX_MAX_PARTS means
+ * too large, however much. */
 size_t rp_regex_parts(const char *text);
 
 /** @param name  what gave it, for the message. @return 0; RP_USAGE: too large */

@@ -18,7 +18,8 @@ struct sha {
     uint8_t block[BLOCK]; /**< bytes % BLOCK of it are filled */
 };
 
-/* FIPS 180-4, 4.2.2 and 5.3.3: fractional parts of cube and square roots of the first primes. */
+/* FIPS 180-4, 4.2.2 and 5.3.3, defines these as fractional parts of cube and square roots of the
+ * first primes. */
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,

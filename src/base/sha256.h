@@ -14,7 +14,8 @@ enum { RP_SHA256_TEXT = 65 };
 /** Writes 64 hexadecimal digits and a terminator. */
 void rp_sha256(const void *data, size_t bytes, char ret[RP_SHA256_TEXT]);
 
-/** Of a file's contents. @return 0, or RP_BAD_INPUT when it cannot be read */
+/** Hashes a file's contents.
+ * @return 0, or RP_BAD_INPUT when it cannot be read */
 int rp_sha256_file(const char *path, char ret[RP_SHA256_TEXT], struct rp_err *err);
 
 #endif

@@ -36,7 +36,7 @@ double rp_median(double *values, size_t count)
 
 enum { MOST_ORDERED = 1000 };
 
-/** Of more samples than anybody takes the first ones count. */
+/** Of more samples than anybody takes, only the first ones are sorted. */
 static size_t sort_some(const double *samples, size_t count, double *to)
 {
     const size_t n = count < MOST_ORDERED ? count : MOST_ORDERED;
@@ -53,12 +53,14 @@ double rp_samples_median(const double *samples, size_t count)
     return rp_median_of_sorted(order, sort_some(samples, count, order));
 }
 
-/* Each sample is below the true median as often as above: how many are is binomial. */
+/* Each sample is below the true median as often as above it, so the number of those below is
+ * binomial. */
 struct rp_interval rp_samples_interval(const double *samples, size_t count)
 {
     double order[MOST_ORDERED];
     const size_t n = sort_some(samples, count, order);
-    double term = ldexp(1, -(int)n), below = term; /* as good as 0 beyond 1000 samples */
+    /* The term is as good as 0 beyond 1000 samples. */
+    double term = ldexp(1, -(int)n), below = term;
     size_t at = 0;
 
     while (at + 1 < n - at - 1) {
@@ -115,7 +117,7 @@ static double normal_density(double z)
     return 0.39894228040143267794 * rp_exp(-0.5 * z * z);
 }
 
-/** Of the tail above z >= 2, in densities: Laplace's continued fraction. */
+/** Computes the tail above z >= 2, divided by the density, by Laplace's continued fraction. */
 static double mills(double z)
 {
     double below = z;
@@ -125,7 +127,7 @@ static double mills(double z)
     return 1 / below;
 }
 
-/** How much of the standard normal distribution is below z; with few digits lost in the tail. */
+/** Computes how much of the standard normal distribution is below z. The tail loses few digits. */
 static double normal_below(double z)
 {
     double term = z, sum = z;
@@ -141,7 +143,7 @@ static double normal_below(double z)
     return 0.5 + normal_density(z) * sum;
 }
 
-/** Of x >= 0: half the angle again and again, then its series. */
+/** Computes it for x >= 0: the angle is halved again and again, then its series converges. */
 static double arc_tangent(double x)
 {
     double sum = 0, factor = 1, square;
@@ -154,7 +156,7 @@ static double arc_tangent(double x)
     return factor * x * sum;
 }
 
-/* A finite sum over the powers of the angle's cosine for a whole number of degrees. */
+/* For a whole number of degrees this is a finite sum over the powers of the angle's cosine. */
 double rp_student_above(double t, size_t freedom)
 {
     enum { AS_NORMAL = 2000 };
@@ -178,7 +180,8 @@ double rp_expected_improvement(double mean, double sd, double best)
 {
     const double z = (best - mean) / sd;
 
-    if (z < -2) /* the two terms nearly cancel: take the density out of their difference */
+    /* The two terms nearly cancel here, so the density is taken out of their difference. */
+    if (z < -2)
         return sd * normal_density(z) * (1 + z * mills(-z));
     return sd * (normal_density(z) + z * normal_below(z));
 }
@@ -191,7 +194,7 @@ static double away_from_0(double x)
     return fabs(x) < 1e-300 ? 1e-300 : x;
 }
 
-/* Continued fraction of the incomplete beta function, by Lentz. */
+/* Evaluates the continued fraction of the incomplete beta function by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), h = d;

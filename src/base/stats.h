@@ -9,11 +9,12 @@
 
 void rp_sort_numbers(double *values, size_t count);
 
-/** Sorts them. The mean of the middle two where the count is even; NAN of none. */
+/** Sorts the values. The result is the mean of the middle two where the count is even, and NAN
+ * without values. */
 double rp_median(double *values, size_t count);
 double rp_median_of_sorted(const double *sorted, size_t count);
 
-/** The same of samples that keep their order; of the first 1000 of them. */
+/** Computes the same of samples that keep their order, but only of the first 1000 of them. */
 double rp_samples_median(const double *samples, size_t count);
 
 struct rp_interval {
@@ -21,42 +22,44 @@ struct rp_interval {
     double confidence; /**< that the true median is within: 0.95 or more from 6 samples on */
 };
 
-/** Of the median, from the order of the samples, so whatever their distribution.
- *  @param count  at least 1 */
+/** Gives the interval of the median from the order of the samples, so it holds whatever their
+ * distribution is.
+ * @param count at least 1 */
 struct rp_interval rp_samples_interval(const double *samples, size_t count);
 
-/* Logarithm, exponential and the normal distribution from additions, products, quotients and square
- * roots alone. The C library's own may differ in their last bit from one version to the next, and a
- * search that picks the largest of many numbers would go another way then: with these, a seed says
- * on every machine with IEEE doubles which configurations are run. */
+/* Computes logarithm, exponential and the normal distribution from additions, products, quotients
+ * and square roots alone. The C library's own functions may differ in their last bit from one
+ * version to the next, and a search that picks the largest of many numbers would then go another
+ * way. With these, a seed determines which configurations are run on every machine with IEEE
+ * doubles. */
 
-/** Natural logarithm of a positive, finite number; relative error below 1e-14 or so. */
+/** Computes the natural logarithm of a positive, finite number with a relative error below about
+ * 1e-14. */
 double rp_exact_log(double x);
-/** Below about -745 it is 0. */
+/** The result is 0 below about -745. */
 double rp_exp(double x);
-/** By how much a normal variable is below best on average, counting 0 where it is above. */
+/** Computes by how much a normal variable is below best on average, counting 0 where it is above.
+ */
 double rp_expected_improvement(double mean, double sd, double best);
-/** How much of Student's distribution with that freedom (at least 1) is above t >= 0. */
+/** Computes how much of Student's distribution with that freedom (at least 1) is above t >= 0. */
 double rp_student_above(double t, size_t freedom);
 
-/** Probability that |t| is at least this; degrees of freedom need not be whole. */
+/** Computes the probability that |t| is at least this. Degrees of freedom need not be whole. */
 double rp_student_two_sided_p(double t, double degrees);
-/** The t that has this two-sided probability. */
+/** Finds the t that has this two-sided probability. */
 double rp_student_quantile(double alpha, double degrees);
 
-/** Pairs of the functions below at most. */
+/** The functions below take no more pairs than this. */
 enum { RP_SIGNED_RANK_MOST = 200 };
 
-/** Probability of a signed-rank sum of at most w among n pairs without a difference. NAN: there are
- *  more pairs, or memory has ended. */
+/** Computes the probability of a signed-rank sum of at most w among n pairs without a difference.
+ * It is NAN when there are more pairs, or memory has ended. */
 double rp_signed_rank_below(size_t n, size_t w);
 
-/**
- * How many of the outermost Walsh averages may be left out on each side: the most for which the
- * chance that the middle lies beyond is at most alpha.
- * @param ret_tail  that chance
- * @return -1: none, there are too few pairs
- */
+/** Says how many of the outermost Walsh averages may be left out on each side: the most for which
+ * the chance that the middle lies beyond is at most alpha.
+ * @param ret_tail that chance
+ * @return -1: none, there are too few pairs */
 long rp_signed_rank_cut(size_t n, double alpha, double *ret_tail);
 
 #endif

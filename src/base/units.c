@@ -68,11 +68,11 @@ struct rp_number_text rp_number_signed(double value, unsigned decimals)
     return number;
 }
 
-/* More than DIGITS only where two figures would be the same otherwise. */
+/* More than DIGITS are shown only where two figures would be the same otherwise. */
 enum { DIGITS = 4, MOST_DIGITS = 7, MOST_UNITS = 6 };
 
 struct step {
-    const char *name, *ascii; /* the second only where it differs */
+    const char *name, *ascii; /**< the second only where it differs */
     double scale;
 };
 
@@ -97,7 +97,7 @@ static const struct step steps[][MOST_UNITS] = {
                       {"TB/s", NULL, 1e12}},
 };
 
-/* Of a column in which there is nothing: nobody looks for FLOP/s. */
+/* These are the units of an empty column: nobody looks for FLOP/s there. */
 static const unsigned char usual_steps[] = {
     [RP_UNIT_TIME] = 0, [RP_UNIT_BYTES] = 0, [RP_UNIT_FLOPS] = 3, [RP_UNIT_RATE] = 3};
 
@@ -106,7 +106,7 @@ void rp_unit_span_add(struct rp_unit_span *span, double value)
     if (!isfinite(value))
         return;
     span->most = fmax(span->most, fabs(value));
-    /* what was ms is not quite whole any more */
+    /* What was ms is not quite whole any more. */
     span->fraction |= fabs(value - round(value)) > 1e-9 * fabs(value);
 }
 
@@ -120,7 +120,7 @@ void rp_unit_span_add_both(struct rp_unit_span *span, double a, double b)
         span->apart = apart;
 }
 
-/* As it is printed: 999.96 with one decimal has become 1000. */
+/* Rounds as the value is printed: 999.96 with one decimal becomes 1000. */
 static double rounded(double value, unsigned decimals)
 {
     const double power = pow(10, decimals);
@@ -128,7 +128,7 @@ static double rounded(double value, unsigned decimals)
     return round(value * power) / power;
 }
 
-/* So that the largest value has its digits after it was rounded, too. */
+/* The largest value must have its digits after it was rounded, too. */
 static unsigned decimals_of(double most)
 {
     unsigned decimals = DIGITS - 1;
@@ -138,7 +138,8 @@ static unsigned decimals_of(double most)
     return decimals;
 }
 
-/* Until the difference is ten of the last digit: of two figures, the last one is rounded. */
+/* Digits are added until the difference is ten of the last digit, because the last one of each
+ * figure is rounded. */
 static unsigned decimals_to_differ(double most, double apart, unsigned decimals)
 {
     while (apart * pow(10, decimals) < 9.5 && decimals < MOST_DIGITS &&
@@ -165,7 +166,7 @@ struct rp_unit rp_unit_of(enum rp_unit_kind kind, struct rp_unit_span span, bool
     if (span.apart > 0)
         decimals = decimals_to_differ(span.most / step->scale, span.apart / step->scale, decimals);
     while (!span.fraction && decimals && pow(10, decimals) > step->scale)
-        decimals--; /* there is no tenth of a byte */
+        decimals--; /* There is no tenth of a byte. */
     return (struct rp_unit){
         .name = !utf8 && step->ascii ? step->ascii : step->name,
         .scale = step->scale,
@@ -187,7 +188,7 @@ struct rp_unit_text rp_unit_one(enum rp_unit_kind kind, double value, bool utf8)
     rp_unit_span_add(&span, value);
     unit = rp_unit_of(kind, span, utf8);
     if (kind == RP_UNIT_BYTES && fmod(value, unit.scale) == 0)
-        unit.decimals = 0; /* sizes are round more often than not: 64 KiB, exactly */
+        unit.decimals = 0; /* Sizes are mostly round, as 64 KiB, and then shown exactly. */
     snprintf(whole.text, sizeof whole.text, "%s %s", rp_unit_number(unit, value).text, unit.name);
     return whole;
 }

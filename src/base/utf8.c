@@ -14,7 +14,8 @@ static bool continues(unsigned char byte)
 
 size_t rp_utf8_decode(const char *text, size_t bytes, uint32_t *ret)
 {
-    /* Per count of bytes: smaller numbers have a shorter form, which is the only one allowed. */
+    /* Smaller numbers have a shorter form, which is the only one allowed; the index is the count of
+     * bytes. */
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *c = (const unsigned char *)text;
     uint32_t point;
@@ -37,7 +38,7 @@ size_t rp_utf8_decode(const char *text, size_t bytes, uint32_t *ret)
         point = point << 6 | (c[i] & 0x3f);
     }
     if (point < smallest[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-        return 0; /* or a half of a UTF-16 pair */
+        return 0; /* It may also be a half of a UTF-16 pair. */
     *ret = point;
     return length;
 }
@@ -61,11 +62,12 @@ static bool in_ranges(uint32_t point, const struct range *ranges, size_t count)
     return false;
 }
 
-/* Columns of a terminal, of Unicode 14 as Python 3.11's unicodedata has it. libc's wcwidth()
- * differs from machine to machine, by its version and the locales that are installed; a result must
- * have the same bytes everywhere. */
+/* These are the columns of a terminal by Unicode 14, as Python 3.11's unicodedata has it. libc's
+ * wcwidth() differs from machine to machine, by its version and the locales that are installed, but
+ * a result must have the same bytes everywhere. */
 
-/* General category Mn, Me or Cf but the soft hyphen; vowels and final consonants of Hangul. */
+/* The table has general category Mn, Me and Cf without the soft hyphen, and vowels and final
+ * consonants of Hangul. */
 static const struct range without_width[] = {
     {0x0300, 0x036f},   {0x0483, 0x0489},   {0x0591, 0x05bd},   {0x05bf, 0x05bf},
     {0x05c1, 0x05c2},   {0x05c4, 0x05c5},   {0x05c7, 0x05c7},   {0x0600, 0x0605},
@@ -148,7 +150,7 @@ static const struct range without_width[] = {
     {0x1e944, 0x1e94a}, {0xe0001, 0xe01ef},
 };
 
-/* East_Asian_Width W or F; what is not assigned between two of them goes with them. */
+/* The table has East_Asian_Width W and F. Unassigned points between two of them are included. */
 static const struct range wide[] = {
     {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},
     {0x23f0, 0x23f0},   {0x23f3, 0x23f3},   {0x25fd, 0x25fe},   {0x2614, 0x2615},
@@ -204,7 +206,7 @@ size_t rp_utf8_cells(const char *text)
     return cells;
 }
 
-/* Of the Unicode Standard: C1; what is Default_Ignorable_Code_Point (DerivedCoreProperties.txt),
+/* The Unicode Standard names these: C1; Default_Ignorable_Code_Point (DerivedCoreProperties.txt),
  * which has the marks of direction and the characters without width; line and paragraph separator;
  * interlinear annotations. */
 bool rp_utf8_is_invisible(uint32_t point)
@@ -220,7 +222,7 @@ bool rp_utf8_is_invisible(uint32_t point)
     return point >= 0x80 && in_ranges(point, ranges, sizeof ranges / sizeof *ranges);
 }
 
-/* What a CI service leaves out at the beginning of a line. */
+/* A CI service skips these at the beginning of a line. */
 static bool is_blank(uint32_t point)
 {
     static const struct range ranges[] = {
@@ -283,7 +285,7 @@ bool rp_escape_next(struct rp_escape_at *at, struct rp_escaped *ret)
     return true;
 }
 
-/* Bytes that need no look: letters, digits and the like. */
+/* Counts bytes that need no look, as letters and digits. */
 static size_t plain_length(const char *text)
 {
     size_t n = 0;
@@ -323,7 +325,7 @@ void rp_escape_into(char *ret, size_t room, const char *text)
     ret[used] = '\0';
 }
 
-/* JSON has no larger ones: beyond 16 bits it takes two. */
+/* JSON has no larger escapes, so a character beyond 16 bits takes two. */
 static void put_json_point(struct rp_buf *buf, uint32_t point)
 {
     if (point > 0xffff)
@@ -333,7 +335,7 @@ static void put_json_point(struct rp_buf *buf, uint32_t point)
         rp_buf_printf(buf, "\\u%04x", point);
 }
 
-/* Bytes that stand in a JSON string as they are. */
+/* Counts bytes that stand in a JSON string as they are. */
 static size_t plain_json_length(const char *text)
 {
     size_t n = 0;
@@ -376,7 +378,8 @@ void rp_escape_invisible(struct rp_buf *buf, const char *text)
         uint32_t point;
         size_t length;
 
-        /* A result of megabytes is nearly all letters, digits and blanks. */
+        /* A result of megabytes is nearly all letters, digits and blanks, so these are tested
+         * first. */
         while (*text > '#' ? *text < 0x7f : *text > 0 && *text != '#')
             text++;
         if (!*text)
@@ -394,7 +397,7 @@ void rp_escape_invisible(struct rp_buf *buf, const char *text)
     rp_buf_puts(buf, done);
 }
 
-/* Most texts are ASCII. */
+/* Most texts are ASCII, which is measured faster. */
 static size_t ascii_length(const char *text, size_t len)
 {
     uint64_t eight;

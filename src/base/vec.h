@@ -21,12 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Zero-initialise. items: NULL as long as room is 0. */
+/** Initialise it with zeros. items is NULL as long as room is 0. */
 #define RP_VEC(type)                                                                               \
     type *items;                                                                                   \
     size_t count, room
 
-/** Room for @p extra more items. @return 0; -1: memory ended, or so many do not fit any */
+/** Makes room for @p extra more items. */
 #define rp_vec_reserve(vec, extra)                                                                 \
     __extension__({                                                                                \
         __typeof__(vec) vec_ = (vec);                                                              \
@@ -36,7 +36,8 @@
             : rp_vec_grow(&vec_->items, &vec_->room, vec_->count, extra_, sizeof *vec_->items);    \
     })
 
-/** Appends a value (a compound literal may stand without parentheses). @return as rp_vec_reserve */
+/** Appends a value. A compound literal may stand without parentheses.
+ * @return as rp_vec_reserve */
 #define rp_vec_push(vec, ...)                                                                      \
     __extension__({                                                                                \
         __typeof__(vec) to_ = (vec);                                                               \
@@ -59,7 +60,7 @@
         new_;                                                                                      \
     })
 
-/** Frees the array, not what its items own; the vec is empty then. */
+/** Frees the array, but not what its items own. The vec is empty then. */
 #define rp_vec_free(vec)                                                                           \
     __extension__({                                                                                \
         __typeof__(vec) vec_ = (vec);                                                              \
@@ -68,19 +69,19 @@
         vec_->count = vec_->room = 0;                                                              \
     })
 
-/**
- * One more item of an array that keeps no room: it has that of the next power of two of its count,
- * and no item ever leaves it. @param items  address of the pointer  @return the item, which is to
- * be filled, or NULL: memory ended
- */
+/** Adds one more item to an array that stores no room: its room is the next power of two of its
+ * count, and items are never removed.
+ * @param items address of the pointer
+ * @return the item, which is to be filled, or NULL: memory ended */
 #define rp_array_add(items, count)                                                                 \
     ((__typeof__(*(items)))rp_array_next((items), (count), sizeof **(items)))
 void *rp_array_next(void *items, size_t *count, size_t item_bytes);
 
-/** What rp_vec_reserve calls; also for an array whose members stand in another struct under names
- * of their own.
- *  @param items  address of the pointer to the items  @param room  items that it has room for
- *  @param count  items in it */
+/** rp_vec_reserve calls this. It also serves an array whose members stand in another struct under
+ * names of their own.
+ * @param items address of the pointer to the items
+ * @param room items that it has room for
+ * @param count items in it */
 int rp_vec_grow(void *items, size_t *room, size_t count, size_t extra, size_t item_bytes);
 
 #endif

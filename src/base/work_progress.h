@@ -1,6 +1,6 @@
 /**
  * @file work_progress.h
- * @brief How far a long computation is, for whoever wants to show that.
+ * @brief Tells how far a long computation is, for callers that show that.
  */
 #ifndef RP_BASE_WORK_PROGRESS_H
 #define RP_BASE_WORK_PROGRESS_H
@@ -13,12 +13,13 @@ enum rp_work_step {
 };
 
 struct rp_work {
-    /** Called often, by the thread that works. @param share  of the step that is done, 0 to 1 */
+    /** The thread that works calls this often.
+     * @param share of the step that is done, 0 to 1 */
     void (*at)(void *ctx, enum rp_work_step step, double share);
     void *ctx;
 };
 
-/** @param work  NULL, or all 0: nobody wants to know */
+/** @param work NULL, or all 0: nobody wants to know */
 static inline void rp_work_at(const struct rp_work *work, enum rp_work_step step, double share)
 {
     if (work && work->at)
