@@ -90,7 +90,7 @@ int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_de
     return 0;
 }
 
-/** The same of a ratio without noise: computed, and not measured. */
+/** Decides for a ratio that has no noise because it was computed and not measured. */
 static int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
                                     struct rp_decided *ret, struct rp_err *err)
 {
@@ -140,7 +140,7 @@ int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
     return rc;
 }
 
-/** The same of a ratio without noise. */
+/** Decides whether a ratio without noise holds, as it was computed and not measured. */
 static int rp_decide_held_exactly(double ratio, const struct rp_held_rule *rule,
                                   struct rp_decided *ret, enum rp_held *ret_held,
                                   struct rp_err *err)
@@ -174,8 +174,9 @@ static const char *const whose[] = {"A", "B", "A or B"};
 
 enum { EITHER = 2 };
 
-/* From the captured state with poison. Only where the captured kernel writes, memory is restored
- * and looked at in timed runs, so that what both read stays in caches as in a program. */
+/* Starts from the captured state with poison. Timed runs restore and compare memory only where the
+ * captured kernel writes, so that what both kernels read stays in caches as in a program.
+ */
 static int run_one(struct rp_replay_comparison *c, unsigned which, const struct rp_trial_run *how,
                    double *ret_us, struct rp_err *err)
 {
@@ -273,7 +274,7 @@ static bool is_open(const struct rp_replay_comparison *c, enum rp_variation vari
                                                         RP_GATE_NOT_SLOWER) == RP_GATE_OPEN;
 }
 
-/* As long as noise leaves it open. */
+/* Times more blocks as long as noise leaves the question open. */
 static int time_other(struct rp_replay_comparison *c, enum rp_variation variation,
                       const struct rp_held_rule *rule, enum rp_held *ret_held, struct rp_err *err)
 {
@@ -371,9 +372,10 @@ static int run_block(struct rp_replay_comparison *c, unsigned other, uint64_t *s
     return rc;
 }
 
-/* All memory, after runs that were looked at where the captured kernel writes only. What one has
- * changed elsewhere, the other one may have read: a wrong run is not the fault of who made it then.
- * Elsewhere on pages that are restored before each run it is. */
+/* Compares all memory after runs that were compared only where the captured kernel writes. One
+ * kernel may have read what the other one changed elsewhere, so a wrong run is then not the fault
+ * of the kernel that made it. Pages that are restored before each run do not have this problem.
+ */
 static int check_late(struct rp_replay_comparison *c, unsigned who, struct rp_err *err)
 {
     int rc = rp_trial_check(&c->trial, &c->late, err);
@@ -477,7 +479,8 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
     c->margin = margin_of(c);
     if (c->steady)
         rc = run_blocks(c, &seed, err);
-    if (rp_replay_comparison_is_blind(c)) /* whatever the times: it may do next to nothing */
+    /* A blind comparison is reported whatever the times, as the kernel may do next to nothing. */
+    if (rp_replay_comparison_is_blind(c))
         c->decided.decision = RP_UNDECIDED;
     if (rc == 0 && c->steady)
         rc = check_late(c, EITHER, err);
@@ -506,7 +509,9 @@ static const char *undecided_by(const struct rp_replay_comparison *c)
                                             : "unsteady";
 }
 
-/* Who is wrong with other inputs; both only if they are with the same ones. */
+/* Says which kernel is wrong with other inputs. Both are wrong only if they are with the same
+ * inputs.
+ */
 enum culprit { BY_A, BY_B, BY_BOTH, CULPRITS };
 
 static const char *wrong_varied(const struct rp_replay_comparison *c)

@@ -20,12 +20,13 @@
 
 struct rp_err;
 
-/* Which of two kernels is faster: paired blocks, an exact test, a margin, and "undecided".
+/* This module decides which of two kernels is faster from paired blocks, an exact test and a
+ * margin, or says "undecided".
  *
- * A block is one ABBA or BAAB of runs, and counts as one observation: the logarithm of the ratio of
- * its medians (A / B, above 0: B is faster). Drift that is linear within a block cancels; runs of a
- * block may depend on each other as they like. Blocks are taken to be independent and as likely to
- * be off in one direction as in the other.
+ * A block is one ABBA or BAAB of runs and counts as one observation: the logarithm of the ratio of
+ * its medians (A / B; above 0, B is faster). Drift that is linear within a block cancels, and runs
+ * of a block may depend on each other. The test assumes that blocks are independent and as likely
+ * to be off in one direction as in the other.
  */
 
 enum rp_replay_decision {
@@ -50,7 +51,7 @@ struct rp_decided {
                            infinite */
 };
 
-/** Logarithm of the ratio of medians. @return 0; RP_BAD_INPUT: a time is not above 0 */
+/** Returns the logarithm of the ratio of medians. @return 0; RP_BAD_INPUT: a time is not above 0 */
 int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, double *ret_log_ratio,
                     struct rp_err *err);
 
@@ -64,7 +65,7 @@ enum rp_held {
     RP_NOT_HELD,      /**< it is not: below the margin, or less than half of it for all noise */
 };
 
-/** Of a gain that was found with the captured values. */
+/** These rules decide whether a gain that was found with the captured values holds with others. */
 struct rp_held_rule {
     struct rp_decide_rule decide; /**< that it was found by; .looks at these values, too */
     double captured;              /**< ratio of times, above 1 */
@@ -72,20 +73,20 @@ struct rp_held_rule {
 };
 
 /**
- * Whether it holds with a kind of other values, without showing it anew. One that gains nothing
- * with any of them (ratios of 1) holds with all with a probability of alpha at most: with each,
- * alpha^(1 / kinds).
+ * Decides whether a gain holds with one kind of other values, without proving it again. A kernel
+ * that gains nothing with any kind (ratios of 1) passes all kinds with a probability of alpha at
+ * most, because each kind gets alpha^(1 / kinds).
  * @param last  look
- * @param ret   as rp_replay_decide
+ * @param ret  as rp_replay_decide
  */
 int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
                    const struct rp_held_rule *rule, struct rp_decided *ret, enum rp_held *ret_held,
                    struct rp_err *err);
 
 /**
- * What a session in which A ran against itself says of others.
+ * Derives from a session in which A ran against itself how far other sessions can be trusted.
  * @param ret_noise  by how much two equal kernels were found to differ
- * @return false: A is not as fast as itself, so nothing can be told
+ * @return false: A is not as fast as itself, so nothing can be concluded
  */
 bool rp_decide_steady(const struct rp_decided *same, double *ret_noise);
 
@@ -101,7 +102,7 @@ enum {
     RP_COMPARE_FIRST_BLOCKS = 10, /**< until data are looked at; then whenever they have doubled */
 };
 
-/** Of false verdicts, each way: faster, slower, equal. */
+/** This is the probability of a false verdict in each direction: faster, slower, equal. */
 #define RP_COMPARE_ALPHA 0.01
 
 struct rp_compare_block {

@@ -18,11 +18,9 @@
 #include "replay/page_changes.h"
 #include "replay/replay_trial.h"
 
-/* Which words of memory a tolerance is for that was found from runs of the captured kernel.
- *
- * Words that differ between these runs, and those that may be numbers of the same quantity that
- * happened to come out the same. A tolerance for sums must not let through a wrong counter, key or
- * index beside them.
+/* A derived tolerance applies only to some words of memory: those that differ between runs of the
+ * captured kernel, and those that may be numbers of the same quantity that happened to come out
+ * the same. A tolerance for sums must not let through a wrong counter, key or index beside them.
  */
 
 enum rp_tolerance_unit {
@@ -33,14 +31,18 @@ enum rp_tolerance_unit {
     RP_TOLERANCE_DIFFERS, /**< from run to run */
 };
 
-/** Of units in a row. Zero-initialise. */
+/** This counts units in a row. Zero-initialise it. */
 struct rp_tolerance_count {
     uint64_t differs, same;
 };
 
 enum {
-    MOST_DISTANCE = 16, /* of the same field in an array of structures, in units */
-    TIMES_LARGER = 8,   /* than what was seen to differ, or smaller */
+    /* Words of the same field in an array of structures are at most this many units apart. */
+    MOST_DISTANCE = 16,
+    /* Such words are at most this many times larger or smaller than those that were seen to
+     * differ.
+     */
+    TIMES_LARGER = 8,
 };
 
 /* That chance makes such a row anywhere in a region. */
@@ -50,7 +52,7 @@ static const double chance = 1e-3;
  * rarely, beside others that always do. */
 static const double least_same = 0.5;
 
-/** Of 4 bytes, or of 8 where the numbers are. */
+/** A unit has 4 bytes, or 8 where the rule is for numbers of 8 bytes. */
 static unsigned rp_tolerance_unit_bytes(const struct rp_compare_rule *rule)
 {
     return rule->type == RP_F64 ? 8 : 4;
@@ -122,8 +124,9 @@ static void rp_tolerance_count(const uint8_t *units, size_t count, struct rp_tol
     }
 }
 
-/* So that a row of one field that is a number like the others is found by chance in hardly any
- * region. */
+/* The minimum is so large that hardly any region has by chance a row of one field that looks like
+ * the other numbers.
+ */
 static size_t min_row(const struct rp_tolerance_count *total)
 {
     const double all = (double)(total->differs + total->same);
@@ -164,7 +167,7 @@ static void rp_tolerance_drop_rows(const struct rp_tolerance_count *total, uint8
             units[i] = RP_TOLERANCE_EXACT;
 }
 
-/** Words of a page for which the tolerance is. */
+/** Marks the words of a page to which the tolerance applies. */
 static void rp_tolerance_mask(const uint8_t *units, unsigned unit_bytes, uint64_t *ret)
 {
     memset(ret, 0, RP_PAGE_MASKS * sizeof *ret);
@@ -202,7 +205,7 @@ static void note_number(struct rp_spread_of_type *s, enum rp_number_type type, u
     s->largest = fmax(s->largest, fabs(b));
     if (b != 0)
         s->smallest = s->smallest == 0 ? fabs(b) : fmin(s->smallest, fabs(b));
-    if (a != b) /* from 0 any step is infinitely far */
+    if (a != b) /* From 0, any step is infinitely far, so there is no ratio. */
         s->rel = fmax(s->rel, b == 0 ? INFINITY : fabs(a - b) / fabs(b));
 }
 
@@ -245,15 +248,18 @@ static bool rule_of(const struct rp_spread_of_type *s, enum rp_number_type type,
     return true;
 }
 
-/* Bits of freedom in 8 bytes. */
+/* Returns how many bits are free to differ in 8 bytes, which makes types of different sizes
+ * comparable.
+ */
 static double freedom(const struct rp_spread_of_type *s, enum rp_number_type type)
 {
     return 8.0 / rp_number_shape(type).bytes * log2(2 * (double)s->steps + 1);
 }
 
 /**
- * The type whose tolerance leaves the fewest values that would be right.
- * @return whether there is such a rule: what differs is near, as numbers of some type
+ * Chooses the type whose tolerance accepts the fewest wrong values.
+ * @return whether there is such a rule: the values that differ are near each other as numbers of
+ *         some type
  */
 static bool rp_spread_rule(const struct rp_spread *spread, struct rp_compare_rule *ret)
 {
@@ -274,7 +280,7 @@ static bool rp_spread_rule(const struct rp_spread *spread, struct rp_compare_rul
 /* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
 enum { LEAST_RUNS = 2, MOST_RUNS = 6 };
 
-/* Pages in a row that are looked at together for rows of one field. */
+/* This many pages in a row are searched together for rows of one field. */
 enum { MOST_TOGETHER = 256 };
 
 /* --- pages --------------------------------------------------------------------------------- */
@@ -396,7 +402,9 @@ static void end_pages(struct together *t)
     t->pages = 0;
 }
 
-/* Pages that differ, and those that the captured dispatch changed: these in rows. */
+/* Visits pages that differ and pages that the captured dispatch changed, because only these can be
+ * in rows.
+ */
 static int go_through(struct together *t, struct rp_err *err)
 {
     const struct rp_capture_memory *m = &t->r->memory[t->region];

@@ -17,7 +17,7 @@
  * equal ones unequal. A kernel that has the captured values built in, or is right for multiples of
  * something only, is found out by them. */
 
-/** What becomes other; in the order of variations.def. */
+/** These are the ways to change scalars, in the order of variations.def. */
 enum rp_scalars_way {
     RP_SCALARS_OTHER,   /**< all but fields */
     RP_SCALARS_UNEQUAL, /**< of those that are equal all but the last */
@@ -50,7 +50,10 @@ static void add_fields(struct rp_scalars *s, const struct rp_code_arg *arg, size
         add(s, at, 4, true, (at & ~(uint64_t)7) + 8 <= kernarg_bytes);
 }
 
-/** By the metadata: no pointers, nothing that the runtime adds. */
+/**
+ * Finds scalars by the metadata. Pointers and what the runtime adds are no scalars, as changing
+ * them would crash the kernel.
+ */
 static void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                             struct rp_scalars *ret)
 {
@@ -70,7 +73,7 @@ static void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_
         }
 }
 
-/* Between 2^-64 and 2^64, without zero. */
+/* A number from 2^-64 to 2^64 is taken for a floating point number; zero is not. */
 static bool is_floating(uint64_t bits, unsigned bytes)
 {
     const int exponent =
@@ -122,7 +125,9 @@ static uint64_t value_of(const struct rp_scalars *scalars, size_t i, const uint8
     return bits;
 }
 
-/* By how many equal ones there are, and how many of them come behind it. */
+/* Returns how much to subtract so that equal scalars become unequal. It depends on how many are
+ * equal and how many of them come behind this one.
+ */
 static uint64_t unequal(const struct rp_scalars *scalars, size_t which, const uint8_t *was)
 {
     const uint64_t bits = value_of(scalars, which, was);
@@ -168,12 +173,12 @@ static uint64_t changed_scalar(const struct rp_scalars *scalars, size_t i, enum 
 }
 
 /**
- * Changes them: a whole number from 2 up to 2^24 becomes an odd one about an eighth smaller, the
- * greater of two not the smaller one; what else may be a floating point number gets a quarter of
- * its power of two more or less. All others stay, addresses of captured memory among
- * them. Equal ones become unequal so that none is greater than it was, and a later one greater than
- * one before: lengths of rows mostly come behind widths. A field of 1 byte that is 0 or 1 becomes
- * the other of both.
+ * Changes scalars. A whole number from 2 to 2^24 becomes an odd one that is about an eighth
+ * smaller, and the greater of two stays the greater. Any other value that may be a floating point
+ * number changes by a quarter of its power of two. All others stay, among them addresses of
+ * captured memory. Equal scalars become unequal so that none grows and a later one is greater than
+ * one before it, because lengths of rows mostly follow widths. A field of 1 byte that holds 0 or 1
+ * is inverted.
  * @return how many were changed
  */
 static uint64_t rp_scalars_change(const struct rp_scalars *scalars,
@@ -182,7 +187,9 @@ static uint64_t rp_scalars_change(const struct rp_scalars *scalars,
 {
     uint64_t is[RP_SCALARS], count = 0;
 
-    /* All of them first: what they become depends on what the others were. */
+    /* All scalars are read first because the new value of one depends on the old values of the
+     * others.
+     */
     for (size_t i = 0; i < scalars->count; i++)
         is[i] = is_address(scalars, i, addresses, kernarg)
                     ? value_of(scalars, i, kernarg)
@@ -196,8 +203,9 @@ static uint64_t rp_scalars_change(const struct rp_scalars *scalars,
 
 /* --- the grid ------------------------------------------------------------------------------ */
 
-/* Fewer workgroups than in the captured launch: a kernel that is made for the captured grid is
- * found out. More of them would touch memory that is not there. */
+/* A kernel that was made for the captured grid only is found by launching fewer workgroups than
+ * the captured launch. More workgroups would access memory that does not exist.
+ */
 
 enum rp_grid_way {
     RP_GRID_HALF, /**< of the workgroups in each dimension that has several */
@@ -213,7 +221,7 @@ static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
     return items / size + (items % size != 0);
 }
 
-/** Workgroups, partial ones included. */
+/** Counts workgroups, partial ones included. */
 static uint64_t rp_grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
 {
     uint64_t groups = 1;
@@ -225,7 +233,8 @@ static uint64_t rp_grid_groups(const uint32_t grid[3], const uint16_t workgroup[
 
 static uint32_t fewer(uint32_t groups, enum rp_grid_way way)
 {
-    const uint32_t most = groups - groups / 4; /* of three quarters */
+    /* The varied grid has at most three quarters of the workgroups. */
+    const uint32_t most = groups - groups / 4;
 
     return groups < 2            ? groups
            : way == RP_GRID_HALF ? (groups + 1) / 2
@@ -317,7 +326,7 @@ static const char *same_numbers(const struct rp_variation_runs *v)
 {
     const bool near = v->trial->rule.type != RP_EXACT;
 
-    if (v->rule.words) /* their last bits */
+    if (v->rule.words) /* Integers change in their last bits only. */
         return near ? "the captured kernel gives the same within the rule with other integers "
                       "(if it computes with numbers of another type, name it: --inputs f32, f16, "
                       "bf16 or f64)"
@@ -351,7 +360,9 @@ static uint64_t change_order(const struct rp_replay_trial *trial, uint64_t place
     return count;
 }
 
-/* Of regions of zeros, which may be all of a GPU's memory, few behind their first pages. */
+/* A page of zeros may be filled only if it is among the first of its region, because regions of
+ * zeros may be all of a GPU's memory.
+ */
 static bool may_fill(uint64_t page, const uint8_t *contents)
 {
     enum { FIRST_PAGES = 1024, ONE_IN = 16 };
@@ -410,7 +421,7 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
     return 0;
 }
 
-/* Other inputs, and poison where results go. */
+/* Writes other inputs, and poison where results go. */
 static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
 {
@@ -605,7 +616,7 @@ static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_o
 
 static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 {
-    enum { LANES = 64 }; /* of all GPUs that can be had as software */
+    enum { LANES = 64 }; /* All GPUs that the software device can model have 64 lanes in a wave. */
     const uint64_t items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
 
     return rp_grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
@@ -651,7 +662,7 @@ static const char *hindrance(struct rp_variation_runs *v)
     return NULL;
 }
 
-/* The captured kernel, whose memory is kept. */
+/* Runs the captured kernel and keeps its memory as the reference. */
 static int run_first(struct rp_variation_runs *v, struct rp_err *err)
 {
     double us;
@@ -723,7 +734,7 @@ static int repeat(struct rp_variation_runs *v, struct rp_err *err)
     return rc;
 }
 
-/* The captured kernel, twice. */
+/* Runs the captured kernel twice, so that its own differences are known before candidates run. */
 static int prepare(struct rp_variation_runs *v, struct rp_err *err)
 {
     const char **reason = &v->of[v->now].reason;
@@ -818,7 +829,8 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
     for (size_t i = 0; i < RUNS * count && rc == 0 && !v->of[variation].reason; i++) {
         *ret_who = which[i % RUNS];
         v->trial->r->kernel = &v->trial->r->candidates[*ret_who];
-        rc = rp_replay_reset_loaded(v->trial->r, err); /* nothing is kept for the next run */
+        /* The reset keeps nothing for the next run. */
+        rc = rp_replay_reset_loaded(v->trial->r, err);
         if (rc == 0)
             rc = check_candidate(v, *ret_who, &ret_blocks[i / RUNS].us[*ret_who][nth[i % RUNS]],
                                  ret[*ret_who], err);

@@ -17,7 +17,7 @@
 struct rp_code_kernel;
 struct rp_variation_runs;
 
-/** A page that the captured kernel has changed. */
+/** This is a page that the captured kernel has changed. */
 struct rp_variation_page {
     struct rp_page_key key;
     uint8_t contents[RP_PAGE_BYTES];
@@ -37,7 +37,7 @@ struct rp_variation_runs {
     const char *reason; /**< why none is tried; NULL: some may be */
     struct rp_variation_result of[RP_VARIATIONS];
     bool broke; /**< the captured kernel does not end with such inputs */
-    /* Of the present one. */
+    /* These members describe the current variation. */
     enum rp_variation now;
     bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
     struct rp_inputs_rule rule;
@@ -50,15 +50,15 @@ struct rp_variation_runs {
 };
 
 /**
- * For each variation: the captured kernel, twice, and then candidates, which must give the same.
- * Zero-initialise with .trial (prepared) and .inputs set.
- * @param ret      for each candidate: of the first variation in which it is wrong, or the last
+ * Runs, for each variation, the captured kernel twice and then the candidates, which must give the
+ * same memory. Zero-initialise the struct and set .trial (prepared) and .inputs.
+ * @param ret  for each candidate: of the first variation in which it is wrong, or the last
  * @param ret_who  on failure: which candidate ran, or count: the captured kernel
  */
 int rp_variation_run(struct rp_variation_runs *v, size_t count,
                      struct rp_replay_outcome *const *ret, size_t *ret_who, struct rp_err *err);
 
-enum { RP_VARIATION_RUNS = 4 }; /* of each candidate in a block */
+enum { RP_VARIATION_RUNS = 4 }; /* Each candidate runs this many times in a block. */
 
 /** Runs of both candidates by turns, ABBA with two runs for each letter. */
 struct rp_variation_block {
@@ -66,10 +66,11 @@ struct rp_variation_block {
 };
 
 /**
- * With the inputs of a variation that was tried. All runs are checked as in rp_variation_run. The
- * captured kernel runs twice again before them: if it differs now, there is a reason why not.
+ * Times candidates with the inputs of a variation that was tried. All runs are checked as in
+ * rp_variation_run(). The captured kernel runs twice again before them, because a difference now
+ * means that it is not deterministic.
  * @param ret_blocks  of these, @p count
- * @param ret         of the first wrong run of each candidate, or the last
+ * @param ret  of the first wrong run of each candidate, or the last
  */
 int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, size_t count,
                       struct rp_variation_block *ret_blocks,

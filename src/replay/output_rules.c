@@ -94,7 +94,7 @@ static uint64_t load(const uint8_t *at, unsigned bytes)
 {
     uint64_t bits = 0;
 
-    memcpy(&bits, at, bytes); /* little endian, as the GPU */
+    memcpy(&bits, at, bytes); /* The GPU is little endian, and so is this. */
     return bits;
 }
 

@@ -22,7 +22,7 @@ struct rp_number_shape {
 
 struct rp_number_shape rp_number_shape(enum rp_number_type type);
 double rp_number_value(enum rp_number_type type, uint64_t bits);
-/** Not 0, and smaller than the least number with all of its bits. */
+/** A denormal number is not 0 and is smaller than the smallest number with full precision. */
 bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits);
 /** Between representable numbers; those of both zeros are the same. */
 uint64_t rp_number_ulp_distance(enum rp_number_type type, uint64_t a, uint64_t b);
@@ -38,8 +38,8 @@ struct rp_compare_rule {
 extern const struct rp_compare_rule rp_exact;
 
 /**
- * "exact", or a type and tolerances: "f32,rel=1e-5", "bf16,ulp=1,normal". No tolerance: equal
- * numbers (so that only the sign of a zero and the bits of a NaN may differ).
+ * Parses "exact", or a type and tolerances such as "f32,rel=1e-5" or "bf16,ulp=1,normal". Without
+ * a tolerance numbers must be equal, so only the sign of a zero and the bits of a NaN may differ.
  * @return 0 or RP_USAGE
  */
 int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);
@@ -58,7 +58,7 @@ void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
 
 /* How far a wrong result is off, if it is one of numbers: a hint at a tolerance. */
 
-/** Zero-initialise. */
+/** This collects mismatches. Zero-initialise it. */
 struct rp_mismatch {
     uint64_t words; /**< of 4 bytes that differ */
     bool odd;       /**< one of them is the upper half of 8 bytes */
@@ -66,7 +66,7 @@ struct rp_mismatch {
     uint64_t steps[2];
 };
 
-/** Notes what differs. @param bytes  a multiple of 8 */
+/** Notes which words differ. @param bytes a multiple of 8 */
 void rp_mismatch_note(struct rp_mismatch *off, const uint8_t *got, const uint8_t *expected,
                       size_t bytes);
 
@@ -74,18 +74,21 @@ void rp_mismatch_note(struct rp_mismatch *off, const uint8_t *got, const uint8_t
 bool rp_mismatch_is_rounding(const struct rp_mismatch *off, enum rp_number_type *ret_type,
                              uint64_t *ret_steps);
 
-/* Which words of memory the captured kernel writes, and what they hold before another kernel
- * runs: something that is not the right answer.
+/* This module finds which words of memory the captured kernel writes, and what they must hold
+ * before another kernel runs, which is anything but the right answer.
  *
- * What differs between the two states of a capture was written. What was written with the value
- * that it had already (a result that an earlier launch has left) is found by running the captured
- * kernel from memory in which words have bits flipped: what does not come back as it was put there
- * was written. Which bits, the place in memory decides: a kernel that copies, or doubles, would
- * hand on a bit that is flipped everywhere, and its result would be what was put there. A sort of
- * what is sorted gives such back as it is, so words are exchanged as well. Words that the captured
- * kernel gets right from any start are then poisoned before each run of the other kernel; those
- * that it reads as well (updated in place) keep their state before the dispatch. A word that is
- * written, not poisoned, and right before the dispatch already is blind: it tells nothing.
+ * Words that differ between the two states of a capture were written. A word may also have been
+ * written with the value that it had already, such as a result that an earlier launch left. These
+ * are found by running the captured kernel from memory in which words have bits flipped: a word
+ * that does not keep its flipped bits was written. The place in memory decides which bits are
+ * flipped. If all words had the same bit flipped, a kernel that copies or doubles would pass it
+ * on, and its result would equal what was put there. A sort returns sorted input unchanged, so
+ * words are exchanged as well.
+ *
+ * Words that the captured kernel gets right from any start are then poisoned before each run of
+ * the other kernel. Words that it also reads (updates in place) keep their state before the
+ * dispatch. A word that is written, not poisoned, and already right before the dispatch is blind:
+ * it proves nothing.
  */
 
 enum { RP_PAGE_WORDS = RP_PAGE_BYTES / 4, RP_PAGE_MASKS = RP_PAGE_WORDS / 64 };

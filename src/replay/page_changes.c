@@ -40,7 +40,7 @@ bool rp_addresses_have(const struct rp_addresses *a, uint64_t value)
     return a->count && value - span.base <= span.bytes && is_in_range(a, value);
 }
 
-/** Any of its values of 8 bytes. */
+/** Tests whether any value of 8 bytes in the page is one of these addresses. */
 static bool rp_addresses_are_in(const struct rp_addresses *a, const uint8_t *page, size_t bytes)
 {
     const struct span span = a->count ? span_of(a) : (struct span){0};
@@ -55,8 +55,9 @@ static bool rp_addresses_are_in(const struct rp_addresses *a, const uint8_t *pag
     return false;
 }
 
-/* No address and no likely index. The first is a NaN as fp16, bf16, fp32 and fp64, the others are
- * far from 0 as any of these. */
+/* No poison is an address or a likely index. The first is a NaN as fp16, bf16, fp32 and fp64; the
+ * others are far from 0 in each of these types.
+ */
 static const uint8_t poisons[RP_POISON_KINDS][4] = {
     [RP_POISON_NAN] = {0xfd, 0xff, 0xfd, 0xff},
     [RP_POISON_HIGH] = {0x7b, 0x7b, 0x7b, 0x7b},
@@ -66,7 +67,7 @@ static const uint8_t poisons[RP_POISON_KINDS][4] = {
 enum { LINE_BYTES = 64 };
 
 static const struct way {
-    unsigned of_8; /* words have bits flipped */
+    unsigned of_8; /* Bits are flipped in words of 4 bytes. */
     uint32_t seed;
 } ways[RP_FLIPS] = {
     [RP_FLIP_EACH] = {.of_8 = 8, .seed = 0x243f6a88},
@@ -115,13 +116,15 @@ static uint64_t word_pair(const uint8_t *page, size_t at, size_t bytes)
     return value;
 }
 
-/* Or the null pointer. Only in a page where there are any. */
+/* The null pointer counts as an address too, but only in a page that has other addresses. */
 static bool may_be_address(const struct rp_addresses *addresses, uint64_t pair)
 {
     return pair == 0 || rp_addresses_have(addresses, pair);
 }
 
-/* Of either sign: as fp32 they would be denormal numbers and NaNs. */
+/* Small integers of either sign would be denormal numbers and NaNs as fp32, so they are no fp32
+ * numbers.
+ */
 static bool is_small_integer(uint32_t word)
 {
     const uint32_t exponent = word >> 23 & 0xff;
@@ -135,7 +138,7 @@ static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
     return is_small_integer(word) ? 0 : 0x00100010u << one_of_3;
 }
 
-/* Which bits of a word. @param lot  of its place: 8 bits */
+/* Chooses the bits of a word to flip. @param lot of its place: 8 bits */
 static uint32_t bits_of(enum rp_flip way, uint32_t lot, uint32_t word)
 {
     const uint32_t one_of_3 = (lot >> 3) * 3 / 32;
@@ -145,7 +148,7 @@ static uint32_t bits_of(enum rp_flip way, uint32_t lot, uint32_t word)
     return way == RP_FLIP_NUMBERS ? number_bits(word, one_of_3) : 1 + one_of_3;
 }
 
-/* For 8 words in a row (splitmix64). */
+/* Draws random bits for 8 words in a row (splitmix64). */
 static uint64_t lots_of(uint64_t place, uint32_t seed)
 {
     place = (place ^ (uint64_t)seed << 32) + 0x9e3779b97f4a7c15;
@@ -174,7 +177,7 @@ static void flip_each(uint64_t lots, uint8_t *at)
     memcpy(at, words, sizeof words);
 }
 
-/* 32 bytes or the rest of a page. */
+/* Flips words of 32 bytes, or of the rest of a page. */
 static void flip_words(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
 {
     if (way == RP_FLIP_EACH && bytes == 32) {
@@ -240,7 +243,9 @@ static bool has_small_integers_only(const uint8_t *page, size_t bytes)
 
 static void flip_bytes(uint64_t place, uint8_t *page, size_t bytes)
 {
-    if (has_small_integers_only(page, bytes)) /* indices would lead anywhere */
+    /* A page of small integers may hold indices, which would lead anywhere once they are flipped.
+     */
+    if (has_small_integers_only(page, bytes))
         return;
     for (size_t at = 0; at < bytes; at++) {
         const uint64_t lots = lots_of((place + at) / 4, ways[RP_FLIP_BYTES].seed);
@@ -282,7 +287,9 @@ void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t b
         flip_bytes(place, page, bytes);
 }
 
-/* The result of the next word but a few, or this one's own with another bit of its upper half. */
+/* Writes a value that looks like a result: that of one of the next words, or the word's own with
+ * another bit of its upper half changed.
+ */
 static void like_results(const struct rp_compare_rule *rule, const uint8_t *after, size_t bytes,
                          uint8_t *ret)
 {
@@ -321,8 +328,10 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
 }
 
 enum {
-    LEAST_NUMBERS = 16, /* that random words all pass for numbers has then a chance of 2^-16 */
-    EXPONENTS = 64,     /* from 2^-64 to 2^64; as integers these are at least 536870912 */
+    /* With this many, the chance that random words all look like numbers is 2^-16. */
+    LEAST_NUMBERS = 16,
+    /* Numbers from 2^-64 to 2^64 are at least 536870912 as integers, so they are no indices. */
+    EXPONENTS = 64,
 };
 
 #define RP_VARIATION(id, word, what, how, than, units, same, nothing)                              \
@@ -372,13 +381,13 @@ static uint64_t load(const uint8_t *at, unsigned bytes)
 {
     uint64_t bits = 0;
 
-    memcpy(&bits, at, bytes); /* little endian, as the GPU */
+    memcpy(&bits, at, bytes); /* The GPU is little endian, and so is this. */
     return bits;
 }
 
 enum what { NO_NUMBER, NEUTRAL, NUMBER };
 
-/* Infinities and the NaN that is computed with are numbers that stay. */
+/* Infinities and the NaN that arithmetic produces are numbers that must stay. */
 static enum what look(struct rp_number_shape shape, uint64_t bits)
 {
     const uint64_t size = bits & (((uint64_t)1 << (shape.bytes * 8 - 1)) - 1);
@@ -388,7 +397,7 @@ static enum what look(struct rp_number_shape shape, uint64_t bits)
 
     if (size == 0 || size == infinite || size == (infinite | infinite >> 1))
         return NEUTRAL;
-    if (size > infinite || exponent == -bias) /* another NaN, a denormal number */
+    if (size > infinite || exponent == -bias) /* This is another NaN or a denormal number. */
         return NO_NUMBER;
     return exponent >= -EXPONENTS && exponent <= EXPONENTS ? NUMBER : NO_NUMBER;
 }
@@ -415,7 +424,7 @@ static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shap
     return numbers && (rule->vouched || numbers >= LEAST_NUMBERS);
 }
 
-/* splitmix64 */
+/* This is splitmix64, which is fast and mixes all bits. */
 static uint64_t hash_of(uint64_t seed)
 {
     seed += 0x9e3779b97f4a7c15;
@@ -429,9 +438,10 @@ static bool chosen(uint64_t seed)
     return hash_of(seed) >> 63;
 }
 
-/* Most by a quarter of their power of two. One in eight is doubled or halved: the greatest and the
- * least number are among those often enough for a kernel to be found out that is right for the
- * captured numbers and what lies between only. */
+/* Changes most numbers by a quarter of their power of two, and doubles or halves one in eight. The
+ * largest and smallest numbers are among those often enough to expose a kernel that is right only
+ * for the captured numbers and the range between them.
+ */
 static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
 {
     const uint64_t power = (uint64_t)1 << shape.fraction_bits;
@@ -485,7 +495,9 @@ static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_numb
     return count;
 }
 
-/* Not of all: what copies them would give a result that is changed as what was there is. */
+/* Changes some of the words only. If all were changed, a kernel that copies them would give a
+ * result that is changed in the same way as the old contents.
+ */
 static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
 {
     uint64_t count = 0;
@@ -525,7 +537,7 @@ static bool is_zero(const uint8_t *page, size_t bytes)
     return true;
 }
 
-/* 0.5 to 1.75 */
+/* Returns a number from 0.5 to 1.75, which no arithmetic overflows. */
 static uint64_t plain_number(struct rp_number_shape shape, uint64_t hash)
 {
     const uint64_t bias = ((uint64_t)1 << (shape.exponent_bits - 1)) - 1;
@@ -558,7 +570,7 @@ static uint64_t fill_numbers(struct rp_number_shape shape, uint64_t seed, const 
     return count;
 }
 
-/* Only lower halves of 8 bytes: integers of that size become small ones, too. */
+/* Fills only lower halves of 8 bytes, so that integers of that size become small as well. */
 static uint64_t fill_integers(uint64_t seed, const uint64_t *keep, size_t bytes, uint8_t *page)
 {
     uint64_t count = 0;
@@ -622,9 +634,10 @@ static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
     return true;
 }
 
-/* About half of the small positive integers of a page that has nothing else but zeros and small
- * negative ones: 1610612736 more, so that two of them need more than 31 bits and three more than
- * 32; if they may be of 8 bytes, 3 * 2^32 more. */
+/* Enlarges about half of the small positive integers of a page that otherwise has only zeros and
+ * small negative integers. It adds 1610612736, so that the sum of two needs more than 31 bits and
+ * that of three more than 32. If they may have 8 bytes, it adds 3 * 2^32 more.
+ */
 static uint64_t enlarge(const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
                         uint8_t *page)
 {
@@ -667,10 +680,10 @@ static uint64_t negate(const struct rp_addresses *addresses, uint64_t seed, size
 
 /* --- bytes, and numbers among other values -------------------------------------------------- */
 
-/* The high bit of about half of the bytes that are not 0, of a page that is not one of numbers.
- * Small whole numbers of 4 bytes stay, as they may be indices: negate and
- * enlarge change them where there is nothing else. Numbers of 16 bits get other signs by
- * that, too. */
+/* Flips the high bit of about half of the nonzero bytes of a page that does not hold numbers.
+ * Small whole numbers of 4 bytes stay because they may be indices; negate and enlarge change them
+ * where there is nothing else. Numbers of 16 bits change their sign by this.
+ */
 static uint64_t change_bytes(const struct rp_inputs_rule *rule,
                              const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
                              uint8_t *page)
@@ -683,7 +696,8 @@ static uint64_t change_bytes(const struct rp_inputs_rule *rule,
         const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
 
         for (size_t i = at; i < at + 4 && (value > MOST_SMALL || value < -MOST_SMALL); i++) {
-            if (!chosen(seed + i) || page[i] == 0) /* -0 is NaN as a number of 8 bits */
+            /* A zero byte stays because -0 is NaN as a number of 8 bits. */
+            if (!chosen(seed + i) || page[i] == 0)
                 continue;
             page[i] ^= 0x80;
             count++;

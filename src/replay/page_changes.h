@@ -48,14 +48,20 @@ struct rp_addresses {
     size_t count;
 };
 
-/** A page of a capture, with which what is kept of it begins. */
+/**
+ * Every struct that describes a page of a capture begins with this key, so that one search serves
+ * all.
+ */
 struct rp_page_key {
     size_t region; /**< index in the capture */
     uint64_t page; /**< of the region */
 };
 
-/** By region and page. @param pages  @p count of them that have been sorted, of @p size bytes each
- * @return NULL: it is not there */
+/**
+ * Finds a page by region and page number.
+ * @param pages  @p count of them that have been sorted, of @p size bytes each
+ * @return NULL: it is not there
+ */
 void *rp_page_find(const void *pages, size_t count, size_t size, struct rp_page_key key);
 void rp_page_sort(void *pages, size_t count, size_t size);
 
@@ -66,7 +72,7 @@ struct rp_write_page {
     uint64_t poisoned[RP_PAGE_MASKS];
 };
 
-/** Pages in rising order; zero-initialise. */
+/** This set keeps its pages in rising order. Zero-initialise it. */
 struct rp_write_set {
     RP_VEC(struct rp_write_page);
     size_t sorted; /**< those behind are new */
@@ -80,8 +86,10 @@ static inline struct rp_write_page *rp_write_set_find(const struct rp_write_set 
                         (struct rp_page_key){region, page});
 }
 
-/** Adds words to those that are written. New pages are not found before rp_write_set_sort. Pages
- * that are added between two of these are different ones. */
+/**
+ * Adds words to those that are written. rp_write_set_sort() must run before new pages can be
+ * found, and pages that are added between two sorts must differ.
+ */
 void rp_write_set_add(struct rp_write_set *set, const struct rp_write_page *page);
 static inline void rp_write_set_sort(struct rp_write_set *set)
 {
@@ -105,7 +113,7 @@ enum rp_flip {
     /** Values of 8 bytes change places, in pages without addresses also over the page: each stays
      * one of those that were there. */
     RP_FLIP_ORDER,
-    /** A bit in each byte, in pages without addresses that are not of small integers alone. */
+    /**< one bit in each byte, in pages without addresses that do not hold small integers alone */
     RP_FLIP_BYTES,
     RP_FLIPS,
 };
@@ -130,7 +138,10 @@ enum rp_poison {
     RP_POISON_NONE = RP_POISON_KINDS,
 };
 
-/** Puts poison into the words of a mask; where it is right, one of another kind. */
+/**
+ * Puts poison into the words of a mask. Where that poison is the right answer, another kind is
+ * used.
+ */
 void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
                          const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page);
 
@@ -145,11 +156,11 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
  */
 
 /**
- * What is other in a run: numbers in memory; the same, with other signs, zeros, and far larger and
- * smaller ones; other whole numbers by their last bits; values in memory that change places
- * (indices stay such, mostly); numbers or small integers where zeros are (rp_inputs_fill); large
- * integers where small ones are, or negative ones; high bits of bytes; numbers among other values;
- * values that are passed, the grid and the order of waves (input_variation.c).
+ * A variation says what changes in a run: numbers in memory; the same, with other signs, zeros,
+ * and far larger and smaller ones; other whole numbers in their last bits; values in memory that
+ * are exchanged (indices mostly stay indices); numbers or small integers in place of zeros
+ * (rp_inputs_fill); large or negative integers in place of small ones; high bits of bytes; numbers
+ * among other values; arguments, the grid and the order of waves (input_variation.c).
  */
 enum rp_variation {
 #define RP_VARIATION(id, ...) RP_VARY_##id,
@@ -168,7 +179,7 @@ enum rp_variation_class {
     RP_VARIES_ORDER,
 };
 
-/** A row of variations.def. */
+/** This is a row of variations.def. */
 struct rp_variation_kind {
     const char *word;
     enum rp_variation_class what;
@@ -201,19 +212,19 @@ struct rp_inputs_rule {
 };
 
 /**
- * "auto", "none", "f32", "f16", "bf16", "f64", "i32".
- * @param output  of what type results are said to be; RP_EXACT: nothing is said
+ * Parses "auto", "none", "f32", "f16", "bf16", "f64" or "i32".
+ * @param output  the type that results are declared to have; RP_EXACT: none is declared
  * @return 0 or RP_USAGE
  */
 int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inputs_rule *ret,
                     struct rp_err *err);
 
 /**
- * Changes about half of the values of a page, as a kind of RP_VARIES_MEMORY (but for RP_VARY_ORDER)
- * or RP_VARIES_INTEGERS says; nothing where there may be addresses.
- * @param bytes      of it that are in the region
+ * Changes about half of the values of a page, as a kind of RP_VARIES_MEMORY (except RP_VARY_ORDER)
+ * or RP_VARIES_INTEGERS says. A page that may hold addresses stays as it is.
+ * @param bytes  of it that are in the region
  * @param addresses  of captured memory
- * @param seed       which half; of each page another one
+ * @param seed  chooses the half, which differs from page to page
  * @return how many were changed
  */
 uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule *rule,
@@ -221,13 +232,13 @@ uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule
                         uint8_t *page);
 
 /**
- * Puts values in the place of about half of the zeros of a page: bias, masks and what is added up
- * to are often zero as yet, and may be left out of a kernel then without harm. Numbers from 0.5 to
- * 2, where the page has zeros only or numbers of one type; or integers from 1 to 3, where it has
- * zeros only or no such numbers, in every other word: the rest may be upper halves of integers of 8
- * bytes. Nothing where there are addresses.
+ * Replaces about half of the zeros of a page by values. Biases, masks and sums are often zero at
+ * first, and a kernel could leave them out without being noticed. The values are numbers from 0.5
+ * to 2 where the page has only zeros or numbers of one type. They are integers from 1 to 3 where
+ * it has only zeros or no such numbers; these go to every other word, because the rest may be
+ * upper halves of integers of 8 bytes. A page with addresses stays as it is.
  * @param integers  or numbers
- * @param keep      a bit for each word of 4 bytes that stays
+ * @param keep  a bit for each word of 4 bytes that stays
  * @return how many were changed
  */
 uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,

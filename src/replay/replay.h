@@ -37,13 +37,13 @@ struct rp_redzone_watch;
  * is thus written, harms nobody in the replay, and is wrong.
  */
 
-/** Less than a page. */
+/** A redzone is less than a page beside a region, where a kernel must not write. */
 struct rp_redzone {
     uint64_t address, bytes;
     bool host;
 };
 
-/** hsa_queue_t */
+/** This stands for hsa_queue_t. */
 struct rp_replay_queue {
     uint32_t type, features;
     void *base;
@@ -53,7 +53,7 @@ struct rp_replay_queue {
 };
 static_assert(sizeof(struct rp_replay_queue) == 40, "hsa_queue_t");
 
-/** hsa_amd_memory_access_desc_t */
+/** This is laid out as hsa_amd_memory_access_desc_t. */
 struct rp_replay_access {
     uint32_t permissions;
     uint64_t agent;
@@ -65,7 +65,7 @@ struct rp_replay_hsa {
 #include "replay/replay_hsa.def"
 };
 
-/** Whole pages that one region or several in a row take. */
+/** A range is made of the whole pages that one region or several in a row take. */
 struct rp_replay_range {
     uint64_t base, bytes;
     uint32_t flags; /**< enum rp_memory_flag: host or not, and its grain where that is known */
@@ -88,14 +88,14 @@ struct rp_replay_gpu {
 enum {
     RP_REPLAY_GPUS = 64,
 
-    /* hsa_amd_memory_pool_global_flag_t */
+    /**< hsa_amd_memory_pool_global_flag_t */
     RP_REPLAY_POOL_KERNARG = 1,
     RP_REPLAY_POOL_FINE = 2,
     RP_REPLAY_POOL_COARSE = 4,
     RP_REPLAY_POOL_EXTENDED_FINE = 8,
 };
 
-/** Arguments that are passed by value. */
+/** At most this many arguments are passed by value. */
 enum { RP_SCALARS = 64 };
 
 struct rp_scalars {
@@ -114,7 +114,7 @@ struct rp_grid_args {
     } count[3], remainder[3];
 };
 
-/** Variables and constants, of a code object that is loaded somewhere. */
+/** A span holds variables and constants of a code object that is loaded somewhere. */
 struct rp_replay_span {
     uint64_t captured; /**< offset in the captured code object */
     uint64_t from;     /**< offset in this one */
@@ -138,7 +138,7 @@ struct rp_replay_kernel {
     uint8_t *loaded;       /**< contents of the segments as the loader left them; NULL: not kept */
 };
 
-/** Other kernels in the place of the captured one, at most. */
+/** At most this many other kernels run in the place of the captured one. */
 enum { RP_REPLAY_CANDIDATES = 2 };
 
 struct rp_replay {
@@ -198,7 +198,7 @@ enum {
     RP_REPLAY_CONDITION_LT = 2, /**< hsa_signal_condition_t */
 };
 
-/* replay_device.c */
+/* These functions are defined in replay_device.c. */
 /** Takes all ranges of the capture. @return RP_VERDICT naming the range and what is there */
 int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err);
 /** @param library  path of libhsa-runtime64.so.1, which is loaded */
@@ -207,9 +207,9 @@ int rp_replay_find_device(struct rp_replay *r, const char *library, struct rp_er
 const struct rp_device_table *rp_replay_software(void);
 
 /**
- * In which order workgroups begin and waves take turns from now on.
+ * Sets in which order workgroups begin and waves take turns from now on.
  * @param order  as of set_order (device_table.h)
- * @return false: only the software device can be told
+ * @return false: the device is a GPU, which takes no such orders
  */
 static inline bool rp_replay_set_wave_order(uint32_t order)
 {
@@ -230,10 +230,10 @@ static inline bool rp_replay_hit_work_limit(uint64_t *ret_work)
     return table && table->last_work(ret_work);
 }
 
-/** Memory where it was, of its own kind and on its own GPU each. */
+/** Maps memory at its captured addresses, each range with its own kind and on its own GPU. */
 int rp_replay_map(struct rp_replay *r, struct rp_err *err);
 
-/* replay_memory.c */
+/* These functions are defined in replay_memory.c. */
 int rp_replay_copy_staged(struct rp_replay *r, uint64_t address, bool host, uint64_t bytes,
                           bool to_gpu, struct rp_err *err);
 
@@ -245,7 +245,7 @@ typedef int (*rp_replay_visit_page)(void *data, const struct rp_capture_memory *
                                     const uint8_t *contents, const uint8_t *expected,
                                     struct rp_err *err);
 
-/** Pages of a region in a row, at most RP_REPLAY_STAGE_BYTES. */
+/** A row is made of consecutive pages of a region, at most RP_REPLAY_STAGE_BYTES. */
 struct rp_replay_row {
     const struct rp_capture_memory *m;
     uint64_t first, pages;
@@ -254,7 +254,7 @@ struct rp_replay_row {
 /** They get their state before the dispatch. @param edit  may be NULL */
 int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row,
                        rp_replay_edit_page edit, void *data, struct rp_err *err);
-/** Each of them, with what it should be after the dispatch. */
+/** Visits each page of the row with what it should hold after the dispatch. */
 int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row,
                           rp_replay_visit_page look, void *data, struct rp_err *err);
 
@@ -263,14 +263,19 @@ void rp_replay_forget_zeros(struct rp_replay *r);
 
 /** Memory gets its state before the dispatch. @param edit  may be NULL */
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit_page edit, void *data, struct rp_err *err);
-/** The same for memory that had it, where only what the captured dispatch changes was changed
- * since. */
+/**
+ * Restores memory that had this state, if only what the captured dispatch changes was changed
+ * since.
+ */
 int rp_replay_restore(struct rp_replay *r, struct rp_err *err);
 int rp_replay_restore_region(struct rp_replay *r, const struct rp_capture_memory *m,
                              struct rp_err *err);
 int rp_replay_look_at_region(struct rp_replay *r, const struct rp_capture_memory *m,
                              rp_replay_visit_page look, void *data, struct rp_err *err);
-/** All pages but those of the kernel's code object, with what they should be after the dispatch. */
+/**
+ * Visits all pages except those of the kernel's code object, with what they should hold after the
+ * dispatch.
+ */
 int rp_replay_look_at(struct rp_replay *r, rp_replay_visit_page look, void *data,
                       struct rp_err *err);
 
@@ -297,31 +302,33 @@ int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err);
 /** Which of them that run has written, or the captured dispatch had. */
 int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
                               struct rp_err *err);
-/* replay_launch.c */
+/* These functions are defined in replay_launch.c. */
 /** Variables are as they were loaded for r->kernel, if that was kept: what the kernel has kept for
  * its next run is gone.
  */
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err);
-/* replay_memory.c */
+/* These functions are defined in replay_memory.c. */
 int rp_replay_compare_variables(struct rp_replay *r, struct rp_replay_verdict *v,
                                 struct rp_err *err);
 
-/* replay_device.c */
+/* These functions are defined in replay_device.c. */
 /** Sees whether r->cache can be had. */
 int rp_replay_prepare_cache(struct rp_replay *r, struct rp_err *err);
-/** For RP_CACHE_COLD, before a run. */
+/** Empties the caches before a run, for RP_CACHE_COLD. */
 int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err);
 
-/* replay_code.c */
+/* These functions are defined in replay_code.c. */
 /** @param candidates  paths of code objects that are to run in place of the captured one; or NULL
  */
 int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            const char *const candidates[RP_REPLAY_CANDIDATES], const char *kernarg,
                            struct rp_err *err);
 
-/* replay_launch.c */
-/** What launches need: numbers of places, the arguments in memory of their own, a queue; and what
- * kernels other than the captured kernel must not change. */
+/* These functions are defined in replay_launch.c. */
+/**
+ * Prepares what launches need: numbers of places, the arguments in memory of their own, and a
+ * queue. It also prepares checks of what kernels other than the captured kernel must not change.
+ */
 int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes,
                              struct rp_err *err);
 /** Runs r->kernel. @return 0; RP_VERDICT: the kernel does not end; RP_ENVIRONMENT: the machine is
@@ -336,7 +343,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
  * not held against another.
  */
 
-/** Bytes that a kernel has changed. */
+/** This counts the bytes outside its memory that a kernel has changed. */
 struct rp_redzone_writes {
     uint64_t bytes;
     uint64_t first_address;
@@ -352,7 +359,7 @@ int rp_redzone_fill(struct rp_replay *r, struct rp_err *err);
 /** After a run of r->kernel. */
 int rp_redzone_check(struct rp_replay *r, struct rp_err *err);
 
-/** What kernels other than the captured one have changed since the last call. */
+/** Returns what kernels other than the captured one have changed since the last call. */
 struct rp_redzone_writes rp_redzone_take(struct rp_replay *r);
 
 /* --- inline -------------------------------------------------------------------------------- */
@@ -372,7 +379,7 @@ static inline void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase 
     const struct rp_replay_at at = {phase, (uint32_t)done, (uint32_t)most};
 
     if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
-        return; /* nobody is shown it */
+        return; /* Nobody is shown the progress then. */
 }
 
 static inline size_t rp_replay_region(const struct rp_replay *r, const struct rp_capture_memory *m)
@@ -380,14 +387,17 @@ static inline size_t rp_replay_region(const struct rp_replay *r, const struct rp
     return (size_t)(m - r->memory);
 }
 
-/** A number for a page of a region in r->memory, in bytes, the same in each session. */
+/**
+ * Returns a number for a page of a region in r->memory, in bytes, which is the same in each
+ * session.
+ */
 static inline uint64_t rp_replay_place(const struct rp_replay *r, const struct rp_capture_memory *m,
                                        uint64_t page)
 {
     return r->places[m - r->memory] + page * RP_PAGE_BYTES;
 }
 
-/** Of a page, those that are in the region. */
+/** Returns how many bytes of a page belong to the region. */
 static inline uint64_t rp_replay_page_bytes(const struct rp_capture_memory *m, uint64_t page)
 {
     const uint64_t left = m->region.bytes - page * RP_PAGE_BYTES;

@@ -22,7 +22,7 @@
 #include "replay/replay.h"
 #include "trace/code_object.h"
 
-/** The captured launch. */
+/** This is the captured launch, with which candidates must be compatible. */
 struct rp_abi_dispatch {
     const char *gpu; /**< "gfx942" */
     uint32_t workgroup[3], grid[3];
@@ -36,7 +36,7 @@ enum { MOST_WAVE_SCRATCH_BYTES = ((1 << 13) - 1) * 1024 };
 
 /* --- target -------------------------------------------------------------------------------- */
 
-/* "+", "-", or 0: code for either. */
+/* Returns "+" or "-"; 0 means that the code runs with either. */
 static char feature(struct rp_code_text target, const char *name)
 {
     const size_t length = strlen(name);
@@ -162,7 +162,7 @@ static int check_args(const struct rp_code_kernel *original, const struct rp_cod
 
 /* --- resources ----------------------------------------------------------------------------- */
 
-/** LDS that the launch has added to what the kernel declares. */
+/** Returns the LDS that the launch has added to what the kernel declares. */
 static uint32_t rp_abi_dynamic_group_bytes(const struct rp_code_kernel *original,
                                            const struct rp_abi_dispatch *dispatch)
 {
@@ -196,7 +196,7 @@ static int check_resources(const struct rp_code_kernel *original, const struct r
     const struct rp_arch *arch = rp_arch_find(d->gpu);
     const uint64_t work_items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
     const uint64_t dynamic = rp_abi_dynamic_group_bytes(original, d);
-    /* Of a GPU that is not known it is known that the captured kernel ran. */
+    /* The limits of an unknown GPU are not known, except that the captured kernel ran on it. */
     uint64_t lds = original->group_bytes + dynamic, scratch = original->private_bytes;
     uint64_t vgprs = original->vgprs, agprs = original->agprs, sgprs = original->sgprs;
 
@@ -266,9 +266,9 @@ static int rp_abi_check(const struct rp_code_kernel *original,
     return rc < 0 ? rc : check_resources(original, candidate, dispatch, err);
 }
 
-/* Clang documentation, "Offload bundler", binary layout: the magic, the number of entries, and for
- * each offset, size, and length of its name, which follows. Little endian. */
-/* Code objects of several GPUs in one file, as hipcc --genco writes them (clang's offload bundle).
+/* hipcc --genco writes code objects of several GPUs into one file, clang's offload bundle. Its
+ * layout is in the Clang documentation, "Offload bundler": the magic, the number of entries, and
+ * for each of them offset, size and length of the name that follows, all little endian.
  */
 
 static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
@@ -288,7 +288,7 @@ static bool is_for(const char *name, uint64_t bytes, const char *gpu)
 }
 
 /**
- * The code object for a GPU; that is the whole file where it is not a bundle.
+ * Finds the code object for a GPU. A file that is not a bundle is one code object.
  * @param gpu  "gfx942"
  * @return 0; RP_VERDICT: there is none for that GPU; RP_BAD_INPUT: it is damaged, or packed
  */
@@ -365,8 +365,9 @@ static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most
     }
 }
 
-/* Segments with variables and constants (which the program can set): all but code, and what the
- * loader fills with addresses. */
+/* Finds segments with variables and constants, which the program can set. Code, and what the
+ * loader fills with addresses, is left out.
+ */
 static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
                                    uint64_t limit, struct rp_err *err)
 {
@@ -384,7 +385,8 @@ static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *by
         for (size_t i = 0; i < count; i++) {
             Elf64_Phdr p;
 
-            if (!rp_code_elf_segment(&elf, i, &p)) /* the runtime would not see */
+            /* The runtime would not see such a segment either. */
+            if (!rp_code_elf_segment(&elf, i, &p))
                 return rp_fail(err, RP_BAD_INPUT, "the code object is cut short");
             if (p.p_memsz > UINT64_MAX - p.p_vaddr)
                 return rp_fail(err, RP_BAD_INPUT, "the code object has a segment without an end");
@@ -406,7 +408,9 @@ static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *by
     return 0;
 }
 
-/* Arguments that the runtime of the captured process has added, and that mean nothing here. */
+/* The runtime of the captured process has added these arguments, which mean nothing in another
+ * process.
+ */
 
 struct rp_kernarg {
     const uint8_t *bytes;
@@ -418,8 +422,9 @@ struct rp_kernarg {
 
 enum what { NUMBER, MEMORY, HOST };
 
-/* LLVM's AMDGPU user guide, code object V5, kernel argument metadata. A number means the same in
- * any process; the bases of LDS and scratch are the device's. */
+/* The kinds come from LLVM's AMDGPU user guide, code object V5, kernel argument metadata. A number
+ * means the same in any process, but the bases of LDS and scratch are the device's.
+ */
 static const struct {
     const char *kind;
     enum what what;
@@ -451,7 +456,7 @@ static const struct {
     {"hidden_queue_ptr", HOST, "it uses its queue"},
 };
 
-/* One that calls through pointers takes all that any function could want. */
+/* A kernel that calls through pointers may need every argument that any function could want. */
 static const char *why(const struct rp_code_kernel *kernel, size_t i)
 {
     return kernel->dynamic_stack
@@ -512,12 +517,11 @@ static int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
     return 0;
 }
 
-/* Addresses of functions (and of tables of such) of the captured code object in memory.
- *
- * The loader has no way to be told where to put a code object, so that its functions are elsewhere
- * than in the program. Memory keeps the addresses that they had, where a copy of the code lies: a
- * kernel that calls through them runs the captured functions, whichever it was built with, and on a
- * GPU does not run them at all, as that memory is not for code.
+/* These are addresses of functions, and of tables of them, of the captured code object in memory.
+ * The loader cannot be told where to put a code object, so functions are at other addresses than
+ * in the program. Memory keeps the old addresses, where a copy of the code lies. A kernel that
+ * calls through them therefore runs the captured functions, whichever functions it was built with.
+ * A GPU cannot run them at all, because that memory is not executable.
  */
 
 struct rp_code_pointer {
@@ -626,7 +630,7 @@ static bool find_symbols(const uint8_t *bytes, size_t size, struct rp_code_symbo
     return rp_code_elf_open(bytes, size, &elf) && rp_code_elf_symbols(&elf, ret);
 }
 
-/* A variable, and not a kernel's descriptor. */
+/* Tests whether the symbol is a variable and not a kernel's descriptor. */
 static const char *variable_at(const struct rp_code_symbols *symbols, size_t i, Elf64_Sym *ret)
 {
     const char *name = rp_code_symbol(symbols, i, ret);
@@ -842,7 +846,8 @@ static int load_original(struct rp_replay *r, const struct file *code,
     if (rc < 0)
         return rc;
     k->name = "captured kernel";
-    k->variables = k->segments; /* all that is in them, named or not */
+    /* All bytes of the segments count, whether a variable has a name or not. */
+    k->variables = k->segments;
     k->variable_count = k->segment_count;
     if (k->private_bytes < d->private_bytes)
         k->private_bytes = d->private_bytes;
@@ -923,7 +928,10 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
                            struct rp_err *err)
 {
     rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
-    rp_cleanup(free_file) struct file code = {0}; /* the runtime reads it until it is loaded */
+    /* The runtime reads the file's bytes until the code object is loaded, so they are freed at the
+     * end.
+     */
+    rp_cleanup(free_file) struct file code = {0};
     rp_cleanup(free_file) struct file args = {0};
     int rc = read_file(hsaco, &code, err);
 

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "replay/replay.h"
 
-enum { /* tests/unit/tool/check_abi.cpp compares these with the headers */
+enum { /* tests/unit/tool/check_abi.cpp compares these with the headers. */
        AGENT_NAME = 0,
        AGENT_DEVICE = 17, /* 0 CPU, 1 GPU */
        AMD_AGENT_DRIVER_NODE_ID = 0xA004,
@@ -128,7 +128,7 @@ static uint32_t visit_agent(uint64_t agent, void *data)
     return 0;
 }
 
-/* The one that the kernel ran on, or the first like it. */
+/* Chooses the GPU that the kernel ran on, or else the first one like it. */
 static const struct rp_replay_gpu *choose_gpu(const struct rp_replay *r)
 {
     const struct rp_replay_gpu *any = NULL;
@@ -185,7 +185,7 @@ int rp_replay_find_device(struct rp_replay *r, const char *library, struct rp_er
     return 0;
 }
 
-/* What the caches of the GPU hold when a timed run begins. */
+/* These functions decide what the caches of the GPU hold when a timed run begins. */
 
 /* All of them once might leave something that is replaced by chance; twice leaves next to nothing.
  */
@@ -231,7 +231,7 @@ int rp_replay_empty_caches(struct rp_replay *r, struct rp_err *err)
 
 /* --- the addresses, before anything else can take them -------------------------------------- */
 
-/* Whose memory and of which kind a range of a capture is to be. */
+/* This says to whom a range of a capture belongs and which kind of memory it must be. */
 
 enum { GRAIN = RP_MEMORY_FINE | RP_MEMORY_COARSE | RP_MEMORY_KERNARG };
 
@@ -325,7 +325,8 @@ static int plan(struct rp_replay *r, struct rp_err *err)
     }
     if (r->range_count)
         qsort(r->ranges, r->range_count, sizeof *r->ranges, by_base);
-    for (size_t i = 0; i < r->range_count; i++) { /* two regions may share a page */
+    /* Two regions may share a page, so this goes by ranges. */
+    for (size_t i = 0; i < r->range_count; i++) {
         struct rp_replay_range *last = kept ? &r->ranges[kept - 1] : NULL;
         const struct rp_replay_range range = r->ranges[i];
 

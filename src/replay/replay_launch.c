@@ -21,7 +21,7 @@
 #include "replay/replay_protocol.h"
 #include "trace/capture_stream.h"
 
-/** An AQL packet; header and set-up lie in its first four bytes. */
+/** This is an AQL packet, whose first four bytes hold header and set-up. */
 struct rp_replay_packet {
     uint16_t header, setup, workgroup[3], reserved0;
     uint32_t grid[3], private_bytes, group_bytes;
@@ -75,9 +75,9 @@ static void rp_replay_make_packets(const struct rp_snapshot_dispatch *d,
                                        .completion = l->ended};
 }
 
-/* The captured code object where the program had it: memory that no kernel runs from.
- *
- * The loader puts the code that runs elsewhere. What memory points to is here, variables above all.
+/* Maps the captured code object where the program had it, as memory that no kernel runs from,
+ * because the loader puts the running code elsewhere. Pointers in memory, mostly to variables,
+ * point here.
  */
 
 /* Variables are compared by their contents (replay_memory.c). @param from  offset in the code
@@ -122,8 +122,10 @@ static int check_page(void *data, const struct rp_capture_memory *m, uint64_t pa
                          v.first_address);
 }
 
-/** Whether the kernels have left alone what is no variable in the captured code object, where that
- * was loaded in the program: it is not brought back either. RP_VERDICT */
+/**
+ * Checks that kernels have not changed the parts of the captured code object that are not
+ * variables, because they are not restored. RP_VERDICT
+ */
 static int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err)
 {
     const struct rp_capture_memory *m = r->code;
@@ -187,7 +189,7 @@ static int keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_
     return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
 }
 
-/* That, and what the loader has put into the segments. No kernel has run yet. */
+/* Keeps those bytes, and what the loader has put into the segments, before any kernel has run. */
 static int keep_loaded(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
     int rc = keep_spans(r, k, k->segments, k->segment_count, &k->loaded, err);
@@ -202,8 +204,10 @@ static int check_loaded_code(struct rp_replay *r, const struct rp_replay_kernel 
                            : 0;
 }
 
-/** Whether kernels have left alone the code of all candidates, and that: what is kept there is not
- * brought back. RP_VERDICT */
+/**
+ * Checks that kernels have not changed the code of any candidate, because it is not restored.
+ * RP_VERDICT
+ */
 static int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
 {
     int rc = check_loaded_code(r, &r->original, err);
@@ -222,11 +226,12 @@ int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
 }
 
 enum {
-    PERMISSION_RW = 3, /* hsa_access_permission_t */
+    PERMISSION_RW = 3, /**< hsa_access_permission_t */
     QUEUE_PACKETS = 64,
-    BEHIND_ARGS = 64, /* bytes, at least, that kernels may load as well */
-    ONLY_WAITS_S = 5, /* until a kernel that does nothing but wait is given up */
-    SILENT_S = 2,     /* until it is said that a kernel is waited for; less than any bound */
+    BEHIND_ARGS = 64, /**< bytes that kernels may load behind their arguments, at least */
+    ONLY_WAITS_S = 5, /**< how long a kernel may take that does nothing but wait */
+    SILENT_S = 2, /**< how long nothing is printed about the kernel that is waited for; less than
+                       any bound */
 };
 
 static int make_queue(struct rp_replay *r, struct rp_err *err)
@@ -301,7 +306,7 @@ static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *er
     return 0;
 }
 
-/* splitmix64 */
+/* This is splitmix64, which is fast and mixes all bits. */
 static uint64_t mix(uint64_t x, uint64_t more)
 {
     x = (x ^ more) + 0x9e3779b97f4a7c15;
@@ -310,7 +315,7 @@ static uint64_t mix(uint64_t x, uint64_t more)
     return x ^ x >> 31;
 }
 
-/* The offset of the first argument that points into it, or SIZE_MAX. */
+/* Returns the offset of the first argument that points into the region, or SIZE_MAX. */
 static size_t argument_of(const struct rp_snapshot_region *region, const uint8_t *kernarg,
                           size_t bytes)
 {
@@ -331,9 +336,9 @@ static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot
 }
 
 /**
- * One of each region, by the argument that points into it, or else by what it is and the number of
- * regions like it below it that are no argument's either. Pages of it are counted from there, in
- * bytes.
+ * Gives each region a place that identifies it in every session. It comes from the argument that
+ * points into the region; a region without one is identified by its kind and by how many regions
+ * like it lie below it that have no argument either. Pages are counted from that place, in bytes.
  * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
  */
 static void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
@@ -368,8 +373,9 @@ static void find_places(struct rp_replay *r, const void *args, size_t bytes)
     rp_replay_places_find(regions, r->memory_count, args, bytes, r->places);
 }
 
-/* By themselves: before and behind their pages there is no memory, in which a kernel could keep
- * something for its next run. */
+/* Keeps arguments on pages with no memory before and behind them, where a kernel could keep
+ * something for its next run.
+ */
 static int keep_args(struct rp_replay *r, const void *args, size_t bytes, struct rp_err *err)
 {
     const uint64_t device_pool = pool_of_args(r);
@@ -444,7 +450,7 @@ static void note_kernel(const struct rp_replay *r, bool runs)
     const char which = runs ? kernels[index_of_kernel(r)] : RP_STEP_KERNEL_NONE;
 
     if (r->step_fd >= 0 && pwrite(r->step_fd, &which, 1, RP_STEP_KERNEL_AT) < 0)
-        return; /* as above */
+        return; /* Nobody is shown which kernel runs then. */
 }
 
 /* Nothing but the kernel is there in a replay: what it waits for does not come. Without a bound by
@@ -593,7 +599,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     set_work_limit(r->bound_work);
     submit(r);
     rc = wait_for_kernel(r, err);
-    set_work_limit(0); /* kernels of the runtime are none of these */
+    set_work_limit(0); /* The runtime's own kernels have no work limit. */
     if (rc == 0)
         rc = check_work(r, err);
     if (rc < 0)

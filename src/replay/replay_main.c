@@ -47,7 +47,7 @@ struct rp_replay_self_check {
     bool far[RP_SELF_NUMBER_TYPES];
 };
 
-/* A kernel that takes long is not run as often: what is known after that time has to do. */
+/* A kernel that takes long runs less often: after this time the results so far must suffice. */
 enum { MOST_SECONDS = 60 };
 
 /* Likewise on the software device, where it must not depend on the machine: work
@@ -129,9 +129,10 @@ static int check_once(struct rp_replay *r, struct rp_replay_self_check *check, s
 
 /* --- the verdict --------------------------------------------------------------------------- */
 
-/* Sums in another order are near each other, as numbers of some type; what an order of arrival
- * decides varies. The same memory each time, another one than the program had, means that something
- * is not in the capture. */
+/* Sums in another order are near each other as numbers of some type. What depends on the order of
+ * arrival varies. If each replay gives the same memory, but not that of the program, then
+ * something is missing in the capture.
+ */
 static void judge(struct rp_replay_self_check *check)
 {
     bool near = false;
@@ -191,7 +192,7 @@ static void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char
     snprintf(ret->reason, sizeof ret->reason, "%s", err.text);
 }
 
-/** As a file. @param gpu  "": not known */
+/** Writes the result as a file. @param gpu "": not known */
 static void rp_self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
                                 const char *rocm)
 {
@@ -289,7 +290,9 @@ static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
     _exit(q->o.action == RP_REPLAY_RESERVE_CHECK ? not_available(r, q, &err) : say(&err));
 }
 
-/* Likewise a thread of the runtime, between a placeholder and what takes its place. */
+/* A thread of the runtime may take the range in the same way, between a placeholder and what
+ * replaces it.
+ */
 static int map(struct rp_replay *r, const struct rp_replay_request *q, struct rp_err *err)
 {
     const int rc = rp_replay_map(r, err);
@@ -353,7 +356,7 @@ static int one_trial(struct rp_replay_result *result, const struct rp_trial_run 
     return 0;
 }
 
-/* All memory, after runs that were looked at where the captured kernel writes only. */
+/* Compares all memory after runs that were compared only where the captured kernel writes. */
 static int check_late(struct rp_replay_result *result, struct rp_err *err)
 {
     struct rp_replay_outcome outcome;
@@ -547,7 +550,7 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     struct rp_replay_self_check check = {0};
     struct rp_err err = RP_ERR_INIT;
 
-    /* On the device of the capture. */
+    /* The replay runs on the kind of device that the capture was made on. */
     r->software = rp_capture_contents(r->capture)->facts.software;
     if (map(r, q, &err) < 0)
         return say(&err);

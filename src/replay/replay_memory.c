@@ -35,7 +35,7 @@ static int begin_copy(struct rp_replay *r, uint64_t device, uint8_t *stage, uint
                : 0;
 }
 
-/* As many as the signal was set to. */
+/* Waits until the signal has counted as many copies as it was set to. */
 static int end_copies(struct rp_replay *r, uint64_t device, struct rp_err *err)
 {
     const int64_t left = r->hsa.hsa_signal_wait_scacquire(r->copied, RP_REPLAY_CONDITION_LT, 1,
@@ -61,7 +61,7 @@ int rp_replay_copy_staged(struct rp_replay *r, uint64_t address, bool host, uint
     return rc < 0 ? rc : end_copies(r, address, err);
 }
 
-/** Margins that lie one after the other in r->stage, together. */
+/** Copies redzones that lie one after the other in r->stage in one go. */
 static int rp_replay_copy_redzones(struct rp_replay *r, const struct rp_redzone *margins,
                                    size_t count, bool to_gpu, struct rp_err *err)
 {
@@ -159,7 +159,7 @@ int rp_replay_fill_row(struct rp_replay *r, const struct rp_replay_row *row,
                                                                      : move_row(r, row, true, err);
 }
 
-/* All pages of a region, row by row. @return false: there are no more */
+/* Goes through all pages of a region row by row. @return false: there are no more */
 static bool next_row(struct rp_replay_row *row)
 {
     const uint64_t pages = (row->m->region.bytes + RP_PAGE_BYTES - 1) / RP_PAGE_BYTES;
@@ -291,8 +291,9 @@ int rp_replay_restore(struct rp_replay *r, struct rp_err *err)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-/* Whether a region that was just mapped has nothing but zeros. Host memory is the kernel's, and so
- * is that of the software device; a driver may hand out device memory with what was in it before.
+/* Tests whether a region that was just mapped holds only zeros. The kernel clears host memory, and
+ * the software device does the same with its memory, but a driver may hand out device memory with
+ * its old contents.
  */
 static bool begins_as_zero(const struct rp_replay *r, const struct rp_capture_memory *m)
 {
@@ -380,16 +381,16 @@ void rp_replay_note_difference(struct rp_replay_verdict *v, uint64_t address, co
     v->different_pages++;
 }
 
-/* Variables and constants of the kernel's code object.
+/* These functions restore and compare variables and constants of the kernel's code object. The
+ * loader decides where a code object goes, so its variables exist twice: at the captured address,
+ * for pointers in memory and arguments, and where the running code finds them. Both get the
+ * captured contents, and a change at either is the result.
  *
- * The loader puts the code object of the kernel where it likes. Its variables are thus there twice:
- * at the captured address, for pointers in memory and arguments, and where its code finds them.
- * Both get the captured contents; what is changed at either is the result. Another code object has
- * its variables at other offsets: those with the name and size of a captured one take its contents
- * and give its result. Others are left alone between runs, as they would be in the program: a
- * kernel that computes the first time only is found out. When two kernels are compared, they are
- * brought back to what the loader has left before each timed run: a kernel that keeps its result
- * for the next run has nothing of it.
+ * Another code object has its variables at other offsets. Those with the name and size of a
+ * captured one take its contents and give its result. Others keep their values between runs, as
+ * they would in the program, which exposes a kernel that computes only the first time. When two
+ * kernels are compared, all are reset to the loader's values before each timed run, so that a
+ * kernel gains nothing by keeping its result for the next run.
  */
 
 /* --- contents ------------------------------------------------------------------------------ */
@@ -443,7 +444,7 @@ int rp_replay_fill_variables(struct rp_replay *r, struct rp_err *err)
 
 /* --- which are written --------------------------------------------------------------------- */
 
-/* The page of a variable as it was before the dispatch, with bits flipped. */
+/* Writes the page of a variable as it was before the dispatch, with bits flipped. */
 static int flipped_piece(struct rp_replay *r, const struct rp_capture_memory *m, uint64_t captured,
                          uint8_t *page, struct rp_err *err)
 {
@@ -645,15 +646,15 @@ static void rp_redzones_find(const struct rp_replay_range *ranges, size_t range_
 }
 
 enum {
-    PATTERN = 0xa5,     /* neither zeros nor a number that kernels are likely to write */
-    PACKET_INVALID = 1, /* hsa_packet_type_t */
+    PATTERN = 0xa5,     /**< neither zeros nor a number that kernels are likely to write */
+    PACKET_INVALID = 1, /**< hsa_packet_type_t */
     PACKET_BYTES = 64
 };
 
 struct rp_redzone_watch {
     struct rp_redzone *margins;
     size_t count;
-    uint8_t *own; /* of each byte of the margins: the captured kernel changes it */
+    uint8_t *own; /**< for each byte of the redzones: the captured kernel changes it */
     struct rp_redzone_writes beyond;
 };
 
@@ -666,7 +667,7 @@ static uint64_t bytes_of(const struct rp_redzone_watch *w, size_t first, size_t 
     return bytes;
 }
 
-/* As many margins as the stage has room for. */
+/* Returns how many redzones the stage has room for. */
 static size_t redzones_at_once(const struct rp_redzone_watch *w, size_t first)
 {
     uint64_t bytes = 0;

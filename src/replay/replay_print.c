@@ -41,7 +41,7 @@ static struct summary sum_up(const struct rp_replay_result *result)
     return s;
 }
 
-/** Before a line for people: one of RP_REPLAY_GOOD ... */
+/** Prints the byte that gives a line its style: one of RP_REPLAY_GOOD ... */
 static void rp_replay_print_style(int letter)
 {
     printf("%c%c", RP_REPLAY_INK, letter);
@@ -55,7 +55,7 @@ void rp_replay_put_string(const char *text)
     printf("\"%s\"", rp_buf_text(&inner));
 }
 
-/** In a line of text: escaped. */
+/** Escapes the text because it may come from a file. */
 static void rp_replay_put_escaped(const char *text)
 {
     rp_autobuf clean = {0};
@@ -64,7 +64,7 @@ static void rp_replay_put_escaped(const char *text)
     printf("%s", rp_buf_text(&clean));
 }
 
-/* As a string of JSON; NULL: null. */
+/* Prints a string of JSON, or null for NULL. */
 static void put_text(const char *text)
 {
     if (text)
@@ -73,7 +73,7 @@ static void put_text(const char *text)
         printf("null");
 }
 
-/* The first byte that is not right, where there is one. */
+/* Prints the first byte that is wrong, if there is one. */
 static void put_difference(const struct rp_replay_verdict *v, bool any)
 {
     if (any)
@@ -118,8 +118,9 @@ static bool tried(const struct rp_variation_runs *v)
     return false;
 }
 
-/* Any with other values in memory; or other arguments, if the kernel gives the same whatever memory
- * holds. */
+/* Tests whether the kernel ran with other values: in memory, or as arguments if its result does
+ * not depend on memory.
+ */
 static bool tried_values(const struct rp_variation_runs *v)
 {
     bool open = v->reason != NULL;
@@ -131,7 +132,7 @@ static bool tried_values(const struct rp_variation_runs *v)
             return true;
         open = open || v->of[i].open;
     }
-    /* By one argument that is another one, a kernel that knows captured memory is not found out. */
+    /* One changed argument does not expose a kernel that knows the captured memory. */
     return !open && !v->of[RP_VARY_ARGUMENTS].reason;
 }
 
@@ -168,7 +169,7 @@ static void rp_replay_put_variations(const struct rp_variation_runs *v,
     printf("}");
 }
 
-/** By how much a result is wrong that is exact else, where that may be rounding. */
+/** Prints by how much a result that should be exact is wrong, if rounding may explain it. */
 static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
                                      const struct rp_replay_outcome *o)
 {
@@ -244,7 +245,7 @@ static void print_candidate_json(const struct rp_replay_result *result)
     printf("\n  },\n");
 }
 
-/** " on gfx942 AMD Instinct MI300X (...)", after the kernel's name. */
+/** Prints " on gfx942 AMD Instinct MI300X (...)" after the kernel's name. */
 static void rp_replay_print_device(const struct rp_replay *r)
 {
     const char *model = r->timing;

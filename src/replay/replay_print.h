@@ -16,7 +16,7 @@
 struct rp_replay_request {
     struct rp_replay_options o;
     struct rp_compare_rule rule; /**< of o.compare */
-    /** Code objects in place of the captured one; or NULL. */
+    /**< code objects in place of the captured one, or NULL */
     const char *candidates[RP_REPLAY_CANDIDATES];
     char *code, *kernarg; /**< files of the capture */
 };
@@ -42,7 +42,7 @@ static inline bool rp_replay_is_complete(const struct rp_replay *r)
 }
 
 void rp_replay_put_string(const char *text);
-/** For people, or as JSON, as the request says. */
+/** Prints text or JSON, as the request says. */
 void rp_replay_print(const struct rp_replay *r, const struct rp_replay_request *q,
                      const struct rp_replay_result *result);
 void rp_comparison_print(const struct rp_replay *r, const struct rp_replay_request *q,

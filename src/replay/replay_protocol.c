@@ -66,7 +66,7 @@ static void print_set(unsigned set, struct rp_buf *ret)
         }
 }
 
-/* Nothing where it is as if it were not given. */
+/* Prints nothing where the value is the default. */
 static void print_option(const struct option *o, const void *field, struct rp_buf *ret)
 {
     const unsigned bits = o->kind == WORD || o->kind == SET ? *(const unsigned *)field : 0;
@@ -123,7 +123,7 @@ static int find_word(const char *const *words, const char *word)
     return -1;
 }
 
-/* Digits only, up to what may follow them. @return what follows; NULL: it is no such number */
+/* Reads digits up to what may follow them. @return what follows; NULL: it is no such number */
 static const char *take_number(const char *text, unsigned long most, unsigned long *ret)
 {
     char *end;

@@ -18,7 +18,7 @@ enum rp_replay_action {
     RP_REPLAY_SELF_CHECK, /**< does the capture replay to its own state? */
 };
 
-/** What the caches hold when a timed run begins. */
+/** This says what the caches hold when a timed run begins. */
 enum rp_cache {
     RP_CACHE_AS_IS, /**< what restoring memory and the run before have left */
     RP_CACHE_WARM,  /**< what a run of the same kernel has left, and restoring what it wrote */
@@ -32,7 +32,7 @@ enum rp_gate {
     RP_GATE_NOT_SLOWER, /**< also where it is undecided whether B is faster or equal */
 };
 
-/** Words for these, as on command lines; a NULL behind the last. */
+/** These are the words for actions and caches on command lines; NULL ends each list. */
 extern const char *const rp_replay_actions[], *const rp_replay_caches[];
 
 enum {
@@ -45,12 +45,13 @@ enum {
 enum {
     RP_STEP_REST = 'r',
     RP_STEP_PROBE = 'p', /**< the captured kernel runs from poison */
-    /** It runs from memory that is changed in the first, second, ... of several ways. */
+    /**< it runs from memory that is changed in the first, second, ... of several ways */
     RP_STEP_CHANGE = '0',
     RP_STEP_CHANGES = 9,
     RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */
-    /** The captured kernel runs with other inputs of the first, second, ... kind
-       (input_variation.h). */
+    /**< the captured kernel runs with other inputs of the first, second, ... kind
+     * (input_variation.h)
+     */
     RP_STEP_VARY = 'A',
     RP_STEP_VARIATIONS = 19, /**< capital letters: small ones are flags of the child */
     RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */
@@ -71,8 +72,7 @@ struct rp_replay_options {
 #undef RP_REPLAY_OPTION
 };
 
-/** Arguments behind the name of the program: the action, and an option each; NULL behind the last.
- */
+/** The arguments after the program's name are the action and one option each. NULL ends them. */
 enum { RP_REPLAY_MOST_ARGS = 32 };
 struct rp_replay_args {
     char *argv[RP_REPLAY_MOST_ARGS]; /**< owned */
@@ -82,10 +82,14 @@ struct rp_replay_args {
 int rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret,
                             struct rp_err *err);
 void rp_replay_args_free(struct rp_replay_args *args);
-/** The way back. @param ret  has texts of @p argv @return 0 or RP_USAGE */
+/**
+ * Parses what rp_replay_options_print() wrote.
+ * @param ret  has texts of @p argv
+ * @return 0 or RP_USAGE
+ */
 int rp_replay_options_parse(char *const *argv, struct rp_replay_options *ret, struct rp_err *err);
 
-/** Behind that, for who waits: how far it is. */
+/** This follows the letter, so that whoever waits can see the progress. */
 struct rp_replay_at {
     uint32_t phase, done, most; /**< most 0: nobody knows */
 };
@@ -98,7 +102,7 @@ enum rp_replay_phase {
 };
 enum { RP_STEP_PROGRESS_AT = 8 };
 
-/** Behind the letter: which kernel the GPU has. */
+/** This follows the letter and says which kernel runs on the GPU. */
 enum {
     RP_STEP_KERNEL_AT = 1,
     RP_STEP_KERNEL_NONE = '-',
@@ -107,7 +111,7 @@ enum {
     RP_STEP_KERNEL_B = 'B',
 };
 
-/** A line for people that begins with this byte is shown as the letter behind it says. */
+/** A line of text that begins with this byte is styled as the letter behind it says. */
 enum {
     RP_REPLAY_INK = 0x1e,
     RP_REPLAY_GOOD = 'g',

@@ -11,7 +11,7 @@
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 
-/** By which type poison is no right result. */
+/** Returns the rule whose type decides which poison cannot be a right result. */
 static const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
                                                    const struct rp_capture_memory *m)
 {
@@ -76,7 +76,9 @@ const struct rp_trial_run rp_trial_timed = {.poison = RP_POISON_NAN};
 
 /* --- judging ------------------------------------------------------------------------------- */
 
-/* Pages that the captured kernel writes, row by row. @return false: there are no more */
+/* Goes through the pages that the captured kernel writes, row by row. @return false: there are no
+ * more
+ */
 static bool next_row(const struct rp_replay_trial *trial, size_t *at, struct rp_replay_row *ret)
 {
     const struct rp_write_page *w = trial->set.items, *first = w + *at;
@@ -98,8 +100,10 @@ int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err)
     return rp_replay_fill(trial->r, rp_trial_poison_page, trial, err);
 }
 
-/* The variables of both kernels of a comparison: before each run the same has been copied, and
- * caches hold the same of it. The own ones come last. */
+/* Resets the variables of both kernels of a comparison, so that before each run the same bytes
+ * were copied and caches hold the same of them. The variables of the kernel that runs next come
+ * last.
+ */
 static int reset_all(struct rp_replay *r, struct rp_err *err)
 {
     const struct rp_replay_kernel *own = r->kernel;
@@ -114,14 +118,16 @@ static int reset_all(struct rp_replay *r, struct rp_err *err)
     return rc < 0 ? rc : rp_replay_reset_loaded(r, err);
 }
 
-/** The same for memory that had it, where only what the captured kernel writes was changed since.
+/**
+ * Restores memory that had this state, if only what the captured kernel writes was changed since.
  */
 static int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct rp_replay_row row;
     int rc = reset_all(trial->r, err);
 
-    if (rc == 0 && rp_trial_changes_variables(trial->r)) /* at the captured address */
+    /* These variables are the ones at the captured address. */
+    if (rc == 0 && rp_trial_changes_variables(trial->r))
         rc = rp_replay_restore_region(trial->r, trial->r->code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);
@@ -132,7 +138,9 @@ static int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
                : rp_replay_fill_variables(trial->r, err);
 }
 
-/** Pages that the captured kernel writes, with what they should be after the dispatch. */
+/**
+ * Visits the pages that the captured kernel writes, with what they should hold after the dispatch.
+ */
 static int rp_trial_look_written(struct rp_replay_trial *trial, rp_replay_visit_page look,
                                  void *data, struct rp_err *err)
 {
@@ -144,7 +152,10 @@ static int rp_trial_look_written(struct rp_replay_trial *trial, rp_replay_visit_
     return rc;
 }
 
-/** The caches before a timed run, by r->cache. Memory has its state, and keeps it. */
+/**
+ * Prepares the caches before a timed run, as r->cache says. Memory already has its state, and
+ * keeps it.
+ */
 static int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err)
 {
     double us;
@@ -185,7 +196,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
             judge->outcome.wrong_bytes += 4;
         else if (!written && rp_word_in(different, i))
             judge->outcome.outside_bytes += 4;
-        else /* near enough */
+        else /* The value is within the tolerance. */
             memcpy(shown + 4 * i, expected + 4 * i, 4);
     }
     rp_mismatch_note(&judge->outcome.off, shown, expected, RP_PAGE_BYTES);
@@ -194,7 +205,7 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
-/* Beside the captured memory. */
+/* Judges what was changed outside the captured memory. */
 static void judge_beyond(struct judge *judge)
 {
     const struct rp_redzone_writes beyond = rp_redzone_take(judge->trial->r);
@@ -219,7 +230,7 @@ static int finish(struct judge *judge, struct rp_replay_outcome *ret, struct rp_
     return rc;
 }
 
-/** The same, where the captured kernel writes only; of variables if it writes any. */
+/** Checks only where the captured kernel writes, and variables only if it writes any. */
 static int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
                                   struct rp_err *err)
 {
@@ -278,9 +289,10 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
  * one.
  */
 
-/* How long any kernel may take that runs after the captured one has, from the captured memory: so
- * many times as long, but not less than so many seconds, as a machine may have other work. In the
- * manual page. */
+/* A kernel that runs after the captured one, from the captured memory, may take this many times as
+ * long. The bound is at least this many seconds, because the machine may be busy. The manual page
+ * says so.
+ */
 enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
 /* On the software device its work decides, likewise. Time is the last resort there, and no verdict
@@ -289,15 +301,16 @@ enum { WORK_TIMES = 32, LEAST_WORK = 1 << 24, TIMES_TOO_SLOW = 1000, LEAST_TOO_S
 
 enum { ROUNDS = 2 };
 
-/* Ways of changing memory, each of which can be left out: as enum rp_flip, pages all over,
- * variables, and what is no memory of the capture. */
+/* These are the ways of changing memory, each of which can be left out: those of enum rp_flip,
+ * whole pages, variables, and what is not memory of the capture.
+ */
 enum { WHOLE_PAGES = RP_FLIPS, VARIABLES, LEFTOVERS, WAYS };
 
 _Static_assert((int)WAYS <= (int)RP_STEP_CHANGES, "a digit of the step for each");
 
 /* --- what is written ----------------------------------------------------------------------- */
 
-/* Words of a page that differ. */
+/* Notes the words of a page that differ. */
 static void note(struct rp_replay_trial *trial, const struct rp_capture_memory *m, uint64_t page,
                  const uint8_t *before, const uint8_t *after)
 {
@@ -310,7 +323,7 @@ static void note(struct rp_replay_trial *trial, const struct rp_capture_memory *
     rp_write_set_add(&trial->set, &w);
 }
 
-/* Between the states of the capture. */
+/* Notes the words that differ between the states of the capture. */
 static int note_captured(struct rp_replay_trial *trial, const struct rp_capture_memory *m,
                          struct rp_err *err)
 {
@@ -372,7 +385,7 @@ static int flip_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     const struct change *change = data;
 
     (void)err;
-    /* Those of zeros, of which there may be many, the first time only. */
+    /* Pages of zeros, of which there may be many, are changed the first time only. */
     if (rp_trial_may_change(m) && (change->way == RP_FLIP_EACH || !rp_is_zero_page(contents)))
         rp_write_set_flip(change->way, rp_replay_place(change->trial->r, m, page), contents, bytes,
                           &change->trial->addresses);
@@ -448,8 +461,9 @@ static int try_changes(struct rp_replay_trial *trial, struct rp_err *err)
 
 /* --- pages all over ------------------------------------------------------------------------ */
 
-/* A number that was computed from flipped ones can be the flipped one by chance. Pages where some
- * are written are thus poisoned all over: what is right afterwards was written. */
+/* A number that is computed from flipped ones can equal the flipped one by chance. Pages that are
+ * written in part are therefore poisoned as a whole: a word that is right afterwards was written.
+ */
 static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                              size_t bytes, uint8_t *contents, struct rp_err *err)
 {
@@ -466,7 +480,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
         return rc;
     memcpy(flipped, contents, bytes);
     rp_write_set_flip(RP_FLIP_EACH, 0, flipped, bytes, &trial->addresses);
-    rp_compare_words(&rp_exact, contents, flipped, bytes, all); /* no addresses */
+    rp_compare_words(&rp_exact, contents, flipped, bytes, all); /* These words hold no addresses. */
     rp_write_set_poison(rp_trial_rule(trial, m), RP_POISON_NAN, all, after, bytes, contents);
     return 0;
 }
@@ -510,7 +524,7 @@ static int try_variables(struct rp_replay_trial *trial, struct rp_err *err)
 
     if (rc == 0)
         rc = rp_replay_flip_variables(trial->r, err);
-    if (rc <= 0) /* there are none */
+    if (rc <= 0) /* There are no variables to flip, or it failed. */
         return rc;
     rc = run_from(trial, RP_STEP_CHANGE + VARIABLES, err);
     if (rc == 0)
@@ -572,8 +586,9 @@ static int try_uninitialised(struct rp_replay_trial *trial, struct rp_err *err)
     return rc;
 }
 
-/* Each kind of poison; memory is looked at all over in the end, as poison that is an index leads
- * elsewhere. */
+/* Tries each kind of poison. All memory is compared in the end, because poison that is used as an
+ * index leads elsewhere.
+ */
 static int try_poison(struct round *round, struct rp_err *err)
 {
     struct rp_replay_trial *trial = round->trial;
@@ -660,7 +675,7 @@ static void set_bound(struct rp_replay *r, const struct timespec *from, const st
     r->bound_s = bound_s > MOST_BOUND_S ? MOST_BOUND_S : (unsigned)bound_s;
 }
 
-/* As captured; how long it takes is the measure for what follows. */
+/* Runs the kernel as captured. Its time is the measure for the bounds of later runs. */
 static int run_original(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct rp_replay *r = trial->r;

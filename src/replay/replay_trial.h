@@ -28,7 +28,7 @@ enum {
                               a few runs do not show the most that there is */
 };
 
-/** Taken as numbers of each type. */
+/** This is the spread of the differing words, taken as numbers of one type. */
 struct rp_spread_of_type {
     double abs, rel;          /**< the greatest differences */
     double smallest, largest; /**< size of a number that differs, but for 0; 0: there is none */
@@ -36,7 +36,7 @@ struct rp_spread_of_type {
     bool no_numbers;          /**< NaN, infinite or denormal here and not there */
 };
 
-/** Zero-initialise. */
+/** Zero-initialise this struct. */
 struct rp_spread {
     uint64_t words; /**< of 4 bytes that differ */
     struct rp_spread_of_type types[RP_SPREAD_TYPES];
@@ -52,12 +52,12 @@ struct rp_differing_page {
     uint64_t words[RP_PAGE_MASKS];
 };
 
-/** In rising order. */
+/** Pages are in rising order. */
 struct rp_differing_pages {
     RP_VEC(struct rp_differing_page);
 };
 
-/** Zero-initialise. */
+/** Zero-initialise this struct. */
 struct rp_derived_tolerance {
     struct rp_derived_region *regions; /**< as those of the capture; NULL: a rule was given */
     struct rp_differing_pages differing,
@@ -73,11 +73,11 @@ struct rp_derived_tolerance {
 int rp_derived_tolerance_find(struct rp_derived_tolerance *own, struct rp_replay *r,
                               struct rp_compare_rule *ret_rule, struct rp_err *err);
 
-/** All rules, as rp_compare_rule_print writes them, with " and " between them. */
+/** Prints all rules as rp_compare_rule_print() writes them, with " and " between them. */
 void rp_derived_tolerance_print(const struct rp_derived_tolerance *own, const struct rp_replay *r,
                                 char *out, size_t room);
 
-/** As rp_compare_words, of a page. */
+/** Compares a page as rp_compare_words() does. */
 void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t region,
                                   uint64_t page, const uint8_t *got, const uint8_t *expected,
                                   uint64_t *ret_bad);
@@ -119,26 +119,29 @@ struct rp_trial_run {
     bool leftovers;              /**< if the trial says that they tell something */
 };
 
-/** Those that are not timed come first: from the memory as it was captured, since NaN is nothing to
- * a minimum, and from poison of the other kinds; then with other contents of LDS, scratch and
- * registers. One that computes once only is right once. */
+/**
+ * Runs that are not timed come first. The first starts from memory as captured, since NaN does not
+ * affect a minimum; others start from the other kinds of poison. The rest have other contents of
+ * LDS, scratch and registers. A kernel that computes only once is right only once.
+ */
 enum { RP_TRIAL_FIRST_RUNS = 5 };
 extern const struct rp_trial_run rp_trial_first[RP_TRIAL_FIRST_RUNS];
 extern const struct rp_trial_run rp_trial_timed;
 
 /**
- * replay_trial.c: runs the captured kernel to see that it gives the captured memory, what it
- * writes, and what can be poisoned. Zero-initialise with .r, .rule, .probe and what follows it set.
+ * Runs the captured kernel to check that it reproduces the captured memory, and to find what it
+ * writes and what can be poisoned (replay_trial.c). Zero-initialise the struct and set .r, .rule,
+ * .probe and what follows it.
  * @return 0; RP_VERDICT: it does not replay, or writes nothing by which a kernel can be judged
  */
 int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err);
 
-/** Words of a page that are not right by the rule. */
+/** Marks the words of a page that are not right by the rule. */
 void rp_trial_compare(const struct rp_replay_trial *trial, const struct rp_capture_memory *m,
                       uint64_t page, const uint8_t *got, const uint8_t *expected,
                       uint64_t *ret_bad);
 
-/** Not code, not arguments. */
+/** Code and arguments must not change. */
 static inline bool rp_trial_may_change(const struct rp_capture_memory *m)
 {
     return m->region.memory_class != RP_MEMORY_CODE && !(m->region.flags & RP_MEMORY_KERNARG);
@@ -148,7 +151,7 @@ static inline bool rp_trial_may_change(const struct rp_capture_memory *m)
 int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                          uint8_t *contents, struct rp_err *err);
 
-/** Memory before a run of the candidate, poison included. */
+/** Writes memory as it must be before a run of the candidate, poison included. */
 int rp_trial_fill(struct rp_replay_trial *trial, struct rp_err *err);
 
 /** Judges memory after it. */
