@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "base/path.h"
 #include "experiment/child_run.h"
 #include "trace/capture.h"
@@ -494,6 +495,134 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     if (end.signaled || end.timed_out || end.status > 1 || !text || !*text)
         return read_failure(&end, messages, before, after, ret, err);
     return rp_compared_read(text, ret, err);
+}
+
+/* --- all geometries ------------------------------------------------------------------------ */
+
+/** What was compared of a kernel. Release with free_comparisons. */
+struct comparisons {
+    struct rp_compared *list;
+    struct rp_weighted_comparison *weighed; /**< of the same, by which it is decided */
+    size_t count;
+};
+
+static void free_comparisons(struct comparisons *made)
+{
+    for (size_t i = 0; i < made->count; i++)
+        rp_compared_free(&made->list[i]);
+    free(made->list);
+    free(made->weighed);
+}
+
+/**
+ * One geometry. By chance the kernel differs from itself in 2 % of the sessions of a steady
+ * machine: such a session has not measured the candidate, and is made once more.
+ * @param ret_first  the JSON of one that was repeated; else NULL
+ */
+static int compare_geometry(const struct rp_judged_kernel *kernel, const struct rp_captured *c,
+                            const char *candidate, struct rp_compared *ret, json_t **ret_first,
+                            struct rp_err *err)
+{
+    struct rp_compared first = {0};
+    int rc = rp_compare(kernel->measure, c, kernel->before, candidate, &first, err);
+
+    *ret_first = NULL;
+    if (rc < 0 || !rp_comparison_is_unsteady(&first.comparison)) {
+        *ret = first;
+        return rc;
+    }
+    if (kernel->progress) {
+        rp_autofree char *text =
+            rp_format("  %s: the kernel is not as fast as itself: measured once more", c->name);
+
+        kernel->progress(kernel->context, text);
+    }
+    rc = rp_compare(kernel->measure, c, kernel->before, candidate, ret, err);
+    if (rc == 0) {
+        rp_comparison_repeats(&ret->comparison, &first.comparison);
+        *ret_first = json_incref(first.json);
+    }
+    rp_compared_free(&first);
+    return rc;
+}
+
+static json_t *geometry_json(const struct rp_captured *c, const struct rp_compared *compared,
+                             json_t *first)
+{
+    const char *reason = compared->reason;
+
+    return json_pack("{s:s, s:f, s:O?, s:o, s:o*}", "geometry", c->name, "weight_ns", c->weight,
+                     "comparison", compared->json, "reason",
+                     reason ? rp_journal_string(reason, strlen(reason)) : json_null(),
+                     "unsteady_comparison", first);
+}
+
+/**
+ * @param another  the kernel is not the one that was to be changed: all its geometries are compared
+ *                 and count the same, and its name stands with each
+ */
+static int compare_all(const struct rp_judged_kernel *kernel, const char *candidate, bool another,
+                       struct comparisons *ret, json_t *json, struct rp_err *err)
+{
+    const struct rp_captures *captures = kernel->captures;
+    const bool by_weight = !another && captures->covered > 0;
+
+    *ret =
+        (struct comparisons){.list = rp_alloc_zero(captures->count + 1, sizeof *ret->list),
+                             .weighed = rp_alloc_zero(captures->count + 1, sizeof *ret->weighed)};
+    for (size_t i = 0; i < captures->count; i++) {
+        const struct rp_captured *c = &captures->list[i];
+        struct rp_compared *made = &ret->list[i];
+        json_t *first, *one;
+        int rc = compare_geometry(kernel, c, candidate, made, &first, err);
+
+        ret->count++;
+        if (rc < 0)
+            return rc;
+        ret->weighed[i] =
+            (struct rp_weighted_comparison){made->comparison, by_weight ? c->weight : 1, c->name};
+        one = geometry_json(c, made, first);
+        if (another)
+            json_object_set_new(one, "kernel", json_string(kernel->name));
+        json_array_append_new(json, one);
+        if (!another && made->comparison.verdict == RP_COMPARED_DIFFERENT)
+            return 0;
+    }
+    return 0;
+}
+
+int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struct rp_decision *ret,
+             json_t **ret_json, struct rp_err *err)
+{
+    rp_cleanup(free_comparisons) struct comparisons made = {0};
+    json_t *json = json_array();
+    int rc = compare_all(kernel, candidate, false, &made, json, err);
+
+    if (rc < 0) {
+        json_decref(json);
+        return rc;
+    }
+    *ret_json = json;
+    rp_decide(made.weighed, made.count, kernel->measure->least_improvement, ret);
+    if (made.count && made.weighed[made.count - 1].comparison.verdict == RP_COMPARED_DIFFERENT)
+        return 0;
+    if (kernel->any_body)
+        rp_decide_by_inputs(made.weighed, made.count, ret);
+    if (ret->outcome == RP_OUTCOME_FASTER &&
+        rp_below_floor(kernel->floor, made.weighed, made.count, ret->reason))
+        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
+    return 0;
+}
+
+int rp_judge_another(const struct rp_judged_kernel *kernel, const char *candidate,
+                     struct rp_decision *decision, json_t *json, struct rp_err *err)
+{
+    rp_cleanup(free_comparisons) struct comparisons made = {0};
+    int rc = compare_all(kernel, candidate, true, &made, json, err);
+
+    if (rc == 0)
+        rp_decide_by_another(made.weighed, made.count, kernel->name, decision);
+    return rc;
 }
 
 struct search {

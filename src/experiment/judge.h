@@ -62,6 +62,35 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
                const char *before, const char *after, struct rp_compared *ret, struct rp_err *err);
 void rp_compared_free(struct rp_compared *compared);
 
+/** A kernel of which another build is judged. All is borrowed. */
+struct rp_judged_kernel {
+    const struct rp_child_context *measure; /**< says by how much it is to be faster */
+    const char *name;                       /**< of rp_judge_another */
+    const char *before;                     /**< code object of what it is compared with */
+    const struct rp_captures *captures;
+    const struct rp_time_floor *floor; /**< of rp_judge */
+    bool any_body; /**< of rp_judge: the change may be of any kind (rp_decide_by_inputs) */
+    void (*progress)(void *context, const char *text); /**< may be NULL */
+    void *context;
+};
+
+/**
+ * Compares on each captured geometry, in a process for each, and decides; the first geometry with
+ * other output ends it.
+ * @param candidate  code object
+ * @param ret_json   of each comparison; owned by the caller
+ */
+int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struct rp_decision *ret,
+             json_t **ret_json, struct rp_err *err);
+
+/**
+ * The same of another kernel that the candidate changes as well (rp_decide_by_another).
+ * @param decision  "faster" until now; changed when this kernel pays for it
+ * @param json      its comparisons are appended
+ */
+int rp_judge_another(const struct rp_judged_kernel *kernel, const char *candidate,
+                     struct rp_decision *decision, json_t *json, struct rp_err *err);
+
 /* Is a name one kernel? Functions that are static, or in a namespace without a name, may
  * have the same name in several files; traces, captures and comparisons go by names.
  */

@@ -415,51 +415,6 @@ int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err)
     return 0;
 }
 
-/* A candidate and the best so far on each captured geometry, in a process for each. */
-
-static void free_compared(struct rp_compared **list)
-{
-    for (struct rp_compared *c = *list; c && c->comparison.margin >= 0; c++)
-        rp_compared_free(c);
-    free(*list);
-}
-
-/**
- * One geometry. By chance the kernel differs from itself in 2 % of the sessions of a steady
- * machine: such a session has not measured the candidate, and is made once more.
- * @param ret_first  the JSON of one that was repeated; else NULL
- */
-static int compare_geometry(struct rp_kernel_run *run, const struct rp_captured *c,
-                            const char *hsaco, struct rp_compared *ret, json_t **ret_first,
-                            struct rp_err *err)
-{
-    struct rp_compared first = {0};
-    int rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, &first, err);
-
-    *ret_first = NULL;
-    if (rc < 0 || !rp_comparison_is_unsteady(&first.comparison)) {
-        *ret = first;
-        return rc;
-    }
-    rp_session_message(run->s, "  %s: the kernel is not as fast as itself: measured once more",
-                       c->name);
-    rc = rp_compare(&run->s->measure, c, run->hsaco, hsaco, ret, err);
-    if (rc == 0) {
-        rp_comparison_repeats(&ret->comparison, &first.comparison);
-        *ret_first = json_incref(first.json);
-    }
-    rp_compared_free(&first);
-    return rc;
-}
-
-static json_t *geometry_json(const struct rp_captured *c, const struct rp_compared *compared,
-                             json_t *first)
-{
-    return json_pack("{s:s, s:f, s:O?, s:o, s:o*}", "geometry", c->name, "weight_ns", c->weight,
-                     "comparison", compared->json, "reason", rp_session_text(compared->reason),
-                     "unsteady_comparison", first);
-}
-
 /* --- other kernels that it changes --------------------------------------------------------- */
 
 static const struct rp_kernel_facts *find_profiled(const struct rp_session *s, const char *symbol)
@@ -475,34 +430,6 @@ static void not_captured(const char *name, const char *why, struct rp_decision *
     ret->outcome = RP_OUTCOME_UNDECIDED;
     snprintf(ret->reason, sizeof ret->reason,
              "it also changes %.120s, which was not captured: %.200s", name, why);
-}
-
-static int compare_captures(struct rp_kernel_run *run, const struct rp_captures *captures,
-                            const char *name, const char *hsaco, struct rp_decision *decision,
-                            json_t *json, struct rp_err *err)
-{
-    rp_cleanup(free_compared) struct rp_compared *list =
-        rp_alloc_zero(captures->count + 1, sizeof *list);
-    rp_autofree struct rp_weighted_comparison *weighed =
-        rp_alloc_zero(captures->count + 1, sizeof *weighed);
-    int rc = 0;
-
-    list[captures->count].comparison.margin = -1;
-    for (size_t i = 0; i < captures->count && rc == 0; i++) {
-        const struct rp_captured *c = &captures->list[i];
-        json_t *first = NULL, *one;
-
-        rc = compare_geometry(run, c, hsaco, &list[i], &first, err);
-        if (rc < 0)
-            break;
-        weighed[i] = (struct rp_weighted_comparison){list[i].comparison, 1, c->name};
-        one = geometry_json(c, &list[i], first);
-        json_object_set_new(one, "kernel", json_string(name));
-        json_array_append_new(json, one);
-    }
-    if (rc == 0)
-        rp_decide_by_another(weighed, captures->count, name, decision);
-    return rc;
 }
 
 /** On its own dispatches, if the program has any. */
@@ -540,7 +467,13 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
         return rc;
     }
     rp_session_message(s, "  %s is changed as well: it is compared, too", k->name);
-    return compare_captures(run, &captures, k->name, hsaco, decision, json, err);
+    return rp_judge_another(&(struct rp_judged_kernel){.measure = &s->measure,
+                                                       .name = k->name,
+                                                       .before = run->hsaco,
+                                                       .captures = &captures,
+                                                       .progress = s->o->progress,
+                                                       .context = s->o->context},
+                            hsaco, decision, json, err);
 }
 
 /** What is faster is no gain if another kernel pays for it. */
@@ -564,45 +497,24 @@ static int compare_others(struct rp_kernel_run *run, const char *hsaco,
 int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
                        json_t **ret_json, struct rp_err *err)
 {
-    const struct rp_captures *captures = &run->captures;
-    const size_t count = captures->count;
-    rp_cleanup(free_compared) struct rp_compared *list = rp_alloc_zero(count + 1, sizeof *list);
-    rp_autofree struct rp_weighted_comparison *weighed = rp_alloc_zero(count, sizeof *weighed);
-    json_t *json = json_array();
+    const struct rp_session *s = run->s;
+    const bool any_body = s->o->scope == RP_EDIT_BODY;
+    json_t *json;
+    int rc = rp_judge(&(struct rp_judged_kernel){.measure = &s->measure,
+                                                 .before = run->hsaco,
+                                                 .captures = &run->captures,
+                                                 .floor = &run->floor,
+                                                 .any_body = any_body,
+                                                 .progress = s->o->progress,
+                                                 .context = s->o->context},
+                      hsaco, ret, &json, err);
 
-    list[count].comparison.margin = -1; /* the end of the list */
-    for (size_t i = 0; i < count; i++) {
-        const struct rp_captured *c = &captures->list[i];
-        json_t *first;
-        int rc = compare_geometry(run, c, hsaco, &list[i], &first, err);
-
-        if (rc < 0) {
+    if (rc == 0 && any_body && ret->outcome == RP_OUTCOME_FASTER) {
+        rc = compare_others(run, hsaco, ret, json, err);
+        if (rc < 0)
             json_decref(json);
-            return rc;
-        }
-        weighed[i] = (struct rp_weighted_comparison){
-            list[i].comparison, captures->covered > 0 ? c->weight : 1, c->name};
-        json_array_append_new(json, geometry_json(c, &list[i], first));
-        if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
-            rp_decide(weighed, i + 1, run->s->o->least_improvement, ret);
-            *ret_json = json;
-            return 0;
-        }
     }
-    rp_decide(weighed, count, run->s->o->least_improvement, ret);
-    if (run->s->o->scope == RP_EDIT_BODY)
-        rp_decide_by_inputs(weighed, count, ret);
-    if (ret->outcome == RP_OUTCOME_FASTER &&
-        rp_below_floor(&run->floor, weighed, count, ret->reason))
-        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
-    if (run->s->o->scope == RP_EDIT_BODY && ret->outcome == RP_OUTCOME_FASTER) {
-        int rc = compare_others(run, hsaco, ret, json, err);
-
-        if (rc < 0) {
-            json_decref(json);
-            return rc;
-        }
-    }
-    *ret_json = json;
-    return 0;
+    if (rc == 0)
+        *ret_json = json;
+    return rc;
 }
