@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Why a function failed; numbers are the exit codes of the command line. */
+/** Says why a function failed. The numbers are the exit codes of the command line. */
 enum rocm_perf_code {
     ROCM_PERF_OK = 0,
     ROCM_PERF_USAGE = 2,       /**< an argument is wrong */
@@ -27,42 +27,43 @@ enum rocm_perf_code {
     ROCM_PERF_ENVIRONMENT = 4, /**< memory or the disk failed */
 };
 
-/** The caller's; written only by functions that fail. Everywhere it may be NULL. */
+/** The caller owns it. Only functions that fail write to it. It may be NULL everywhere. */
 struct rocm_perf_error {
     int code; /**< enum rocm_perf_code */
     char text[1024];
 };
 
-/** Opened traces of one run, and what was found in them. */
+/** Holds the opened traces of one run, and what was found in them. */
 struct rocm_perf;
 
-/** "0.1.0": of the library that runs, not of this header. */
+/** Returns the version of the library that runs, as "0.1.0", and not that of this header. */
 const char *rocm_perf_version(void);
 
 /* --- open, analyse, close --------------------------------------------------------------------- */
 
 /**
- * Opens what `rocm-perf analyze` takes: result folders of `profile`, rocpd databases, JSON and CSV
- * files of rocprofv3, counters, thread traces; all of one run.
- * @param ret  release with rocm_perf_close; untouched on failure
+ * Opens what `rocm-perf analyze` takes, all of one run: result folders of `profile`, rocpd
+ * databases, JSON and CSV files of rocprofv3, counters, thread traces.
+ * @param ret release with rocm_perf_close; untouched on failure
  */
 int rocm_perf_open(const char *const *paths, size_t count, struct rocm_perf **ret,
                    struct rocm_perf_error *error);
 
-/** Names the GPU that the files do not name, as `analyze --arch`; before rocm_perf_analyze. */
+/** Names the GPU that the files do not name, as `analyze --arch` does. It must be called before
+ * rocm_perf_analyze. */
 int rocm_perf_set_arch(struct rocm_perf *run, const char *arch, struct rocm_perf_error *error);
 
-/** Runs all analyses that there is something for: runtime, occupancy, execution graph, roofline,
- *  bottlenecks. Before it, everything below is empty or unknown. Once is enough: more calls change
- *  nothing, but after a failure the files are to be opened again. */
+/** Runs all analyses that the files allow: runtime, occupancy, execution graph, roofline,
+ * bottlenecks. Before it, everything below is empty or unknown. More calls change nothing, but
+ * after a failure the files have to be opened again. */
 int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error);
 
 /** Releases everything; NULL is accepted. */
 void rocm_perf_close(struct rocm_perf *run);
 
-/** What to know of the files that is no failure, one sentence each. */
+/** Counts remarks about the files that are no failures, one sentence each. */
 size_t rocm_perf_note_count(const struct rocm_perf *run);
-/** NULL when there are not so many. */
+/** Returns NULL when there are fewer. */
 const char *rocm_perf_note(const struct rocm_perf *run, size_t index);
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -90,11 +91,11 @@ const char *rocm_perf_text(const struct rocm_perf *run, enum rocm_perf_text whic
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-/** Kernels by name, the one to look at first before the others. */
+/** Counts kernels by name. The one to look at first is number 0. */
 size_t rocm_perf_kernel_count(const struct rocm_perf *run);
 
-/** Of a name that several GPUs ran or that was compiled more than once, registers and occupancy are
- *  those of the kernel that took most time. */
+/** Several GPUs may have run a name, or it may have been compiled more than once: registers and
+ * occupancy are then those of the kernel that took most time. */
 enum rocm_perf_kernel_number {
     ROCM_PERF_KERNEL_CALLS = 0,
     ROCM_PERF_KERNEL_TIME_NS = 1, /**< sum over all calls */
@@ -135,23 +136,25 @@ const char *rocm_perf_kernel_text(const struct rocm_perf *run, size_t kernel,
 
 /* --- the critical path ------------------------------------------------------------------------ */
 
-/** Kernels, copies and HIP calls on the critical path, the longest first. */
+/** Counts kernels, copies and HIP calls on the critical path, the longest first. */
 size_t rocm_perf_path_count(const struct rocm_perf *run);
-/** NULL when there are not so many. */
+/** Returns NULL when there are fewer. */
 const char *rocm_perf_path_name(const struct rocm_perf *run, size_t index);
-/** Time on the path; @return as rocm_perf_number. */
+/** Reads the time on the path.
+ * @return as rocm_perf_number */
 int rocm_perf_path_ns(const struct rocm_perf *run, size_t index, double *ret);
 
 /* --- everything ------------------------------------------------------------------------------- */
 
-/** The files of `rocm-perf analyze -o`, with schemas in share/rocm-perf-lab/schemas. */
+/** These are the files of `rocm-perf analyze -o`, with schemas in share/rocm-perf-lab/schemas. */
 enum rocm_perf_json {
     ROCM_PERF_JSON_DAG = 0,
     ROCM_PERF_JSON_ROOFLINE = 1,
     ROCM_PERF_JSON_ANALYSIS = 2,
     ROCM_PERF_JSON_THREAD_TRACE = 3,
 };
-/** ROCM_PERF_BAD_INPUT when the files hold nothing for it. @param ret  rocm_perf_free */
+/** Writes a document. It fails with ROCM_PERF_BAD_INPUT when the files hold nothing for it.
+ * @param ret rocm_perf_free */
 int rocm_perf_json(const struct rocm_perf *run, enum rocm_perf_json which, char **ret,
                    struct rocm_perf_error *error);
 /** Frees what rocm_perf_json gave; NULL is accepted. */

@@ -20,7 +20,8 @@
 
 struct rp_buf;
 
-/* How far something is: one line on a terminal, which changes; elsewhere lines now and then. */
+/* Shows how far something is: one line on a terminal, which changes; elsewhere lines now and then.
+ */
 
 struct rp_progress_line {
     bool terminal; /**< standard error is one */
@@ -29,20 +30,19 @@ struct rp_progress_line {
 
 struct rp_progress_line rp_progress_line_begin(void);
 
-/** Takes the place of what is shown; cut to the width of the terminal. No escape codes. */
+/** Replaces the line that is shown. The text is cut to the width of the terminal, and written
+ * without escape codes. */
 void rp_progress_line_show(struct rp_progress_line *line, const char *text);
 
-/** Before anything else is printed there. Nothing without a terminal. */
+/** Call it before anything else is printed there. It does nothing without a terminal. */
 void rp_progress_line_clear(struct rp_progress_line *line);
 
-/* What a computation of this process is at, and how long it will take: on a terminal, from
- *        two seconds on, one line that changes; elsewhere nothing.
- *
- * A thread of its own shows it: the work has steps of seconds that say nothing. That thread also
- * gets the signals that end a process, and takes the line away before one does.
- */
+/* Shows what a computation of this process is doing, and how long it will take: on a terminal, from
+ * two seconds on, one line that changes; elsewhere nothing. A thread of its own shows it, because
+ * the work has steps of seconds that report nothing. That thread also gets the signals that end a
+ * process, and removes the line before one does. */
 
-/** Where it is. */
+/** Says where the computation is. */
 struct rp_activity_at {
     enum rp_work_step step;
     double share;    /**< of the step */
@@ -61,16 +61,16 @@ struct rp_activity {
     int signal_fd, end_fd;
 };
 
-/** Until rp_activity_end, also after a failure, it must stay where it is. No child is started
- * meanwhile: it would not get those signals. */
+/** Until rp_activity_end, also after a failure, it must stay at its address. No child may be
+ * started meanwhile, because it would not get those signals. */
 void rp_activity_begin(bool writes, struct rp_activity *ret);
 
-/** Before anything is printed. Any number of times. */
+/** Call it before anything is printed. It may be called any number of times. */
 void rp_activity_end(struct rp_activity *busy);
 
-/** What the work tells. */
+/** Returns what the work reports its steps to. */
 struct rp_work rp_activity_work(struct rp_activity *busy);
-/** As rp_cli_notes, above the line. */
+/** Prints as rp_cli_notes does, above the line. */
 struct rp_note_sink rp_activity_notes(struct rp_activity *busy);
 
 #define COMMAND(id, operands, summary) int rp_cmd_##id(int argc, char **argv);
@@ -79,11 +79,11 @@ struct rp_note_sink rp_activity_notes(struct rp_activity *busy);
 /** Prints "rocm-perf: message" and returns err->code. */
 int rp_cli_error(const struct rp_err *err);
 
-/** Prints a remark that changes no result; as all messages, on one line (base/utf8.h). */
+/** Prints a remark that changes no result. As all messages it is one line (base/utf8.h). */
 void rp_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/** The same below a remark, indented. */
+/** Prints an indented line below a remark. */
 void rp_cli_item(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/** What the library has to remark, as rp_cli_note. */
+/** Prints remarks of the library as rp_cli_note does. */
 struct rp_note_sink rp_cli_notes(void);
 
 /** Prints a usage error for a command and returns RP_USAGE. */
@@ -96,15 +96,14 @@ int rp_cli_help(const char *text);
 /** Writes a result to stdout and flushes; @return RP_OK or RP_ENVIRONMENT with a message. */
 int rp_cli_result(const char *text);
 
-/** How standard output is to be written: coloured on a terminal unless NO_COLOR, and how wide. */
+/** Says how standard output is to be written: how wide, and coloured on a terminal unless NO_COLOR
+ * is set. */
 struct rp_term_style rp_cli_style(void);
 
-/* What a command is at, how far it is and how long that will take: on a terminal, from two
- *        seconds on, one line that changes; elsewhere nothing.
- *
- * Nobody else may write to the terminal meanwhile, who has not had the line cleared. While the
- * user's program runs there is none: what that prints, and when, is its own affair.
- */
+/* Shows what a command is doing, how far it is and how long that will take: on a terminal, from two
+ * seconds on, one line that changes; elsewhere nothing. Whoever else writes to the terminal
+ * meanwhile must clear the line first. While the user's program runs there is no line, because the
+ * program may print at any time. */
 
 enum { RP_PROGRESS_PATIENCE_S = 2 }; /**< what takes less is not worth a word */
 
@@ -118,44 +117,46 @@ struct rp_progress {
 struct rp_progress rp_progress_begin(void);
 
 /**
- * What goes on now; shown when it is time.
- * @param what  "run": borrowed, and known again by its address
- * @param most  of which @p done are done; 0: nobody knows
+ * Says what goes on now; it is shown when it is time.
+ * @param what "run": borrowed, and recognised by its address
+ * @param most of which @p done are done; 0: nobody knows
  */
 void rp_progress_at(struct rp_progress *progress, const char *what, uint64_t done, uint64_t most);
 
-/** Before anything else is printed there, and at the end. */
+/** Call it before anything else is printed there, and at the end. */
 void rp_progress_clear(struct rp_progress *progress);
 
 /**
- * "run 3 of 40, 12 s left"; without a number of them, or before the first is done, "run, 12 s".
- * @param done_ns     when the last of those was done that are, counted from the first one's begin
- * @param elapsed_ns  what has passed since then in all
+ * Writes "run 3 of 40, 12 s left". Without a number of runs, or before the first is done, it writes
+ * "run, 12 s".
+ * @param done_ns when the last of those was done that are, counted from the first one's begin
+ * @param elapsed_ns what has passed since then in all
  */
 void rp_progress_put(const char *what, uint64_t done, uint64_t most, int64_t done_ns,
                      int64_t elapsed_ns, struct rp_buf *to);
 
 /**
- * Before a run of the user's program, a line that stays: "profile: run 2 of 3, 12 s left". The
- * program writes to this terminal, too, whenever it wants, and a line that changes would be in the
- * midst of that. Nothing without a terminal.
- * @param left_s  less than is worth a word, as 0 is: not said
+ * Prints a line that stays before a run of the user's program: "profile: run 2 of 3, 12 s left".
+ * The program may write to this terminal at any time, and a line that changes would be in the midst
+ * of that. Nothing is printed without a terminal.
+ * @param left_s not said when it is too short, as 0 is
  */
 void rp_progress_say(const char *command, const char *what, double left_s);
 
-/** ", 40 s left", ", 3 min left", ", 2.5 h left" */
+/** Writes ", 40 s left", ", 3 min left" or ", 2.5 h left". */
 void rp_progress_put_left(double seconds, struct rp_buf *to);
 
-/* Does the program have code for the GPU that it is to run on? */
+/* The section checks whether the program has code for the GPU that it is to run on. */
 
-/** HIP 7.2 crashes at the launch of a kernel that it has no code for: says why before. Code for a
- *  GPU with XNACK only, or without, is none for the other. Of the program's libraries the software
- *  device says so when a kernel of theirs is asked for (device/driver/runtime_hooks.c). */
+/** HIP 7.2 crashes at the launch of a kernel that it has no code for, so this warns before. Code
+ * for a GPU with XNACK only, or without, does not run on the other. For the program's libraries the
+ * software device gives the warning when one of their kernels is asked for
+ * (device/driver/runtime_hooks.c). */
 void rp_cli_warn_about_target(const char *executable, struct rp_run_options *options);
 
 /**
- * Replays a new capture and leaves what it finds in self_check.json there, and in its checksums.
- * @param ret_label  "deterministic", ...; to be freed
+ * Replays a new capture and writes the result to self_check.json there, and to its checksums.
+ * @param ret_label "deterministic", ...; to be freed
  * @param ret_reason NULL: none is needed; to be freed
  */
 int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_options *options,

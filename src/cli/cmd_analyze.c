@@ -14,13 +14,13 @@
 
 /* --- results ------------------------------------------------------------------------------- */
 
-/* How much of the graph is guessed. */
+/* Says how much of the graph is guessed. */
 struct inferred {
-    double of_path, of_dependencies; /* of the critical path's time; of all dependencies */
+    double of_path, of_dependencies; /**< of the critical path's time; of all dependencies */
 };
 
-/* What people want to know of a gate that failed: a path of recorded durations may still lead
- * through guessed dependencies only. */
+/* A user whose gate failed wants to know this: a path of recorded durations may still lead through
+ * guessed dependencies only. */
 static int check_inferred(const struct rp_analyze_cli *options, const struct inferred *inferred)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -40,7 +40,7 @@ static int check_inferred(const struct rp_analyze_cli *options, const struct inf
     return rp_cli_error(&err);
 }
 
-/* --json, --roofline ... choose what is printed; none of them: all, for people. */
+/* --json, --roofline ... choose what is printed. Without any of them all is printed for people. */
 static struct rp_result_request request_for(const struct rp_analyze_cli *options, bool chosen)
 {
     struct rp_result_request ret = {.folder = options->output, .full = options->full};
@@ -52,7 +52,7 @@ static struct rp_result_request request_for(const struct rp_analyze_cli *options
     return ret;
 }
 
-/* The ranking needs all of the others; where nobody asked for it, it is not worth their time. */
+/* The ranking needs all of the others, so it is only made where somebody asked for it. */
 static int make_parts(struct rp_inputs *in, const struct rp_analyze_cli *options,
                       const struct rp_roof_options *roof, struct rp_analysis *parts,
                       struct rp_err *err)
@@ -94,7 +94,7 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
     return rc;
 }
 
-/* A result of before that this one lacks would be taken for a part of it. */
+/* An earlier result that this one lacks would be taken for a part of it, so it is removed. */
 static int drop_others(const struct rp_inputs *in, const char *folder,
                        const struct rp_analysis *parts, struct rp_err *err)
 {
@@ -134,7 +134,7 @@ static int put_results(struct rp_inputs *in, const struct rp_analyze_cli *option
     return rc;
 }
 
-/* What was asked for and the files do not hold; NULL: nothing. */
+/* Names what was asked for and the files do not hold, or returns NULL. */
 static const char *lacking(const struct rp_inputs *in, const struct rp_analyze_cli *options)
 {
     if (options->json && in->store_count == 0)
@@ -182,7 +182,8 @@ static int analyze(const struct rp_analyze_cli *options, const struct rp_roof_op
     return code == RP_OK ? check_inferred(options, &inferred) : code;
 }
 
-/* Results beside what they are of are the rule; a trace may have the name of one. */
+/* Results may stand beside the traces they are made of, but a trace may have the name of a result.
+ */
 static int keep_apart(const char *folder, char **paths, size_t count, struct rp_err *err)
 {
     static const char *const names[] = {"dag.json", "roofline.json", "thread_trace.json",
@@ -214,7 +215,8 @@ int rp_cmd_analyze(int argc, char **argv)
     if (rp_roof_options_read(&roof, &err) < 0 ||
         keep_apart(options.output, options.args.operands, options.args.operand_count, &err) < 0)
         return rp_cli_error(&err);
-    rp_activity_begin(options.full, &busy); /* a summary is soon written */
+    /* A summary is soon written, so only a full result shows the writing. */
+    rp_activity_begin(options.full, &busy);
     code = analyze(&options, &roof, &busy);
     rp_activity_end(&busy);
     return code;

@@ -29,7 +29,8 @@ struct command {
     char *all_gpus; /**< of --gpus all: what args.gpus points to then */
 };
 
-/** The session's own files, of which the journal would be lost with all answers. */
+/** An output must not replace one of the session's own files: without the journal all answers would
+ * be lost. */
 static int check_folder(const char *option, const char *path, const char *folder,
                         struct rp_err *err)
 {
@@ -47,7 +48,7 @@ static int check_folder(const char *option, const char *path, const char *folder
     return rc;
 }
 
-/** No output takes the place of another one, or of what is read. */
+/** No output may replace another one, or an input. */
 static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
 {
     enum { OUTPUTS = 3 };
@@ -102,7 +103,7 @@ static int read_repeats(const char *word, struct rp_search_options *to, struct r
     return 0;
 }
 
-/** How long, how often, and from where on. */
+/** Reads how long and how often the search runs, and where it begins. */
 static struct rp_search_options search_options(const struct rp_autotune_cli *a)
 {
     return (struct rp_search_options){
@@ -114,7 +115,7 @@ static struct rp_search_options search_options(const struct rp_autotune_cli *a)
         .target_ms = a->target_ms,
         .budget_evals = (size_t)a->budget_evals,
         .patience = (size_t)a->patience,
-        /* Of a recorded space there is no command that could be wrong. */
+        /* A recorded space has no command that could be wrong. */
         .most_failures =
             a->simulate && !RP_IS_GIVEN(autotune, a, max_failures) ? 0 : (size_t)a->max_failures,
         .finalists = (unsigned)a->top,
@@ -171,7 +172,8 @@ static int read_options(struct command *c, struct rp_err *err)
     return a->worker ? 0 : check_files(&c->o, err);
 }
 
-/** --gpus all: all that there are. @return 0; RP_ENVIRONMENT */
+/** Expands --gpus all to all GPUs that there are.
+ * @return 0; RP_ENVIRONMENT */
 static int find_gpus(struct command *c, struct rp_err *err)
 {
     struct rp_word_list *gpus = &c->args.gpus;
@@ -186,7 +188,7 @@ static int find_gpus(struct command *c, struct rp_err *err)
     return rc;
 }
 
-/** What is shown meanwhile. */
+/** The struct holds what is shown during the search. */
 struct session {
     struct rp_progress_line line;
     double began_ms,
@@ -209,8 +211,8 @@ static void note(void *context, const char *line)
     rp_cli_note("%s", line);
 }
 
-/** Elsewhere than on a terminal: each that is faster, and of failures the first, second, fourth...
- */
+/** Without a terminal these get a line: each configuration that is faster, and of failures the
+ * first, second, fourth... */
 static bool deserves_line(const struct rp_search_progress *p)
 {
     if (strcmp(p->phase, "confirm") == 0)
@@ -229,8 +231,8 @@ static void progress(void *context, const struct rp_search_progress *p)
         rp_cli_note("%s", rp_buf_text(&line));
 }
 
-/** Most spaces are there at once. On a terminal each second after two, elsewhere after 2, 4, 8 s...
- */
+/** Most spaces are counted at once. Progress is shown on a terminal each second after two,
+ * elsewhere after 2, 4, 8 s... */
 static void counting(void *context, uint64_t tried, uint64_t most, size_t found)
 {
     enum { PATIENCE_MS = 2000, EACH_MS = 1000 };
@@ -267,7 +269,7 @@ static int print(const struct command *c, const struct rp_autotune_result *resul
     return rp_cli_result(rp_buf_text(&text));
 }
 
-/** What the pool starts on this machine or another one. */
+/** The pool starts this on this machine or another one. */
 static int serve(const struct command *c)
 {
     const struct rp_worker_options options = {.run = c->o.live.pool.run, .version = RP_VERSION};
@@ -279,7 +281,7 @@ static int serve(const struct command *c)
     return err.code == RP_INTERRUPTED ? RP_INTERRUPTED : rp_cli_error(&err);
 }
 
-/** Zero, a negative verdict, or that the program does not work: which is an error. */
+/** Returns zero or a negative verdict. A program that does not work is an error. */
 static int verdict(const struct rp_autotune_result *result)
 {
     if (result->interrupted)
@@ -290,13 +292,14 @@ static int verdict(const struct rp_autotune_result *result)
     return RP_PROGRAM;
 }
 
-/** Launches that fail are seen in traced runs: those of the objective, or a warm-up. */
+/** Launches that fail are only seen in traced runs: those of the objective, or a warm-up. */
 static bool sees_launches(const struct command *c)
 {
     return c->o.live.objective == RP_OBJECTIVE_DISPATCH || c->o.search.warmups > 0;
 }
 
-/** A configuration of which a launch fails is fast, too. */
+/** A configuration is fast, too, when its launch fails, so the user is told that this was not
+ * checked. */
 static void say_unchecked(const struct command *c, const struct rp_autotune_result *found)
 {
     if (found->found && !c->args.quiet && !c->o.simulate && !c->o.live.check)
@@ -306,7 +309,7 @@ static void say_unchecked(const struct command *c, const struct rp_autotune_resu
                                        "warm-up would show (--warmup)");
 }
 
-/** A worker may be on another machine: it is told what this command was told. */
+/** A worker may be on another machine, so it gets the options that this command was given. */
 static void add_worker_options(const struct command *c, const char **to, char threads[16])
 {
     if (c->args.device) {
@@ -350,7 +353,8 @@ static int run(struct command *c)
     if (rc == 0)
         rc = rp_autotune(&c->o, &result, &err);
     rp_progress_line_clear(&session.line);
-    code = result.json ? print(c, &result) : RP_OK; /* also when a copy of it cannot be written */
+    /* The result is printed even when a copy of it cannot be written. */
+    code = result.json ? print(c, &result) : RP_OK;
     if (rc < 0)
         code = rp_cli_error(&err);
     if (code == RP_OK)

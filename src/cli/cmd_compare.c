@@ -14,7 +14,7 @@
 
 static const double alpha = 0.01;
 
-/** What the command line says, and its gates as they were understood. */
+/** These are the options, and the gates as they were understood. */
 struct options {
     struct rp_compare_cli args;
     struct rp_versus_condition *gates;
@@ -129,7 +129,7 @@ static int put(const struct options *options, const struct rp_compare_report *re
     return rc < 0 || !options->args.github ? rc : rp_report_compare_github(report, text, err);
 }
 
-/* What goes to standard output, and the file beside it. */
+/* Writes the result to standard output, and to the file beside it. */
 static int put_all(const struct options *options, const struct work *work, struct rp_buf *text,
                    struct rp_err *err)
 {
@@ -154,7 +154,8 @@ static int put_all(const struct options *options, const struct work *work, struc
     return rc;
 }
 
-/* The file of the build before would be taken for this one's. @return the exit code */
+/* Removes the old output, because the file of the build before would be taken for this one's.
+ * @return the exit code */
 static int refuse(const struct options *options, char **paths, size_t count,
                   const struct rp_err *why)
 {
@@ -172,7 +173,7 @@ static int refuse(const struct options *options, char **paths, size_t count,
     return rp_cli_error(why);
 }
 
-/* One sentence for each: the table may be somewhere else. */
+/* Prints one sentence for each gate, because the table may be in another file. */
 static int judge(const struct options *options, const struct work *work)
 {
     int code = RP_OK;

@@ -20,7 +20,7 @@ static const char *rocm_kind_name(enum rp_rocm_kind kind)
     return names[kind];
 }
 
-/* The device that `--device auto` takes, or NULL with the reason in err. */
+/* Returns the device that `--device auto` takes, or NULL with the reason in err. */
 static const char *auto_device(const struct rp_environment *env, struct rp_err *err)
 {
     struct rp_run_options options = {0};
@@ -58,10 +58,10 @@ static char *doctor_json(const struct rp_environment *env, const char *device,
     return text;
 }
 
-/* What can be missing where programs run all the same is no more than absent. */
+/* A thing is called absent, and not missing, where programs run without it. */
 static void line(const struct rp_page *page, const char *what, bool good, const char *value)
 {
-    enum { VALUES = 27 }; /* the column of values */
+    enum { VALUES = 27 }; /**< the column of values */
 
     rp_page_words(page, good ? RP_INK_PLAIN : RP_INK_DIM, 2, VALUES - 2, "%-15s %-8s %s", what,
                   good ? "ok" : "-", value);

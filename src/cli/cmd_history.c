@@ -21,7 +21,7 @@
 #include "cli/results.h"
 #include "library/library.h"
 
-/** What the command line says, as its actions want it. */
+/** The struct holds the command line in the form that its actions use. */
 struct history_request {
     const struct rp_history_cli *args;
     struct rp_series_filter filter; /**< its commit: of add, the one to be noted */
@@ -34,7 +34,7 @@ static bool is(const struct history_request *request, const char *action)
     return strcmp(request->args->args.action, action) == 0;
 }
 
-/* No line ends: the file has one line for each. */
+/* Line ends are refused, because the file has one line for each configuration. */
 static int check_config(const struct rp_word_list *config, struct rp_err *err)
 {
     for (size_t i = 0; i < config->count; i++) {
@@ -93,9 +93,10 @@ static int read_request(const struct rp_history_cli *args, struct history_reques
     return rp_fail(err, RP_USAGE, "--at %s", why.text);
 }
 
-/* Which commit is checked out here. */
+/* This section finds the commit that is checked out here. */
 
-/* First line of what git prints. @return whether it succeeded */
+/* Reads the first line that git prints.
+ * @return whether it succeeded */
 static bool ask(const char *git, char *const *argv, char *ret, int bytes)
 {
     FILE *out = tmpfile();
@@ -118,7 +119,8 @@ static bool ask(const char *git, char *const *argv, char *ret, int bytes)
 }
 
 /**
- * Of the git work tree of the current folder, with "-dirty" where tracked files are changed.
+ * Reads the commit of the git work tree of the current folder, with "-dirty" where tracked files
+ * are changed.
  * @return to be freed; NULL: there is no git, or no commit
  */
 static char *current_commit(void)
@@ -156,7 +158,7 @@ static char *config_text(const struct history_request *request)
     return config->count ? rp_buf_steal(&text) : rp_strdup("");
 }
 
-/* Clocks of two machines may differ by so much. */
+/**< the clocks of two machines may differ by so much */
 enum { SKEW_SECONDS = 60 };
 
 static int time_text(time_t time, char ret[RP_RFC3339_BYTES], struct rp_err *err)
@@ -169,7 +171,8 @@ static int time_text(time_t time, char ret[RP_RFC3339_BYTES], struct rp_err *err
     return 0;
 }
 
-/* A result of tomorrow would be the newest of its series until then, whatever is added. */
+/* A result with a time in the future would be the newest of its series until then, whatever is
+ * added, so it is refused. */
 static int fill_time(struct history_request *request, struct rp_err *err)
 {
     char latest[RP_RFC3339_BYTES];
@@ -187,7 +190,8 @@ static int fill_time(struct history_request *request, struct rp_err *err)
     return 0;
 }
 
-/* What compare refuses of any result has no place here: it would never compare. */
+/* A result that compare would refuse is not stored, because nothing could ever be compared with it.
+ */
 static int is_usable(const struct rp_versus_side *side, struct rp_err *err)
 {
     const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
@@ -281,7 +285,7 @@ static bool has_id(const int64_t *ids, size_t count, int64_t id)
     return found;
 }
 
-/* One that is given twice is removed once. */
+/* A result that is given twice is removed once. */
 static int remove_results(const struct history_request *request, char **words, size_t count,
                           struct rp_buf *text, struct rp_err *err)
 {
@@ -318,7 +322,8 @@ static bool has_kernel(const struct rp_history_result *r, const char *pattern)
     return found;
 }
 
-/* Only what was asked for. The history keeps what it points to. */
+/* Removes from this output the times that were not asked for. The history keeps what it points to.
+ */
 static void cut_times(struct rp_history_result *r, const char *pattern)
 {
     size_t kept = 0;
@@ -350,8 +355,8 @@ static bool is_newest_of_program(const struct rp_history *history, size_t at)
     return true;
 }
 
-/* What lost dispatches is not judged; of the newest that is to be known. @return whether there are
- * such */
+/* A result that lost dispatches is not judged. If the newest one did, the user must know.
+ * @return whether there are such */
 static bool note_incomplete(const struct history_request *request, const struct rp_history *history)
 {
     bool found = false;
@@ -373,7 +378,7 @@ static bool note_incomplete(const struct history_request *request, const struct 
 
 enum { MOST_LETTERS = 200, MOST_NAMES = 3 };
 
-/* How many letters differ, of the first MOST_LETTERS. */
+/* Counts the letters that differ, of the first MOST_LETTERS. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[MOST_LETTERS + 1], as = strnlen(a, MOST_LETTERS), bs = strnlen(b, MOST_LETTERS);
@@ -395,7 +400,7 @@ static size_t distance(const char *a, const char *b)
     return row[bs];
 }
 
-/** The nearest names, each once. */
+/** The struct collects the nearest names, each once. */
 struct nearest {
     const char *wanted;
     char *names[MOST_NAMES];
@@ -431,7 +436,7 @@ static void add_near(struct nearest *near, const char *text, size_t len)
     near->distances[at] = far;
 }
 
-/* Names like the one that was asked for; when there are none, what there is. */
+/* Lists names like the one that was asked for. When there are none, it lists what there is. */
 static void put_near(struct nearest *near, const char *none, struct rp_buf *text)
 {
     const size_t most_distance = strlen(near->wanted) / 2;
@@ -473,7 +478,7 @@ static bool is_of_series(const struct history_request *request)
     return is(request, "check") || is(request, "plot");
 }
 
-/* Which of the filters alone leaves nothing, and what was perhaps meant. */
+/* Says which of the filters alone leaves nothing, and what was perhaps meant. */
 static int nothing_matches(const struct history_request *request, const struct rp_history *history,
                            struct rp_err *err)
 {
@@ -499,7 +504,7 @@ static int nothing_matches(const struct history_request *request, const struct r
                    is_of_series(request) ? "complete " : "", rp_buf_text(&text));
 }
 
-/* A list of nothing is an answer, but of a name with a mistake it is not the one that was meant. */
+/* An empty list is an answer, but the cause may be a mistake in a name, so that is reported. */
 static void note_nothing(const struct history_request *request, const struct rp_history *history)
 {
     struct rp_err why = RP_ERR_INIT;
@@ -529,7 +534,8 @@ static int put_results(const struct history_request *request, struct rp_history 
     }
     if (history->count && !count)
         note_nothing(request, history);
-    if (request->args->limit && count > request->args->limit) { /* the newest are the last */
+    /* The newest results are the last ones. */
+    if (request->args->limit && count > request->args->limit) {
         shown += count - request->args->limit;
         count = (size_t)request->args->limit;
     }
@@ -541,7 +547,7 @@ static int put_results(const struct history_request *request, struct rp_history 
                : rp_report_history_term(shown, count, times, rp_cli_style(), text, err);
 }
 
-/* @param ret_fails  whether a check has to fail */
+/* @param ret_fails whether a check has to fail */
 static int put_series(const struct history_request *request, const struct rp_history *history,
                       bool *ret_fails, struct rp_buf *text, struct rp_err *err)
 {
@@ -577,7 +583,7 @@ static int print(const struct history_request *request, struct rp_buf *text, str
     return RP_OK;
 }
 
-/* SQLite would take such a file for what an interrupted writer has left, and play it back. */
+/* SQLite would take such a file for the journal of an interrupted writer, and play it back. */
 static int keep_from_journals(const struct history_request *request, struct rp_err *err)
 {
     static const char *const endings[] = {"-journal", "-wal", "-shm"};
@@ -600,7 +606,7 @@ static int keep_from_journals(const struct history_request *request, struct rp_e
     return 0;
 }
 
-/* The history is read, too, or about to be written. */
+/* The output must not replace the history, which is read or about to be written. */
 static int keep_apart(const struct history_request *request, char **paths, size_t count,
                       struct rp_err *err)
 {
@@ -616,7 +622,7 @@ static int keep_apart(const struct history_request *request, char **paths, size_
                                                  err);
 }
 
-/* Does what changes the history, or reads it. */
+/* Does the actions that change the history, or reads it. */
 static int prepare(struct history_request *request, char **words, size_t count,
                    struct rp_history *history, struct rp_buf *text, struct rp_err *err)
 {

@@ -26,9 +26,9 @@
 #include "trace/capture.h"
 #include "trace/capture_stream.h"
 
-/* Options of rocm-perf isolate that say which dispatches are to be captured. */
+/* These options of rocm-perf isolate say which dispatches are captured. */
 
-/** Zeroed: the first dispatch that matches. Owned; release with rp_dispatch_selection_free. */
+/** All zero selects the first dispatch that matches. Release it with rp_dispatch_selection_free. */
 struct rp_dispatch_selection {
     struct rp_snapshot_selection selection; /**< complete after rp_dispatch_selection_read */
     uint64_t *numbers;
@@ -37,7 +37,7 @@ struct rp_dispatch_selection {
     bool several; /**< each capture gets a folder of its own */
 };
 
-/* A whole number up to the next comma, x or end. */
+/* Reads a whole number up to the next comma, x or end. */
 static bool read_number(const char **at, uint64_t least, uint64_t most, uint64_t *ret)
 {
     char *end;
@@ -76,7 +76,7 @@ static void make_room(struct rp_dispatch_selection *choice)
         choice->numbers = rp_alloc_zero(RP_SNAPSHOT_MAX_NUMBERS + 1, sizeof *choice->numbers);
 }
 
-/** One that was found. */
+/** Adds a dispatch that was found. */
 static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint64_t match,
                                      struct rp_err *err)
 {
@@ -88,7 +88,8 @@ static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint6
     return rc;
 }
 
-/** --dispatch 1,3,7: adds to those before. All of these return 0 or RP_USAGE. */
+/** Reads --dispatch 1,3,7 and adds to the numbers of earlier options. All of these functions return
+ * 0 or RP_USAGE. */
 static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice, const char *word,
                                             struct rp_err *err)
 {
@@ -111,7 +112,8 @@ static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice
     return rc;
 }
 
-/** --grid, --workgroup X[,Y,Z]. @param filter  enum rp_snapshot_filter */
+/** Reads --grid and --workgroup X[,Y,Z].
+ * @param filter enum rp_snapshot_filter */
 static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
                                       enum rp_snapshot_filter filter, const char *word,
                                       struct rp_err *err)
@@ -138,7 +140,7 @@ static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
                    grid ? "grid" : "workgroup", word, grid ? ", as isolate --list prints it" : "");
 }
 
-/** --queue, --stream, --gpu N. */
+/** Reads --queue, --stream and --gpu N. */
 static void rp_dispatch_selection_place(struct rp_dispatch_selection *choice,
                                         enum rp_snapshot_filter filter, uint64_t place,
                                         uint32_t *to)
@@ -147,7 +149,8 @@ static void rp_dispatch_selection_place(struct rp_dispatch_selection *choice,
     choice->selection.filters |= filter;
 }
 
-/** What the options choose. The rules of options.def have refused what makes no sense together. */
+/** Reads what the options choose. The rules of options.def have refused combinations without
+ * meaning. */
 static int rp_dispatch_selection_read(const struct rp_isolate_cli *args,
                                       struct rp_dispatch_selection *choice, struct rp_err *err)
 {
@@ -186,7 +189,7 @@ static void rp_dispatch_selection_free(struct rp_dispatch_selection *choice)
     memset(choice, 0, sizeof *choice);
 }
 
-/** What the command line says, and what it chooses. */
+/** The struct holds the command line and the selection that it makes. */
 struct options {
     struct rp_isolate_cli args;
     struct rp_run_options run;
@@ -245,10 +248,11 @@ static int verify(const char *folder, bool json)
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-    return strverscmp((*a)->d_name, (*b)->d_name); /* dispatch-9 before dispatch-10 */
+    /* strverscmp sorts dispatch-9 before dispatch-10. */
+    return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A folder that is a capture or claims to be one. */
+/* Says whether the folder is a capture or claims to be one. */
 static bool looks_like_one(const char *folder)
 {
     rp_autofree char *file = rp_path_join(folder, "dispatch.json");
@@ -256,7 +260,7 @@ static bool looks_like_one(const char *folder)
     return file && rp_path_exists(file);
 }
 
-/* @return whether it is sound so far */
+/* @return whether no fault was found */
 static bool list_one(const char *folder, struct rp_buf *text)
 {
     rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
@@ -271,7 +275,7 @@ static bool list_one(const char *folder, struct rp_buf *text)
     return true;
 }
 
-/* A capture that was not finished is still under the name that it grows with. */
+/* A capture that was not finished still has its temporary name. */
 static bool is_partial(const char *folder)
 {
     rp_autofree char *memory = rp_path_join(folder, "memory");
@@ -364,7 +368,7 @@ static void print_passed(const struct rp_captured_run *isolation)
         fprintf(stderr, "rocm-perf:   ...\n");
 }
 
-/* Numbers that were wanted and have not come, or were declined. */
+/* Names the dispatches that were selected and did not come, or were declined. */
 static void name_missing(const struct options *o, const struct rp_captured_run *isolation)
 {
     rp_cleanup(rp_buf_free) struct rp_buf text = {0};
@@ -381,14 +385,14 @@ static void name_missing(const struct options *o, const struct rp_captured_run *
     if (isolation->processes == 1)
         rp_cli_note("not captured: %s %s of those that match %s: the program made fewer",
                     missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->args.kernel);
-    else /* what others made after it was not looked at */
+    else /* Later files, which others made, were not looked at. */
         rp_cli_note("not captured: %s %s of those that match %s: %zu processes used the GPU, each "
                     "counts its own, and the one that is captured made fewer",
                     missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->args.kernel,
                     isolation->processes);
 }
 
-/* Where dispatches of the kernel were, when none was where it should be. */
+/* Says where dispatches of the kernel were, when none was where it should be. */
 static void name_places(const struct options *o, const struct rp_captured_run *isolation,
                         enum rp_snapshot_filter filter, const char *option, uint32_t wanted,
                         uint32_t (*place_of)(const struct rp_snapshot_filtered *))
@@ -399,7 +403,7 @@ static void name_places(const struct options *o, const struct rp_captured_run *i
 
     if (!(o->choice.selection.filters & filter))
         return;
-    for (;;) { /* rising, each once */
+    for (;;) { /* Each number is written once, in rising order. */
         uint32_t next = UINT32_MAX;
 
         for (size_t i = 0; i < isolation->passed_count; i++) {
@@ -410,7 +414,7 @@ static void name_places(const struct options *o, const struct rp_captured_run *i
             if (place < next && (count == 0 || place > last))
                 next = place;
         }
-        if (next == UINT32_MAX) /* or unknown */
+        if (next == UINT32_MAX) /* The number may also be unknown. */
             break;
         rp_buf_printf(&text, "%s%" PRIu32, count++ ? ", " : "", next);
         last = next;
@@ -447,7 +451,7 @@ static void print_what_came(const struct options *o, const struct rp_captured_ru
     name_places(o, isolation, RP_SNAPSHOT_GPU, "gpu", s->gpu, gpu_of);
 }
 
-/* Exit status for what is there of what was wanted. */
+/* Finds the exit status for a selection that is not complete. */
 static int say_why_not(const struct options *o, const struct rp_captured_run *isolation)
 {
     const bool filtered = o->choice.selection.filters != 0;
@@ -476,14 +480,15 @@ static int say_why_not(const struct options *o, const struct rp_captured_run *is
                              : "");
     if (filtered && isolation->captured == 0 && !isolation->declined)
         print_what_came(o, isolation);
-    /* What HIP refuses never becomes a dispatch, and the capture does not ask HIP about it. */
+    /* A launch that HIP refuses never becomes a dispatch, and the capture does not ask HIP about
+     * it. */
     if (isolation->kernels_wanted && !isolation->declined && isolation->captured == 0 &&
         isolation->passed_count == 0)
         rp_cli_note("if HIP refused its launches, rocm-perf profile names them and the error");
     return RP_VERDICT;
 }
 
-/* A capture that cannot be checked here is one still. */
+/* A capture that cannot be checked here is still a capture, so this is no failure. */
 static void check(const char *folder, const struct rp_captured_run_request *request,
                   struct rp_buf *text)
 {
@@ -521,7 +526,7 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
     const size_t wanted = o->choice.count ? o->choice.count : 1;
     int code = RP_OK;
 
-    /* One that cannot be read does not hide the others. */
+    /* A capture that cannot be read must not hide the others. */
     for (size_t i = 0; i < isolation->captured; i++) {
         rp_autofree char *folder =
             o->choice.several
@@ -547,7 +552,8 @@ static int report(const struct options *o, const struct rp_captured_run *isolati
     return RP_PROGRAM;
 }
 
-/* The first run of two. @return false: it is over, with *ret_code */
+/* Does the first run of two.
+ * @return false: the command is over, with *ret_code */
 static bool choose_longest(struct options *o, const struct rp_captured_run_request *request,
                            struct rp_kept_input *input, struct rp_longest_dispatch *longest,
                            int64_t *ret_wall_ns, int *ret_code)
@@ -583,7 +589,7 @@ static bool choose_longest(struct options *o, const struct rp_captured_run_reque
     return true;
 }
 
-/* What was the longest in the first run may be something else in the second one. */
+/* The dispatch that was the longest in the first run may be another kernel in the second one. */
 static int compare_runs(const struct options *o, const struct rp_longest_dispatch *longest)
 {
     rp_cleanup(rp_cleanup_rp_capture_close) struct rp_capture *capture = NULL;
@@ -627,7 +633,7 @@ static int capture(struct options *o, struct rp_captured_run_request *request)
     return code == RP_OK && o->choice.longest ? compare_runs(o, &longest) : code;
 }
 
-/* Where it is known beforehand that there is no such GPU. */
+/* Refuses a GPU that is known not to exist before the program runs. */
 static int check_gpu(const struct options *o, const struct rp_environment *env, struct rp_err *err)
 {
     const enum rp_device device = o->run.device;
@@ -688,7 +694,8 @@ static int run(struct options *o, char **argv)
         check_gpu(o, &env, &err) < 0 || rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
     rp_cli_warn_about_target(executable, &o->run);
-    rp_proc_catch_signals(); /* until the end: half a capture must not be left */
+    /* Signals are caught until the end, because half a capture must not be left. */
+    rp_proc_catch_signals();
     return capture(o, &request);
 }
 
@@ -698,7 +705,7 @@ static void free_options(struct options *o)
     rp_args_free(&o->args);
 }
 
-/** What needs no program. */
+/** Does the actions that need no program. */
 static int look(const struct rp_isolate_cli *args)
 {
     const char *action = args->args.action;

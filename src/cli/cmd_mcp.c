@@ -1,9 +1,7 @@
-/* A server of the Model Context Protocol over two file descriptors.
- *
- * Versions 2025-06-18 and 2025-11-25 begin with a handshake; with 2026-07-28 each request says its
- * version. Calls run one at a time, in the order in which they came: measurements beside each other
- * would disturb each other. Everything else is answered at once.
- */
+/* This is a server of the Model Context Protocol over two file descriptors. Versions 2025-06-18 and
+ * 2025-11-25 begin with a handshake; with 2026-07-28 each request says its version. Calls run one
+ * at a time, in the order in which they came, because measurements would disturb each other.
+ * Everything else is answered at once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -33,12 +31,11 @@
 #include "cli/mcp.h"
 #include "cli/options.h"
 
-/* The command of a call while it runs: in a process group of its own, with nothing to read.
- *
- * When it has ended, or is to end, everything that it has started goes with it, in whatever group.
- */
+/* This is the command of a call while it runs: it has a process group of its own and nothing to
+ * read. When it has ended, or is to end, everything that it has started is ended with it, in
+ * whatever group. */
 
-/** Zero-initialise; pid == 0: none runs. */
+/** Initialise it with zeros; pid == 0 means that none runs. */
 struct rp_mcp_child {
     pid_t pid;
     int pidfd;             /**< readable when it has ended; -1 before Linux 5.3 */
@@ -51,24 +48,23 @@ struct rp_mcp_child {
 /** Asks it to end. */
 static void rp_mcp_child_end(struct rp_mcp_child *child);
 
-/** Milliseconds until rp_mcp_child_has_ended should look again; -1: when an fd is readable. */
+/** Returns the milliseconds until rp_mcp_child_has_ended should look again, or -1: when an fd is
+ * readable. */
 static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child);
 
-/** Asks again, and at last kills it, if it was asked to end and takes its time. Reaps nothing. */
+/** Asks again, and at last kills the child, if it was asked to end and does not do so for a while.
+ * It reaps nothing. */
 static bool rp_mcp_child_has_ended(struct rp_mcp_child *child);
 
 /**
- * Once it has ended: kills what it has left behind, and forgets it. Its out and err are the
- * caller's to close.
+ * Kills what the ended child has left behind, and forgets it. The caller closes out and err.
  * @return the exit status, or 128 and the signal's number
  */
 static int rp_mcp_child_reap(struct rp_mcp_child *child);
 
-/* When the client hears of a call that is not answered yet, and what.
- *
- * A command that says much is not passed on line by line, and one that says nothing is spoken for:
- * clients give calls up of which they do not hear.
- */
+/* These say when the client hears of a call that is not answered yet, and what. A command that says
+ * much is not passed on line by line. For a command that says nothing the server speaks, because
+ * clients give up calls of which they do not hear. */
 
 enum {
     RP_MCP_LEAST_MS = 250,             /**< between two notifications of what a command says */
@@ -76,7 +72,7 @@ enum {
     RP_MCP_MOST_PROGRESS_BYTES = 1000, /**< of one line */
 };
 
-/** The times are those of rp_mcp_now_ms, so that a test can have its own. */
+/** The times are those of rp_mcp_now_ms, so that a test can use its own. */
 struct rp_mcp_notifier {
     json_t *token;      /**< of the client; NULL: it does not want to hear */
     json_int_t steps;   /**< notifications so far */
@@ -85,25 +81,28 @@ struct rp_mcp_notifier {
     bool fresh;         /**< something was said since */
 };
 
-/** A notification of this text, now. @return NULL: not wanted, or out of memory */
+/** Makes a notification of this text now.
+ * @return NULL: not wanted, or memory has ended */
 static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
                                       long long now_ms);
 
 /**
- * What is to be told now: of what the command has said the last line, or that it still runs.
- * @param said  the end of all that it has said
+ * Makes the notification that is due: the last line that the command has said, or that it still
+ * runs.
+ * @param said the end of all that it has said
  * @return NULL: nothing yet
  */
 static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
                                    long long now_ms);
 
-/** Milliseconds until rp_mcp_notifier_due may have something if nothing is said; -1: never. */
+/** Returns the milliseconds until rp_mcp_notifier_due may have something although nothing is said,
+ * or -1: never. */
 static int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms);
 
-/** Monotonic, never 0. */
+/** Reads a monotonic clock; the result is never 0. */
 static long long rp_mcp_now_ms(void);
 
-/* A call of a tool: waiting, running, and what comes of it. */
+/* This is a call of a tool: it waits, runs, and has a result. */
 
 enum {
     RP_MCP_MOST_RESULT_BYTES = 4 << 20, /**< of a command's output; what is more is not passed on */
@@ -127,14 +126,14 @@ static void rp_mcp_call_free(struct rp_mcp_call *call);
 
 static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err);
 
-/** Takes what the command has said meanwhile. */
+/** Reads what the command has said meanwhile. */
 static void rp_mcp_call_pump(struct rp_mcp_call *call);
 
-/** Once the child has ended and was pumped. @return the result of tools/call; NULL: out of memory
- */
+/** Call it when the child has ended and everything was read.
+ * @return the result of tools/call; NULL: memory has ended */
 static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status);
 
-/** Of a tool that did not run, or failed: the text says why. */
+/** Makes the result of a tool that did not run, or failed; the text says why. */
 static json_t *rp_mcp_call_failure(const char *text);
 
 enum {
@@ -142,9 +141,9 @@ enum {
     RP_MCP_MOST_WAITING = 32, /**< calls; a further one is refused */
 };
 
-/* JSON-RPC 2.0 messages as the Model Context Protocol has them: one per line, no batches. */
+/* The Model Context Protocol has JSON-RPC 2.0 messages, one per line and without batches. */
 
-/** Codes of JSON-RPC 2.0, and the one that the protocol adds. */
+/** These are the codes of JSON-RPC 2.0, and the one that the protocol adds. */
 enum rp_mcp_code {
     RP_MCP_PARSE = -32700,
     RP_MCP_INVALID_REQUEST = -32600,
@@ -156,7 +155,7 @@ enum rp_mcp_code {
 
 enum rp_mcp_kind { RP_MCP_REQUEST, RP_MCP_NOTIFICATION, RP_MCP_RESPONSE };
 
-/** Release with rp_mcp_message_free; the other pointers are within root. */
+/** Release it with rp_mcp_message_free; the other pointers are within root. */
 struct rp_mcp_message {
     json_t *root;
     enum rp_mcp_kind kind;
@@ -166,18 +165,18 @@ struct rp_mcp_message {
 };
 
 /**
- * @param ret  on failure only its id and kind are of use: that of the request, as far as it could
- *             be read; RP_MCP_NOTIFICATION: nobody waits for an answer, also not for a refusal
+ * @param ret on failure only the id and kind are set, as far as the request could be read;
+ * RP_MCP_NOTIFICATION gets no answer, and no refusal either
  * @return 0, or a code of JSON-RPC with a message in err
  */
 static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
                                 struct rp_err *err);
 static void rp_mcp_message_free(struct rp_mcp_message *message);
 
-/** A string of any bytes: those that are not UTF-8, and zeros, become '?'. */
+/** Makes a string of any bytes: those that are not UTF-8, and zeros, become '?'. */
 static json_t *rp_mcp_text(const char *text, size_t bytes);
 
-/* A second request, at least a second after the first, has a command kill what it runs. */
+/* A second request, at least a second after the first, makes a command kill what it runs. */
 enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
 
 static void child_main(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t parent)
@@ -200,7 +199,7 @@ static void child_main(const struct rp_proc *proc, const struct rp_orphans *adop
     _exit(RP_ENVIRONMENT);
 }
 
-/** @param proc  path, argv and directory are of use */
+/** @param proc only path, argv and directory are used */
 static int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret,
                               struct rp_err *err)
 {
@@ -234,7 +233,8 @@ static int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *r
         close(said[0]);
         return rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot start a process");
     }
-    setpgid(child.pid, child.pid); /* the child does so too: whoever is first */
+    /* The child does so too, because nobody knows which of the two is first. */
+    setpgid(child.pid, child.pid);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     fcntl(said[0], F_SETFL, O_NONBLOCK);
     child.out = out[0];
@@ -258,7 +258,7 @@ static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child)
     const long long left_ms = child->next_ask_ms - rp_mcp_now_ms();
     int patience_ms = child->asked ? (left_ms > 0 ? (int)left_ms : 0) : -1;
 
-    if (child->asked > 2) /* killed already */
+    if (child->asked > 2) /* It was killed already. */
         patience_ms = LOOK_MS;
     if (child->pidfd < 0 && (patience_ms < 0 || patience_ms > LOOK_MS))
         patience_ms = LOOK_MS;
@@ -282,7 +282,8 @@ static int rp_mcp_child_reap(struct rp_mcp_child *child)
 {
     int status = 0;
 
-    kill(-child->pid, SIGKILL); /* what is left of its group: it is not reaped yet */
+    /* The rest of its group is killed as well, because the process is not reaped yet. */
+    kill(-child->pid, SIGKILL);
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
     rp_orphans_kill(&child->adopted, 0);
@@ -326,7 +327,8 @@ static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, stru
     return rp_mcp_child_start(&proc, &call->child, err);
 }
 
-/* Bytes from a pipe without waiting, at most this many at a time: others want to be served, too. */
+/* Takes bytes from a pipe without waiting, only this many at a time, because others want to be
+ * served, too. */
 static size_t take(int *fd, char *bytes, size_t most)
 {
     ssize_t got = *fd < 0 ? 0 : read(*fd, bytes, most);
@@ -362,7 +364,7 @@ static void rp_mcp_call_pump(struct rp_mcp_call *call)
     call->news.fresh = true;
 }
 
-/* Whether the command has answered the question: "no" and "not known" are answers, too. */
+/* Says whether the command has answered the question: "no" and "not known" are answers, too. */
 static bool is_answer(const struct rp_mcp_tool *tool, int status)
 {
     return status == RP_OK || status == RP_VERDICT || status == tool->answer;
@@ -407,7 +409,7 @@ static json_t *rp_mcp_call_failure(const char *text)
     return json_pack("{s:o, s:b}", "content", content, "isError", 1);
 }
 
-/* What is known besides the output: how it ended, and what it said. */
+/* Adds what is known besides the output: how the command ended, and what it said. */
 static void add_remarks(const struct rp_mcp_call *call, int status, bool cut, json_t *content)
 {
     const size_t over =
@@ -430,7 +432,7 @@ static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
     const bool cut = call->out_bytes > call->out.len;
     json_t *content = json_array(), *result;
     json_t *object = cut ? NULL : json_loadb(rp_buf_text(&call->out), call->out.len, 0, NULL);
-    /* Who has been promised an object gets one, or a failure. */
+    /* A client that was promised an object must get one, or a failure. */
     const bool failed = !is_answer(call->tool, status) || cut ||
                         (call->tool->output_schema && !json_is_object(object));
 
@@ -486,7 +488,7 @@ static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *
     return rp_mcp_progress(news->token, ++news->steps, text, bytes);
 }
 
-/* The last line that is not empty; lines that a terminal would overwrite end in \r. */
+/* Finds the last line that is not empty. Lines that a terminal would overwrite end in \r. */
 static const char *last_line(const char *bytes, size_t count, size_t *ret_count)
 {
     size_t begin;
@@ -518,7 +520,7 @@ static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *sai
     line = last_line(said, bytes, &line_bytes);
     if (news->fresh && line_bytes)
         return rp_mcp_notifier_notify(news, line, line_bytes, now_ms);
-    if (news->fresh) { /* an empty line only */
+    if (news->fresh) { /* There was only an empty line. */
         news->fresh = false;
         return rp_mcp_notifier_due(news, said, bytes, now_ms);
     }
@@ -608,7 +610,7 @@ static json_t *rp_mcp_result(json_t *id, json_t *result)
     return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
 }
 
-/** @param id  NULL: that of the request is not known */
+/** @param id of the request; NULL: not known */
 static json_t *rp_mcp_error(json_t *id, int code, const char *text, json_t *data)
 {
     json_t *error =
@@ -629,7 +631,7 @@ struct rp_mcp_server {
 #define META   "io.modelcontextprotocol/"
 #define MODERN "2026-07-28"
 
-/* With a handshake; the newest first. */
+/* These versions begin with a handshake; the newest is the first. */
 static const char *const handshaken[] = {"2025-11-25", "2025-06-18"};
 enum { HANDSHAKEN = sizeof handshaken / sizeof *handshaken };
 
@@ -637,11 +639,11 @@ struct state {
     const struct rp_mcp_server *server;
     struct rp_line_reader reader;
     bool initialized;
-    bool closing;                                   /* nothing more is read */
-    struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /* the first one runs */
+    bool closing;                                   /**< nothing more is read */
+    struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /**< the first one runs */
     size_t count;
     int write_errno;
-    sigset_t unblocked; /* signals are taken while something is waited for, and at no other time */
+    sigset_t unblocked; /**< signals are taken while the server waits, and at no other time */
 };
 
 static const char instructions[] =
@@ -649,7 +651,8 @@ static const char instructions[] =
     "programs run on a software MI300X, whose times are modelled, not measured on hardware. Calls "
     "run one after another and may take minutes.";
 
-/* Who does not read us can still end us: then PIPE_BUF bytes can be written without waiting. */
+/* A client that does not read can still end us: then PIPE_BUF bytes can be written without waiting.
+ */
 static int wait_to_write(const struct state *s)
 {
     struct pollfd fd = {.fd = s->server->out, .events = POLLOUT};
@@ -657,7 +660,7 @@ static int wait_to_write(const struct state *s)
     return ppoll(&fd, 1, NULL, &s->unblocked);
 }
 
-/* Takes over the message. */
+/* Sends the message and frees it. */
 static void send_json(struct state *s, json_t *message)
 {
     rp_autofree char *text =
@@ -666,7 +669,9 @@ static void send_json(struct state *s, json_t *message)
     size_t at = 0;
 
     json_decref(message);
-    if (text) /* the client's own id is in it, and who looks at the log has a terminal */
+    /* The text is escaped, because the client's own id is in it, and the reader of the log has a
+     * terminal. */
+    if (text)
         rp_escape_invisible(&line, text);
     rp_buf_puts(&line, "\n");
     if (!text || line.failed)
@@ -700,7 +705,7 @@ static json_t *versions(void)
     return array;
 }
 
-/* Takes over the result. */
+/* Sends the result and frees it. */
 static void answer(struct state *s, json_t *id, bool modern, json_t *result)
 {
     if (result && modern) {
@@ -743,7 +748,7 @@ static void initialize(struct state *s, const struct rp_mcp_message *m)
                      "tools", "serverInfo", server_info(s), "instructions", instructions));
 }
 
-/* What clients may keep, as long as this program runs. */
+/* Marks an answer that clients may keep as long as this program runs. */
 static void make_cacheable(json_t *result)
 {
     json_object_set_new(result, "ttlMs", json_integer(3600000));
@@ -763,7 +768,7 @@ static void list_tools(struct state *s, const struct rp_mcp_message *m, bool mod
 {
     json_t *result;
 
-    if (json_object_get(m->params, "cursor")) { /* there is one page */
+    if (json_object_get(m->params, "cursor")) { /* There is only one page, so a cursor is wrong. */
         refuse(s, m->id, RP_MCP_BAD_PARAMS, "cursor is not one of ours");
         return;
     }
@@ -779,7 +784,7 @@ static void progress(struct state *s, struct rp_mcp_call *call, const char *text
         send_json(s, rp_mcp_notifier_notify(&call->news, text, strlen(text), rp_mcp_now_ms()));
 }
 
-/* Drops the first call, whose result has been told. */
+/* Removes a call whose result has been sent. */
 static void drop(struct state *s, size_t at)
 {
     rp_mcp_call_free(s->calls[at]);
@@ -930,7 +935,8 @@ static void serve_line(struct state *s, const char *line, size_t bytes)
     struct rp_err err = RP_ERR_INIT;
     int code;
 
-    if (bytes > RP_MCP_MOST_MESSAGE_BYTES) { /* it came whole, in few reads */
+    /* The line came whole, in few reads, so its length is checked here, too. */
+    if (bytes > RP_MCP_MOST_MESSAGE_BYTES) {
         refuse_long(s);
         return;
     }
@@ -963,7 +969,8 @@ static void read_lines(struct state *s)
     while (!s->write_errno && (line = rp_line_reader_next(&s->reader, &bytes)))
         serve_line(s, line, bytes);
     if (!s->write_errno && (line = rp_line_reader_rest(&s->reader, &bytes)))
-        serve_line(s, line, bytes); /* who writes one message may leave the newline out */
+        /* A client that writes only one message may leave the newline out. */
+        serve_line(s, line, bytes);
     if (rc < 0 || s->reader.ended)
         s->closing = true;
 }
@@ -973,7 +980,7 @@ static void finish(struct state *s)
     struct rp_mcp_call *call = s->calls[0];
     const int status = rp_mcp_child_reap(&call->child);
 
-    while (call->child.out >= 0 || call->child.err >= 0) { /* what is still in the pipes */
+    while (call->child.out >= 0 || call->child.err >= 0) { /* The pipes may still hold output. */
         const size_t before = call->out_bytes + call->said.len;
 
         rp_mcp_call_pump(call);
@@ -996,7 +1003,7 @@ static void look_after_call(struct state *s)
         finish(s);
 }
 
-/* Those that wait for their turn are spoken of, too. */
+/* Calls that wait for their turn send notifications, too. */
 static void tell_news(struct state *s)
 {
     const long long now_ms = rp_mcp_now_ms();
@@ -1012,7 +1019,7 @@ static void tell_news(struct state *s)
     }
 }
 
-/* Nobody asks any more. */
+/* No client is left, so all calls are ended. */
 static void close_down(struct state *s)
 {
     while (s->count > 1)
@@ -1021,7 +1028,8 @@ static void close_down(struct state *s)
         rp_mcp_child_end(&s->calls[0]->child);
 }
 
-/* Until something is to be done although nothing has come; -1: never. */
+/* Returns how long to wait until something is to be done although nothing has come, or -1: for
+ * ever. */
 static int patience_ms(const struct state *s)
 {
     const long long now_ms = rp_mcp_now_ms();
@@ -1058,7 +1066,7 @@ static bool can_read(int fd)
 }
 
 /**
- * Serves until the other side closes in; what runs then is ended.
+ * Serves until the other side closes in, and ends what runs then.
  * @return 0; RP_INTERRUPTED; RP_ENVIRONMENT: out cannot be written
  */
 static int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
@@ -1092,7 +1100,7 @@ static int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
     }
     sigprocmask(SIG_SETMASK, &s.unblocked, NULL);
     rp_line_reader_free(&s.reader);
-    if (rc == 0) /* while an answer was written */
+    if (rc == 0) /* A signal may have come while an answer was written. */
         rc = rp_proc_interrupted(err);
     if (rc == 0 && s.write_errno)
         return rp_fail_errno(err, RP_ENVIRONMENT, s.write_errno, "cannot write an answer");

@@ -33,8 +33,8 @@ static void progress(void *context, const char *line)
     rp_cli_note("%s", line);
 }
 
-/** On a terminal, below the last line while that goes on: for how long, and what the search may
- * still take. How many candidates there will be nobody knows. */
+/** Shows on a terminal, below the last line, how long that goes on, and what the search may still
+ * take. Nobody knows how many candidates there will be. */
 static void waiting(void *context, int64_t elapsed_ns)
 {
     struct command *c = context;
@@ -72,7 +72,7 @@ static int print_failure(const struct rp_session_result *result, const struct rp
     return code;
 }
 
-/** The device is there, before anything is built. */
+/** Checks that the device is there before anything is built. */
 static int check_device(struct command *c, struct rp_err *err)
 {
     struct rp_run_options run = c->o.run;
@@ -149,7 +149,8 @@ int rp_cmd_optimize(int argc, char **argv)
     c.o.self = self;
     c.o.on = &c.on;
     c.o.program_path = program;
-    rp_proc_catch_signals(); /* until the end: what was accepted is written */
+    /* Signals are caught until the end, so that what was accepted is written. */
+    rp_proc_catch_signals();
     c.line = rp_progress_line_begin();
     c.began_ns = rp_now_ns();
     if (rc == 0)

@@ -24,8 +24,8 @@
 #include "run/kernel_names.h"
 #include "trace/counter_set.h"
 
-/* The program's output appears once: on stdout, or on stderr when stdout is for our result. The
- * repeats would only say it again; their stderr is always shown. */
+/* The program's output appears once: on stdout, or on stderr when our result goes to stdout. The
+ * repeats would only print it again. Their stderr is always shown. */
 static int stdout_for_run(const struct rp_profile_cli *options, unsigned number)
 {
     if (number > 1)
@@ -33,7 +33,8 @@ static int stdout_for_run(const struct rp_profile_cli *options, unsigned number)
     return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
 }
 
-/* How long the runs that are left take, if each takes as long as those before; 0: nobody knows. */
+/* Estimates how long the remaining runs take, if each takes as long as those before; 0: nobody
+ * knows. */
 static double left_s(const struct rp_profile_cli *options, const struct rp_profile_session *session,
                      unsigned number)
 {
@@ -58,7 +59,7 @@ static int run_once(const struct rp_profile_cli *options, struct rp_profile_sess
                                    .stdout_fd = stdout_for_run(options, number)};
     int rc;
 
-    /* Counting changes no result, but takes the host's time: the base run's is enough. */
+    /* Counting changes no result, but takes the host's time, so it is done in the base run only. */
     if (number == 1 && rp_device_counts(session))
         step.device_counters = counters = rp_asked_device_counters(options, session);
     rc = rp_profile_run(options, session, &step, &session->runs[session->run_count], err);
@@ -86,7 +87,7 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
-/* Every run counts: a loss in a repeat would show as an unstable runtime. */
+/* Every run is looked at, because a loss in a repeat would show as an unstable runtime. */
 static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
 {
@@ -123,7 +124,7 @@ static int all_failed(const struct rp_profile_cli *options, const struct rp_laun
     return rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->args.operands[0], text);
 }
 
-/* @param launches  NULL: not known */
+/* @param launches NULL: not known */
 static int no_kernel(const struct rp_profile_cli *options, const struct rp_profile_session *session,
                      const struct rp_launches *launches, struct rp_err *err)
 {
@@ -148,7 +149,7 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                    session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }
 
-/* Takes the run's device time; keeps the stores of the base run open for the analysis. */
+/* Reads the run's device time. The stores of the base run stay open for the analysis. */
 static int measure_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                        struct rp_err *err)
 {
@@ -171,7 +172,7 @@ static int measure_run(const struct rp_profile_cli *options, struct rp_profile_s
     if (rc == 0)
         rc = sum_run(stores, run->db_count, &ns, &dispatches, err);
     session->runtime_ms[at] = (double)ns / 1e6;
-    /* The base run's is made of all of it, in the end. */
+    /* The base run's profile is made later from all of its traces. */
     if (rc == 0 && (at > 0 || dispatches == 0))
         rc = rp_profile_compute(stores, run->db_count, NULL, 0, &session->repeats[at], err);
     if (rc == 0 && dispatches == 0)
@@ -185,7 +186,7 @@ static int measure_run(const struct rp_profile_cli *options, struct rp_profile_s
     return rc;
 }
 
-/* Runs of which each loaded only one of several kernels of a name: what was made of a run without
+/* Each run may have loaded only one of several kernels of a name. A profile that was made without
  * knowing the others is made again. */
 static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *err)
 {
@@ -234,7 +235,7 @@ static int run_all(const struct rp_profile_cli *options, struct rp_profile_sessi
     return options->wallclock || options->runs == 1 ? 0 : tell_runs_apart(session, err);
 }
 
-/* Everything that can be refused before the program runs. */
+/* Refuses everything that can be refused before the program runs. */
 static int prepare(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
@@ -286,8 +287,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     return rc;
 }
 
-/* A trace of the runtime's own kernels alone, while the program's did not come to their end, is
- * nothing that the program did. */
+/* When the program's own kernels did not end, a trace of the runtime's kernels alone is no result
+ * of the program. */
 static int refuse_failed(const struct rp_profile_cli *options,
                          const struct rp_profile_session *session, struct rp_err *err)
 {
@@ -302,7 +303,7 @@ static int refuse_failed(const struct rp_profile_cli *options,
     return no_kernel(options, session, &p->launches, err);
 }
 
-/* In what the runs differ, other than times. */
+/* Finds in what the runs differ, other than times. */
 static int find_differences(struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_profile *base = session->profile;
@@ -319,7 +320,7 @@ static int find_differences(struct rp_profile_session *session, struct rp_err *e
                                               &session->repeat_kernels, err);
 }
 
-/* Times of kernels by run. */
+/* Collects the times of kernels by run. */
 static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
 {
     const struct rp_profile *base = session->profile;
@@ -346,11 +347,12 @@ static int rp_profile_session_run(const struct rp_profile_cli *options,
     struct rp_profile_session session = {0};
     int rc;
 
-    rp_proc_catch_signals(); /* until the end: the folder must be left clean */
+    /* Signals are caught until the end, because the folder must be left clean. */
+    rp_proc_catch_signals();
     rc = prepare(options, &session, err);
     if (rc == 0)
         rc = run_all(options, &session, err);
-    if (rc == 0) /* without a trace there are no stores, and the wall clock is what was measured */
+    if (rc == 0) /* Without a trace there are no stores, and the wall clock was measured instead. */
         rc = rp_profile_compute(session.stores, session.store_count,
                                 options->wallclock ? session.wall_ms : session.runtime_ms,
                                 session.run_count, &session.profile, err);
@@ -370,7 +372,7 @@ static int rp_profile_session_run(const struct rp_profile_cli *options,
     return 0;
 }
 
-/** Writes profile.json beside the traces and moves all into place. */
+/** Writes profile.json beside the traces and moves all of them into place. */
 static int rp_profile_session_commit(struct rp_profile_session *session, const char *json,
                                      struct rp_err *err)
 {
@@ -456,7 +458,7 @@ static void fill_report(const struct rp_profile_cli *options,
     };
 }
 
-/* Where the traces will be after the commit. */
+/* Notes where the traces will be after the commit. */
 static void note_traces(const struct rp_profile_session *session, char **paths,
                         struct rp_profile_report *report)
 {
@@ -471,7 +473,7 @@ static void note_traces(const struct rp_profile_session *session, char **paths,
     provenance->trace_count = session->store_count;
 }
 
-/* The table says it by itself. */
+/* The table shows failed launches by itself, so this is for the other forms. */
 static void warn_of_failed_launches(const struct rp_profile *profile)
 {
     rp_autofree char *text = profile->launches.failed ? rp_launches_text(&profile->launches) : NULL;
@@ -506,7 +508,8 @@ static void free_paths(char ***paths)
     free(*paths);
 }
 
-/** What is done without a program. @return false: a profile is wanted */
+/** Does the actions that need no program.
+ * @return false: a profile is wanted */
 static bool do_without_program(const struct rp_profile_cli *options, int *ret_code)
 {
     if (options->list_counters)

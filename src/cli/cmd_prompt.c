@@ -32,7 +32,7 @@ static bool same_symbol(const char *symbol, const char *word)
            (word[length] == '\0' || strcmp(word + length, ".kd") == 0);
 }
 
-/* Which of the file's kernels is meant. */
+/* Finds which of the file's kernels is meant. */
 static int choose(const struct rp_source_kernels *kernels, const char *which, size_t *ret,
                   struct rp_err *err)
 {
@@ -83,7 +83,8 @@ static const struct rp_kernel_facts *facts_of(const struct rp_facts *facts, cons
     return NULL;
 }
 
-/* Of the profile's kernels: they all ran on the same kind of GPU, or nobody can tell. */
+/* Finds the GPU of the profile's kernels. They all ran on the same kind of GPU, or nobody can tell.
+ */
 static const char *arch_of(const struct rp_prompt_cli *choice, const struct rp_facts *facts)
 {
     if (choice->arch)
@@ -91,10 +92,10 @@ static const char *arch_of(const struct rp_prompt_cli *choice, const struct rp_f
     for (size_t i = 0; i < facts->count; i++)
         if (facts->kernels[i].arch)
             return facts->kernels[i].arch;
-    return rp_arch_default()->name; /* what rocm-perf hipcc compiles for where there is no GPU */
+    return rp_arch_default()->name; /* rocm-perf hipcc compiles for this GPU where there is none. */
 }
 
-/* The messages are those of a request's body; which model gets them, settings say that are not
+/* The messages are those of a request's body. The model is not named, because its settings are not
  * read here. */
 static char *prompt_json(const struct rp_prompt_cli *choice, const struct rp_kernel_source *source,
                          const char *arch, const struct rp_llm_prompt *prompt)

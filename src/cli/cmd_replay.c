@@ -27,7 +27,7 @@
 #include "run/run_program.h"
 #include "trace/capture.h"
 
-/* rocm-perf-replay, started in the environment of the ROCm in use. */
+/* This is rocm-perf-replay, started in the environment of the ROCm in use. */
 
 struct rp_replay_child {
     /** The HSA library and the version of ROCm are those of the environment. */
@@ -38,7 +38,7 @@ struct rp_replay_child {
     void *context;
 };
 
-/** How far rocm-perf-replay is, while it runs. */
+/** Shows how far rocm-perf-replay is, while it runs. */
 struct rp_replay_progress {
     struct rp_progress progress;
     int step_fd;   /**< of replay_protocol.h; -1: none */
@@ -48,7 +48,7 @@ struct rp_replay_progress {
     off_t shown;   /**< bytes of that */
 };
 
-/* Beside this program, or with the injected libraries once installed. */
+/* The program is beside this one, or with the injected libraries once installed. */
 static int find_program(const struct rp_environment *env, char **ret, struct rp_err *err)
 {
     rp_autofree char *here = NULL;
@@ -73,12 +73,14 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     return 0;
 }
 
-enum { NOT_LOADED = 127 /* as of ld.so; it has no such status of its own */ };
+enum {
+    NOT_LOADED = 127 /* ld.so ends with this status, which rocm-perf-replay itself does not use. */
+};
 
 struct child {
     char *program, *libraries, *hsa_library, *loader;
     struct rp_replay_args args;
-    char *argv[4 + RP_REPLAY_MOST_ARGS]; /* the loader and its arguments, the program, its own */
+    char *argv[4 + RP_REPLAY_MOST_ARGS]; /**< the loader and its arguments, the program, its own */
 };
 
 static void free_child(struct child *child)
@@ -90,7 +92,7 @@ static void free_child(struct child *child)
     rp_replay_args_free(&child->args);
 }
 
-/* The private ROCm is newer than the machine's libc: its own loader starts the program. */
+/* The private ROCm is newer than the machine's libc, so its own loader starts the program. */
 static int plan_child(const struct rp_environment *env, const struct rp_replay_options *asked,
                       struct child *child, struct rp_err *err)
 {
@@ -148,7 +150,8 @@ static int rp_replay_child_run(const struct rp_environment *env,
     return rc;
 }
 
-/** On a terminal its standard error goes into a file first. Release with rp_replay_progress_end. */
+/** On a terminal the child's standard error goes into a file first. Release it with
+ * rp_replay_progress_end. */
 static struct rp_replay_progress rp_replay_progress_begin(int step_fd)
 {
     struct rp_replay_progress watch = {
@@ -166,7 +169,7 @@ static size_t whole_lines(const char *text, size_t bytes)
     return end ? (size_t)(end + 1 - text) : 0;
 }
 
-/* What was said since it was last looked at. A line that is not whole yet waits for its end. */
+/* Shows what was said since the last look. A line that is not whole yet waits for its end. */
 static void show_said(struct rp_replay_progress *w, bool all)
 {
     char some[4096];
@@ -196,7 +199,7 @@ static const char *words_for(uint32_t phase)
     return phase < sizeof words / sizeof *words ? words[phase] : NULL;
 }
 
-/** As struct rp_proc wants it; context is the watch. */
+/** struct rp_proc calls this; context is the watch. */
 static void rp_replay_progress_look(void *context, int64_t elapsed_ns)
 {
     struct rp_replay_progress *w = context;
@@ -209,7 +212,8 @@ static void rp_replay_progress_look(void *context, int64_t elapsed_ns)
         rp_progress_at(&w->progress, words_for(at.phase), at.done, at.most);
 }
 
-/** When it has ended, however: nothing is left on the terminal, and all that it said is there. */
+/** Call it when the child has ended, in whatever way: it clears the line on the terminal, and
+ * prints all that the child said. */
 static void rp_replay_progress_end(struct rp_replay_progress *w)
 {
     rp_progress_clear(&w->progress);
@@ -227,7 +231,7 @@ static void drop(json_t **json)
     json_decref(*json);
 }
 
-/* What the child has written; NULL: nothing that can be used. */
+/* Reads what the child has written. It returns NULL when nothing can be used. */
 static json_t *read_result(int fd)
 {
     char text[MOST_BYTES];
@@ -236,7 +240,7 @@ static json_t *read_result(int fd)
     return got > 0 ? json_loadb(text, (size_t)got, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
-/* It did not come to a result of its own. */
+/* Makes a result for a child that did not come to one of its own. */
 static json_t *made_result(const struct rp_proc_end *end)
 {
     const bool kernels_fault = end->signaled || end->timed_out;
@@ -257,7 +261,7 @@ static json_t *made_result(const struct rp_proc_end *end)
 static int replay(const struct rp_environment *env, const struct rp_run_options *options,
                   const char *folder, int fd, struct rp_proc_end *ret, struct rp_err *err)
 {
-    /* The child has it as well. */
+    /* The child inherits this descriptor. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     struct rp_replay_progress watch = rp_replay_progress_begin(step_fd);
     int rc = 0;
@@ -291,13 +295,13 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
 
     if (rp_write_private_file(path, line, strlen(line), err) < 0)
         return -(int)err->code;
-    /* Until this is done the file is there and not in the list: the capture is sound. What the
-     * others have become since they were written is not blessed. */
+    /* Until this is done the file is there but not in the list, and the capture is valid. Changes
+     * that were made to the other files since they were written are not approved. */
     return rp_capture_add_checksum(folder, RP_CAPTURE_SELF_CHECK_FILE, err);
 }
 
-/* The program may have chosen its software device itself. @param ret_target  unchanged where the
- * software device cannot be that GPU */
+/* The program may have chosen its software device itself.
+ * @param ret_target unchanged where the software device cannot be that GPU */
 static int take_captured_gpu(const char *folder, char *spec, size_t room, const char **ret_target,
                              struct rp_err *err)
 {
@@ -327,7 +331,7 @@ int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_
 
     if (fd < 0)
         return rp_fail(err, RP_ENVIRONMENT, "no memory for a file");
-    checked.timing = RP_TIMING_OFF; /* memory is looked at, not time */
+    checked.timing = RP_TIMING_OFF; /* The check looks at memory and not at time. */
     rc = take_captured_gpu(folder, target, sizeof target, &checked.target, err);
     if (rc < 0)
         return rc;
@@ -355,7 +359,7 @@ struct options {
     const char *hsaco; /**< of --hsaco, or A of compare; "": the captured one */
     const char *other; /**< B of compare; NULL: none */
     struct rp_run_options run;
-    char target[128];            /* the GPU of the capture, where the software device can be it */
+    char target[128];            /**< the GPU of the capture, where the software device can be it */
     unsigned gpus;               /**< of the capture */
     char other_gpu[192];         /**< of the capture, where the software device cannot be it */
     const char *captured_timing; /**< of the software device; "": unknown. Static */
@@ -363,14 +367,14 @@ struct options {
 
 /* --- the process --------------------------------------------------------------------------- */
 
-/* What is tried with memory that is not the captured one. */
+/* An attempt uses memory that differs from the captured one. */
 struct attempt {
     bool probe, no_poison;
-    unsigned changes_left_out, inputs_left_out; /* of the ways to probe, and of other inputs */
-    bool last;                                  /* a range that is taken is the end */
+    unsigned changes_left_out, inputs_left_out; /**< of the ways to probe, and of other inputs */
+    bool last;                                  /**< a range that is taken is the end */
     int step_fd;
     struct rp_replay_progress *watch;
-    int text_fd; /* where text for people goes first; -1: JSON goes where it belongs */
+    int text_fd; /**< where text for people goes first; -1: JSON goes where it belongs */
 };
 
 static int start(const struct rp_environment *env, const struct options *o,
@@ -412,7 +416,7 @@ static int start(const struct rp_environment *env, const struct options *o,
     return rc;
 }
 
-/* One way of changing memory does not cost what others show. */
+/* Leaves out one way of changing memory, so that it does not cost the results of the others. */
 static bool leave_out(struct attempt *attempt, unsigned way)
 {
     if (!attempt->changes_left_out || way >= RP_STEP_CHANGES_ALIKE) {
@@ -428,8 +432,8 @@ static bool leave_out(struct attempt *attempt, unsigned way)
     return true;
 }
 
-/* Memory that is not the captured one can make a kernel run astray. @return whether to start
- * again */
+/* Memory that is not the captured one can make a kernel run astray.
+ * @return whether to start again */
 static bool without(struct attempt *attempt, const struct rp_proc_end *end)
 {
     char step = RP_STEP_REST;
@@ -458,7 +462,8 @@ static bool without(struct attempt *attempt, const struct rp_proc_end *end)
     return false;
 }
 
-/* What a kernel does ends a process so, and not who wants it to end. */
+/* A kernel's fault ends a process by these signals; other signals come from a user who wants it to
+ * end. */
 static bool is_crash(int signal)
 {
     return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
@@ -506,7 +511,7 @@ static int show(int text_fd)
 
 static int run(const struct rp_environment *env, const struct options *o)
 {
-    /* The child has it as well. */
+    /* The child inherits this descriptor. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     rp_autoclose int text_fd = o->args.json ? -1 : rp_memfd("text", MFD_CLOEXEC);
     struct attempt attempt = {.probe = o->hsaco[0], .step_fd = step_fd, .text_fd = text_fd};
@@ -533,8 +538,8 @@ static int run(const struct rp_environment *env, const struct options *o)
     return code == RP_OK ? how_it_ended(o, &attempt, &end) : code;
 }
 
-/* How many software GPUs there were, as far as the capture names them: they have the nodes 1, 2 and
- * so on (src/device/driver). Other ones may have any. */
+/* Counts the software GPUs, as far as the capture names them: they have the nodes 1, 2 and so on
+ * (src/device/driver). Other GPUs may have any node. */
 static unsigned count_gpus(const struct rp_capture *capture)
 {
     const struct rp_capture_facts *facts = &rp_capture_contents(capture)->facts;
@@ -552,7 +557,7 @@ static unsigned count_gpus(const struct rp_capture *capture)
 }
 
 /* Captures of the software device replay there, and the software device is the GPU that was
- * captured, unless something else is asked for. */
+ * captured, unless the user chooses another device. */
 static int choose_device(struct options *o, struct rp_err *err)
 {
     const struct rp_capture_facts *facts;
@@ -580,7 +585,7 @@ static int choose_device(struct options *o, struct rp_err *err)
     return 0;
 }
 
-/* Times as they were found in the program, unless the user says how. */
+/* Times are found as they were in the program, unless the user says how. */
 static void choose_timing(struct options *o)
 {
     const char *word = o->captured_timing;
@@ -603,7 +608,7 @@ static void choose_timing(struct options *o)
     o->run.timing = rp_timing_parse(word);
 }
 
-/* What the user has not said is as it was when the capture was made. */
+/* Settings that the user has not given are as they were when the capture was made. */
 static void choose_software(struct options *o)
 {
     if (o->run.device != RP_DEVICE_SOFTWARE)
@@ -617,7 +622,7 @@ static void choose_software(struct options *o)
     choose_timing(o);
 }
 
-/* Words that are no options. */
+/* Reads the words that are no options. */
 static int take_words(struct options *o, struct rp_err *err)
 {
     const struct rp_args *args = &o->args.args;

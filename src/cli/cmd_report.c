@@ -25,10 +25,10 @@ struct options {
     const char *file, *title;
     const struct rp_report_form *form;
     struct rp_roof_options roof;
-    struct rp_activity *busy; /* while it is made */
+    struct rp_activity *busy; /**< shown while the report is made */
 };
 
-/* "" where the name has none: "-", "page", "/dev/fd/3", ".page" */
+/* Returns "" where the name has no ending: "-", "page", "/dev/fd/3", ".page". */
 static const char *ending_of(const char *file)
 {
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -55,7 +55,7 @@ static int no_form(const char *file, const char *ending, struct rp_err *err)
                    file, ending, rp_buf_text(&known));
 }
 
-/* What was not said follows from what was. */
+/* Fills in what was not given from what was. */
 static int settle(struct options *options, char **ret_name, struct rp_err *err)
 {
     size_t count;
@@ -75,7 +75,7 @@ static int settle(struct options *options, char **ret_name, struct rp_err *err)
 
 /* --- the documents ---------------------------------------------------------------------------- */
 
-/* The JSON that the other commands write, in the order of the page. */
+/* This is the JSON that the other commands write, in the order of the page. */
 struct documents {
     struct rp_buf texts[MOST_DOCUMENTS];
     const char *names[MOST_DOCUMENTS];
@@ -94,8 +94,8 @@ static struct rp_buf *add(struct documents *d, const char *name)
     return &d->texts[d->count++];
 }
 
-/* Of one folder that `profile` has made. The whole is not known to be its, where there are others.
- */
+/* Adds the documents of one folder that `profile` has made. With several folders, nobody knows that
+ * the whole belongs to this one. */
 static int add_profile(char **paths, size_t count, struct documents *d, json_t **ret,
                        struct rp_err *err)
 {
@@ -122,7 +122,7 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
     return 0;
 }
 
-/* What the page has in it. */
+/* Adds the parts of the page. */
 static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *parts,
                      struct documents *d, struct rp_err *err)
 {
@@ -143,7 +143,7 @@ static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *p
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* The command that was profiled. */
+/* Chooses the command that was profiled as the title. */
 static char *choose_title(const struct options *options, const char *path, const json_t *profile)
 {
     const json_t *command = json_object_get(json_object_get(profile, "provenance"), "command");
@@ -203,7 +203,7 @@ static void drop(json_t **json)
     json_decref(*json);
 }
 
-/* In the form that is wanted, from all that is known. */
+/* Writes the form that is wanted from all that is known. */
 static int write_parts(const struct rp_inputs *in, const struct options *options, char **paths,
                        size_t count, struct rp_report_parts *parts, struct rp_buf *summary,
                        struct rp_err *err)

@@ -37,18 +37,19 @@ int rp_cmd_run(int argc, char **argv)
     proc.path = plan.path;
     proc.argv = plan.argv;
     proc.env = plan.env.list;
-    rp_proc_exec(&proc, &err); /* the program takes this process over: nothing to pass through */
+    /* The program replaces this process, so nothing has to be passed through. */
+    rp_proc_exec(&proc, &err);
     return rp_cli_error(&err);
 }
 
-/** As if this process had become the compiler. */
+/** Behaves as if this process had become the compiler. */
 static int run_cached(const struct rp_environment *env, const struct rp_proc *proc)
 {
     struct rp_err err = RP_ERR_INIT;
     struct rp_proc_end end = {0};
 
     const int rc = rp_compiler_run(env, proc, false, &end, &err);
-    /* A shell script goes on unless this one dies of its Ctrl-C, too. */
+    /* A shell script goes on unless this process dies of the Ctrl-C, too. */
     const int died_of = rc == -RP_INTERRUPTED ? rp_proc_interrupting_signal()
                         : end.signaled        ? end.status
                                               : 0;

@@ -1,9 +1,7 @@
-/* What a computation of this process is at, and how long it will take: on a terminal, from
- *        two seconds on, one line that changes; elsewhere nothing.
- *
- * A thread of its own shows it: the work has steps of seconds that say nothing. That thread also
- * gets the signals that end a process, and takes the line away before one does.
- */
+/* Shows what a computation of this process is doing, and how long it will take: on a terminal, from
+ * two seconds on, one line that changes; elsewhere nothing. A thread of its own shows it, because
+ * the work has steps of seconds that report nothing. That thread also gets the signals that end a
+ * process, and removes the line before one does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -41,7 +39,7 @@ static const double weights[] = {
 #undef RP_WORK_STEP
 };
 
-/* Of all steps. */
+/* Computes the share of all steps that is done. */
 static double share_of_all(const struct rp_activity_at *at, bool writes)
 {
     double all = 0, done = weights[at->step] * at->share;
@@ -53,11 +51,12 @@ static double share_of_all(const struct rp_activity_at *at, bool writes)
     return done < all ? done / all : 1;
 }
 
-/** "the graph is built: 31 %, 5 s left"; "the trace is read, 3 s" as long as nobody knows. */
+/** Writes "the graph is built: 31 %, 5 s left", or "the trace is read, 3 s" as long as nobody
+ * knows. */
 static void rp_activity_put(const struct rp_activity_at *at, bool writes, int64_t elapsed_ns,
                             struct rp_buf *to)
 {
-    const double least = 0.02; /* what is said of less is not known */
+    const double least = 0.02; /* A forecast from a smaller share would be a guess. */
     const double share = share_of_all(at, writes);
     double left_s;
 
@@ -92,7 +91,7 @@ static void clear(struct rp_activity *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Does what it would have done; who ignores it goes on. */
+/* Does what the signal would have done. A process that ignores it goes on. */
 static void take_signal(struct rp_activity *b)
 {
     struct signalfd_siginfo info;
@@ -255,7 +254,7 @@ void rp_progress_at(struct rp_progress *p, const char *what, uint64_t done, uint
     rp_autobuf text = {0};
 
     if (what != p->what || done < p->done)
-        p->step_ns = p->done_ns = now; /* something else, or the same anew */
+        p->step_ns = p->done_ns = now; /* This is another step, or the same one anew. */
     else if (done > p->done)
         p->done_ns = now;
     p->what = what;
@@ -284,7 +283,7 @@ static size_t columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/** Columns of the character at text, of UTF-8: two where there may be two. */
+/** Counts the columns of the UTF-8 character at text: two where it may take two. */
 static size_t columns_of(const char *text)
 {
     const unsigned char c = (unsigned char)*text;
@@ -292,10 +291,10 @@ static size_t columns_of(const char *text)
     return (c & 0xc0) == 0x80 ? 0 : c >= 0xe1 ? 2 : 1;
 }
 
-/** Spaces, not an escape code, take away the rest of the line before. */
+/** Spaces, not an escape code, overwrite the rest of the line before. */
 static void put(struct rp_progress_line *line, const char *text)
 {
-    const size_t most = columns() - 1; /* the last column would begin a new line */
+    const size_t most = columns() - 1; /* A character in the last column would begin a new line. */
     size_t bytes = 0, used = 0;
 
     while (text[bytes] && used + columns_of(&text[bytes]) <= most)
@@ -324,7 +323,7 @@ void rp_progress_line_clear(struct rp_progress_line *line)
     fputc('\r', stderr);
 }
 
-/* The one place where messages are printed: what they quote of files is escaped here. */
+/* This is the one place where messages are printed, so their quotes of files are escaped here. */
 static void say(const char *before, const char *text, const char *after)
 {
     rp_autobuf line = {0};
@@ -393,7 +392,7 @@ int rp_cli_result(const char *text)
 {
     rp_autobuf seen = {0};
 
-    rp_escape_invisible(&seen, text); /* a JSON document may have it in its strings */
+    rp_escape_invisible(&seen, text); /* A JSON document may have such characters in its strings. */
     if (seen.failed || fputs(rp_buf_text(&seen), stdout) == EOF || fflush(stdout) == EOF) {
         struct rp_err err = RP_ERR_INIT;
 
@@ -403,7 +402,7 @@ int rp_cli_result(const char *text)
     return RP_OK;
 }
 
-/* https://no-color.org: "when present and not an empty string (regardless of its value)". */
+/* https://no-color.org says "when present and not an empty string (regardless of its value)". */
 static bool wants_colour(void)
 {
     const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");

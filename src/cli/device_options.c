@@ -19,7 +19,8 @@ void rp_device_options_read(const char *device, uint64_t threads, uint64_t gpus,
                             struct rp_run_options *ret)
 {
     if (device)
-        rp_device_parse(device, ret, NULL); /* which was taken as it was read */
+        /* This cannot fail, because the text was accepted when it was read. */
+        rp_device_parse(device, ret, NULL);
     ret->threads = (uint32_t)threads;
     ret->gpus = (uint32_t)gpus;
     if (timing >= 0)
@@ -52,7 +53,7 @@ void rp_roof_options_free(struct rp_roof_options *options)
     rp_counters_free(options->measured_on);
 }
 
-/* "AMD Instinct MI300X" without the maker. */
+/* Shortens "AMD Instinct MI300X" to the name without the maker. */
 static const char *short_name(const char *product)
 {
     static const char maker[] = "AMD Instinct ";
@@ -63,7 +64,7 @@ static const char *short_name(const char *product)
 void rp_cli_warn_about_target(const char *executable, struct rp_run_options *options)
 {
     const char *wish = getenv("HSA_XNACK");
-    bool xnack = wish && strcmp(wish, "1") == 0; /* other values leave it as it is: off */
+    bool xnack = wish && strcmp(wish, "1") == 0; /* Other values leave XNACK off. */
     char targets[256];
 
     if (options->device != RP_DEVICE_SOFTWARE)

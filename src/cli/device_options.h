@@ -16,7 +16,8 @@
 struct rp_counters;
 struct rp_run_options;
 
-/** Release with rp_roof_options_free, after everything that was made by it. Not to be copied. */
+/** Release it with rp_roof_options_free, after everything that was made by it. It must not be
+ * copied. */
 struct rp_roof_options {
     struct rp_roofline_options roof;
     const char *ceilings; /**< file; NULL */
@@ -24,7 +25,7 @@ struct rp_roof_options {
     struct rp_counters *measured_on; /**< of which GPU they are */
 };
 
-/** Of the struct of a command that has the options of ROOFLINE. */
+/** The struct of a command that has the options of ROOFLINE has these members. */
 #define RP_ROOF_OPTIONS(args)                                                                      \
     {                                                                                              \
         .roof = {.arch = (args).arch,                                                              \
@@ -34,14 +35,14 @@ struct rp_roof_options {
         .ceilings = (args).ceilings                                                                \
     }
 
-/** Looks whether the GPU is known, and reads the file of ceilings. */
+/** Checks that the GPU is known, and reads the file of ceilings. */
 int rp_roof_options_read(struct rp_roof_options *options, struct rp_err *err);
 void rp_roof_options_free(struct rp_roof_options *options);
 
-/** Words of --timing, by their place in its choices. */
+/** These are the words of --timing, by their place in its choices. */
 extern const char *const rp_timing_words[];
 
-/** --device, --threads, --gpus, --timing. NULL, 0 or -1: not given. */
+/** Reads --device, --threads, --gpus and --timing. NULL, 0 or -1 mean that one was not given. */
 void rp_device_options_read(const char *device, uint64_t threads, uint64_t gpus, int timing,
                             struct rp_run_options *ret);
 

@@ -58,8 +58,8 @@ int main(int argc, char **argv)
     /* With standard input closed, the first file that anyone opens would become it. */
     if (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
         return RP_ENVIRONMENT;
-    /* A limit on the size of files is an error to report, not the end; programs that are started
-     * get the signal nevertheless (rp_proc_exec). */
+    /* A limit on the size of files is an error to report and must not end this process. Programs
+     * that are started get the signal nevertheless (rp_proc_exec). */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_usage(stderr);

@@ -27,7 +27,7 @@
 #include "base/path.h"
 #include "cli/options.h"
 
-static const char *folder; /* docs/commands */
+static const char *folder; /**< docs/commands */
 
 static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *format, ...)
 {
@@ -51,7 +51,7 @@ static char *read_source(const char *name, const char *ending)
     return text;
 }
 
-/** Lines of a part, "@option --runs" or the like, to the next part. */
+/** Writes the lines of a part, as "@option --runs", up to the next part. */
 static void put_part(const char *source, const char *part, struct rp_buf *to)
 {
     const size_t length = strlen(part);
@@ -82,10 +82,10 @@ static bool has_part(const char *source, const char *part)
     return text.len > 0;
 }
 
-/** A sentence of a row as lines of mdoc, where "--runs" becomes an option. */
+/** Writes a sentence of a row as lines of mdoc, where "--runs" becomes an option. */
 static void put_mdoc(const char *text, struct rp_buf *to)
 {
-    bool sentence_ends = false; /* mdoc wants each sentence on a line of its own */
+    bool sentence_ends = false; /* mdoc wants each sentence on a line of its own. */
     size_t column = 0;
 
     for (size_t length; *(text += strspn(text, " ")); text += length) {
@@ -127,7 +127,7 @@ static void put_option(const struct rp_row *row, const char *source, struct rp_b
     rp_buf_puts(to, rp_buf_text(&more));
 }
 
-/** What the first word may be, unless the description says it. */
+/** Lists the actions, unless the description does. */
 static void put_actions(const struct rp_row *rows, size_t count, const char *source,
                         struct rp_buf *to)
 {
@@ -146,7 +146,7 @@ static void put_actions(const struct rp_row *rows, size_t count, const char *sou
     rp_buf_puts(to, open ? ".El\n" : "");
 }
 
-/** Each list of options with its heading. */
+/** Writes each list of options with its heading. */
 static void put_options(const struct rp_row *rows, size_t count, const char *source,
                         struct rp_buf *to)
 {
@@ -194,7 +194,7 @@ static void put_statuses(const struct rp_row *rows, size_t count, struct rp_buf 
     rp_buf_puts(to, ".El\n");
 }
 
-/** Each "@option" is one that people may use. */
+/** Checks that each "@option" is one that people may use. */
 static void check_source(const struct rp_row *rows, size_t count, const char *source)
 {
     static const char mark[] = "\n@option --";
@@ -267,7 +267,7 @@ static void make_page(enum rp_command_id command, const char *out)
     write_page(out, name, &page);
 }
 
-/** rocm-perf(1): its text with the commands. */
+/** Makes rocm-perf(1): its text with the commands. */
 static void make_main_page(const char *out)
 {
     rp_autofree char *source = read_source("rocm-perf", ".in");
@@ -303,7 +303,7 @@ static void put_values(const struct rp_row *row, struct rp_buf *to)
         rp_buf_printf(to, "%s%s", i ? " " : "", name);
 }
 
-/** What stands behind the options of a command, and the options themselves. */
+/** Writes what may stand behind the options of a command, and the options themselves. */
 static void put_completion_of(enum rp_command_id command, struct rp_buf *to)
 {
     size_t count;

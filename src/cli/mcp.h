@@ -17,9 +17,10 @@
 struct rp_buf;
 struct rp_err;
 
-/* The tools that are offered, of options.def, and how a call of one becomes a command. */
+/* This section has the tools of options.def, and makes a command of a call. */
 
-/** Exit status of replay with a gate that neither holds nor fails; 6 in its manual page. */
+/** replay has this exit status with a gate that neither holds nor fails; its manual page lists it
+ * as 6. */
 enum { RP_MCP_UNDECIDED = 6 };
 
 struct rp_mcp_tool {
@@ -36,14 +37,15 @@ struct rp_mcp_tool {
 /** @return NULL: there is no such tool */
 const struct rp_mcp_tool *rp_mcp_tool_find(const char *name);
 
-/** The next row that is an argument of the tool. @param row  NULL: the first one. @return NULL:
- * none */
+/** Returns the next row that is an argument of the tool.
+ * @param row NULL: the first one
+ * @return NULL: there is none */
 const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row);
 
-/** The array of tools/list; NULL: out of memory. */
+/** Makes the array of tools/list. It returns NULL when memory has ended. */
 json_t *rp_mcp_tools(void);
 
-/** A command to run. Release with rp_mcp_command_free. */
+/** This is a command to run. Release it with rp_mcp_command_free. */
 struct rp_mcp_command {
     char **argv; /**< NULL-terminated; argv[0] is "rocm-perf" */
     size_t words;
@@ -51,15 +53,15 @@ struct rp_mcp_command {
 };
 
 /**
- * No value can become an option, or another argument.
- * @param arguments  an object, or NULL
+ * Makes the command so that no value can become an option, or another argument.
+ * @param arguments an object, or NULL
  * @return 0, or RP_USAGE naming the argument
  */
 int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
                         struct rp_mcp_command *ret, struct rp_err *err);
 void rp_mcp_command_free(struct rp_mcp_command *command);
 
-/* Files of schemas/, as text, made by the build. */
+/* The build makes these texts of the files of schemas/. */
 
 extern const char rp_mcp_schema_autotune[];
 extern const char rp_mcp_schema_compare[];

@@ -1,4 +1,4 @@
-/* The tools that are offered: commands of options.def, and how a call of one becomes a command. */
+/* The tools that are offered are commands of options.def; this file makes a command of a call. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "cli/mcp.h"
 #include "cli/options.h"
 
-/** What a command takes of Linux, which else refuses to start it without saying why. */
+/** Linux limits a command to this, and refuses to start a longer one without saying why. */
 enum {
     RP_MCP_MOST_WORD_BYTES = (1 << 17) - 1, /**< MAX_ARG_STRLEN, without the zero */
     RP_MCP_MOST_WORDS = 1 << 14,            /**< with a message of 1 MiB far below ARG_MAX */
@@ -59,7 +59,7 @@ static const struct rp_row *argument_named(const struct rp_mcp_tool *tool, const
     return NULL;
 }
 
-/** Whether a rule wants the option, and no other argument can take its place. */
+/** Says whether a rule wants the option, and no other argument can take its place. */
 static bool is_needed(const struct rp_mcp_tool *tool, const struct rp_row *option)
 {
     size_t count, length;
@@ -201,8 +201,8 @@ static json_t *tool_json(const struct rp_mcp_tool *tool)
     json_t *schema = tool->output_schema ? json_loads(tool->output_schema, 0, NULL) : NULL;
 
     if (schema) {
-        /* 2020-12, which is what the protocol has in mind when nothing is said; its readers do not
-         * all know that name. */
+        /* The protocol means 2020-12 when nothing is said, and not all of its readers know that
+         * name. */
         json_object_del(schema, "$schema");
         json_object_del(schema, "$id");
         json_object_set_new(json, "outputSchema", schema);
@@ -231,7 +231,7 @@ void rp_mcp_command_free(struct rp_mcp_command *command)
     *command = (struct rp_mcp_command){0};
 }
 
-/* Takes over the word. */
+/* Adds the word and frees it. */
 static int add(struct rp_mcp_command *c, char *word)
 {
     char **argv = rp_realloc_array(c->argv, c->words + 2, sizeof *argv);
@@ -247,7 +247,7 @@ static int wrong(const struct rp_row *row, const char *what, struct rp_err *err)
     return rp_fail(err, RP_USAGE, "argument %s: %s", row->argument, what);
 }
 
-/* Takes over the word, which is of an argument. */
+/* Adds the word, which is of an argument, and frees it. */
 static int add_of(const struct rp_row *row, char *word, struct rp_mcp_command *c,
                   struct rp_err *err)
 {
@@ -358,7 +358,7 @@ static int add_argument(const struct rp_mcp_tool *tool, const struct rp_row *row
     return is_list(row) ? add_texts(row, needed, value, c, err) : add_text(row, value, c, err);
 }
 
-/** Where an argument stands in the command line. */
+/** Says where an argument stands in the command line. */
 enum place { FIRST, BEFORE_OPERANDS, BEHIND };
 
 static enum place place_of(const struct rp_row *row)

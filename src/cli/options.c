@@ -1,4 +1,4 @@
-/* The command line, read by the rows of options.def, and the help that is made of them. */
+/* The rows of options.def say how the command line is read, and the help is made of them. */
 #include "cli/options.h"
 
 #include <ctype.h>
@@ -106,7 +106,7 @@ static const char *names_of_strategy(size_t at, const char **ret_what)
 #define RP_D_EACH               .type = RP_VALUE_EACH
 #define RP_D_NUMBERS            .type = RP_VALUE_NUMBERS
 
-enum { /* flags as rows write them */
+enum { /* The names are the flags as rows write them. */
        ADDS = RP_OPTION_ADDS,
        ONCE = RP_OPTION_ONCE,
        ENDS = RP_OPTION_ENDS,
@@ -173,7 +173,7 @@ const struct rp_row *rp_command_rows(enum rp_command_id command, size_t *ret_cou
     return &rows[begin];
 }
 
-/** The same with options by their place. */
+/** This is the table of rows, with options by their place. */
 struct table {
     const struct rp_row *rows;
     size_t count;
@@ -209,14 +209,15 @@ const char *rp_row_option(const struct rp_row *row, char ret[64])
     return ret;
 }
 
-/** The next word of a list. @return its length; 0: there is none */
+/** Takes the next word of a list.
+ * @return its length; 0: there is none */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " ");
     return strcspn(*at, " ");
 }
 
-/** "fast, detailed or off" */
+/** Writes "fast, detailed or off". */
 static void put_choices(const struct rp_row *row, struct rp_buf *to)
 {
     const char *words[32], *what;
@@ -280,8 +281,8 @@ static int refuse(const struct rp_row *row, const char *word, struct rp_err *err
                    from, rp_buf_text(&limits));
 }
 
-/** "0x" begins a hexadecimal number where that is taken, as rocprofv3 reads them; "010" is ten for
- *  it and refused. */
+/** "0x" begins a hexadecimal number where that is allowed, as rocprofv3 reads it. rocprofv3 reads
+ * "010" as ten; it is refused here. */
 static bool read_whole(const char *word, bool hex_too, uint64_t *ret)
 {
     const bool hex = hex_too && strncmp(word, "0x", 2) == 0;
@@ -295,7 +296,7 @@ static bool read_whole(const char *word, bool hex_too, uint64_t *ret)
            (hex || !hex_too || *word != '0' || !word[1]);
 }
 
-/** Not "inf", "nan", "0x1", "+1" or " 1". */
+/** Refuses "inf", "nan", "0x1", "+1" and " 1". */
 static bool read_real(const char *word, double *ret)
 {
     char *end;
@@ -352,7 +353,8 @@ static int take_name(const struct rp_row *row, const char *word, const char **re
     return refuse(row, word, err);
 }
 
-/* As completion leaves them: what is beside the folder is named with more behind its name. */
+/* Completion leaves slashes at the end. They are removed, because files beside the folder are named
+ * by adding to its name. */
 static void strip_slashes(char *folder)
 {
     size_t length = strlen(folder);
@@ -453,7 +455,7 @@ static int take_value(const struct rp_row *row, char *word, void *args, struct r
 /* --- rules -------------------------------------------------------------------------------------
  */
 
-/** The command line as rules see it. */
+/** This is the command line as rules see it. */
 struct line {
     const struct table *table;
     const struct rp_args *args;
@@ -469,10 +471,10 @@ static const struct rp_row *option_named(const struct line *l, const char *name,
         if (strncmp(row->name, name, length) == 0 && !row->name[length])
             return row;
     }
-    abort(); /* a rule names no option: the tests read all of them */
+    abort(); /* A rule names no option. The tests read all rules, so no user gets here. */
 }
 
-/** Whether an option whose name begins so is given. */
+/** Says whether an option whose name begins so is given. */
 static bool any_begins(const struct line *l, const char *name, size_t length, char ret[64])
 {
     for (size_t place = 1; place <= l->table->option_count; place++)
@@ -484,7 +486,8 @@ static bool any_begins(const struct line *l, const char *name, size_t length, ch
     return false;
 }
 
-/** Whether a word of a rule is true. @param ret  what it is called */
+/** Says whether a word of a rule is true.
+ * @param ret what it is called */
 static bool holds(const struct line *l, const char *word, size_t length, char ret[64])
 {
     const size_t name = strcspn(word, "=* ");
@@ -509,7 +512,7 @@ static bool holds(const struct line *l, const char *word, size_t length, char re
            strncmp(said, word + name + 1, strlen(said)) == 0;
 }
 
-/** How many words of a list are true; the first @p most of them are told. */
+/** Counts the words of a list that are true, and names the first @p most of them. */
 static size_t count_true(const struct line *l, const char *list, size_t most, char ret[][64])
 {
     size_t count = 0, length;
@@ -565,7 +568,8 @@ static int check_rule(const struct line *l, const struct rp_row *rule, struct rp
 /* --- the command line --------------------------------------------------------------------------
  */
 
-/** The first word, where it is one of the command's. @return how many words that takes */
+/** Takes the first word where it is one of the command's actions.
+ * @return how many words that takes */
 static int take_action(const struct table *t, const char *word, struct rp_args *args)
 {
     for (size_t i = 0; word && i < t->count; i++)
@@ -585,7 +589,8 @@ static int set_presets(const struct table *t, void *args, struct rp_err *err)
 
         if (row->type == RP_VALUE_CHOICE)
             *(int *)((char *)args + row->offset) = -1;
-        if (row->preset) /* a text that nobody writes to: DIR ends in no slash */
+        /* The text is never written to, because such a DIR does not end in a slash. */
+        if (row->preset)
             rc = take_value(row, (char *)(uintptr_t)row->preset, args, err);
     }
     return rc;
@@ -605,7 +610,8 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
-/** What is wrong with a long option that getopt did not take, from its name on. */
+/** Finds what is wrong with a long option that getopt did not take. The message starts with its
+ * name. */
 static int bad_long_option(const struct table *t, const char *argument, struct rp_err *err)
 {
     const size_t length = strcspn(argument + 2, "=");
@@ -627,7 +633,7 @@ static int bad_long_option(const struct table *t, const char *argument, struct r
                  : rp_fail(err, RP_USAGE, "%s is no option", argument);
 }
 
-/** For what getopt returned as ':' or '?': names the option, also one within "-xyz". */
+/** getopt has returned ':' or '?'. The message names the option, also one within "-xyz". */
 static int bad_option(const struct table *t, const char *argument, int key, struct rp_err *err)
 {
     const char single[] = {'-', (char)optopt, '\0'};
@@ -655,7 +661,7 @@ static int check_operands(const struct table *t, const struct rp_args *args, str
 /** @return 1: goes on; 0: help is wanted; negative */
 static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp_err *err)
 {
-    enum { HELP = 'h', FIRST = 256 }; /* behind all letters */
+    enum { HELP = 'h', FIRST = 256 }; /* The numbers begin behind all letters. */
     const struct table *t = l->table;
     struct option names[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, HELP}};
     char letters[2 * MOST_OPTIONS + 8] = "";
@@ -673,7 +679,7 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
                      t->options[i]->letter, flag ? "" : ":");
     }
     opterr = 0;
-    optind = 0; /* begins anew: the order of words may have been another */
+    optind = 0; /* getopt begins anew, because the order of words may have been another. */
     while (rc == 0 && (key = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         size_t place = key > FIRST ? (size_t)(key - FIRST) : 0;
 
@@ -697,7 +703,7 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
     return rc < 0 ? rc : 1;
 }
 
-/** Of the struct, which is as large as its last member says. */
+/** Computes the size of the struct, which ends with its last member. */
 static size_t size_of(enum rp_command_id command)
 {
     static const size_t sizes[] = {
@@ -760,8 +766,8 @@ void rp_args_free(void *args)
 
 enum { WIDTH = 96, MOST_LEFT = 24 };
 
-/** Words from the column @p indent, where the line is, to the right margin; so are further lines.
- */
+/** Writes words from the column @p indent, where the line is, to the right margin. Further lines
+ * begin at the same column. */
 static void put_wrapped(const char *text, size_t indent, struct rp_buf *to)
 {
     size_t column = indent;
@@ -781,7 +787,7 @@ static void put_wrapped(const char *text, size_t indent, struct rp_buf *to)
     rp_buf_puts(to, "\n");
 }
 
-/** "  LEFT  text", the text in a column of its own. */
+/** Writes " LEFT text" with the text in a column of its own. */
 static void put_item(const char *left, size_t width, const char *text, struct rp_buf *to)
 {
     const size_t indent = width + 4;
@@ -860,7 +866,7 @@ static void put_statuses(const struct table *t, struct rp_buf *to)
             put_item(t->rows[i].name, strlen("else"), t->rows[i].text, to);
 }
 
-/** Whether this is the last option before another group, or of all. */
+/** Says whether this option is the last one before another group, or the last of all. */
 static bool ends_group(const struct table *t, size_t at)
 {
     while (++at < t->count && t->rows[at].kind != RP_ROW_GROUP)

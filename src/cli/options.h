@@ -13,18 +13,18 @@
 struct rp_buf;
 struct rp_err;
 
-/** Words of the command line, borrowed. */
+/** These words of the command line are borrowed. */
 struct rp_word_list {
     char **at;
     size_t count;
 };
 
-/** Adds the words between separators, which become zeros. */
+/** Adds the words between separators, which are overwritten by zeros. */
 void rp_word_list_split(char *text, const char *separators, struct rp_word_list *to);
 
 enum { RP_MAX_PMC = 256 }; /**< counters of --pmc */
 
-/** How a value is read, and what the member of the struct is. */
+/** Says how a value is read, and what type the member of the struct has. */
 enum rp_value_type {
     RP_VALUE_FLAG,        /**< no value */
     RP_VALUE_UINT,        /**< a whole number */
@@ -71,7 +71,7 @@ enum rp_command_id {
     RP_COMMANDS
 };
 
-/** First member of each struct. Release with rp_args_free. */
+/** It is the first member of each struct. Release it with rp_args_free. */
 struct rp_args {
     enum rp_command_id command;
     uint64_t given;     /**< bits of the command's options; RP_IS_GIVEN */
@@ -80,7 +80,7 @@ struct rp_args {
     size_t operand_count;
 };
 
-struct rp_args_before_the_first { /* which the first COMMAND ends */
+struct rp_args_before_the_first { /* The first COMMAND ends this struct. */
     struct rp_args args;
 #define COMMAND(id, operands, summary)                                                             \
     }                                                                                              \
@@ -91,7 +91,8 @@ struct rp_args_before_the_first { /* which the first COMMAND ends */
 #include "cli/options.def"
 };
 
-/** Places of options in their command, from 1 on, by their members: RP_OPTION_profile_runs. */
+/** These are the places of options in their command, from 1 on, by their members:
+ * RP_OPTION_profile_runs. */
 enum {
     RP_OPTIONS_BEFORE_THE_FIRST,
 #define COMMAND(id, operands, summary) RP_OPTIONS_##id = 0,
@@ -99,12 +100,12 @@ enum {
 #include "cli/options.def"
 };
 
-/** Whether an option stands on the command line. */
+/** Says whether an option is on the command line. */
 #define RP_IS_GIVEN(id, options, member) ((options)->args.given >> RP_OPTION_##id##_##member & 1)
 
 /**
  * Reads the command line.
- * @param ret  struct rp_<command>_cli, to be released whatever is returned
+ * @param ret struct rp_<command>_cli, to be released whatever is returned
  * @return false: help was printed, or an error; ret_code is the exit code
  */
 bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *ret, int *ret_code);
@@ -112,16 +113,16 @@ bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *r
 /** @param args  struct rp_<command>_cli */
 void rp_args_free(void *args);
 
-/** The error that a command finds in its options: said as those that the table finds.
- *  @return its code */
+/** Prints an error that a command finds in its options, in the same form as those of the table.
+ * @return its code */
 int rp_args_refuse(const struct rp_args *args, const struct rp_err *err);
 
-/** What --help prints. */
+/** Writes what --help prints. */
 void rp_options_help(enum rp_command_id command, struct rp_buf *to);
 /** @return exit code */
 int rp_options_print_help(enum rp_command_id command);
 
-/* The rows, for who makes something else of them. */
+/* The rows are public for code that makes something else of them. */
 
 enum rp_row_kind {
     RP_ROW_COMMAND, /**< name, text */
@@ -150,7 +151,7 @@ enum {
     RP_OPTION_NEEDED = 64,
 };
 
-/** Of a table of names; NULL: there are no more. */
+/** Returns a name of a table, or NULL at its end. */
 typedef const char *rp_names(size_t at, const char **ret_what);
 
 struct rp_row {
@@ -169,14 +170,15 @@ struct rp_row {
     size_t offset;
 };
 
-/** From its COMMAND on, up to the next one. @param ret_count  of all rows, the first one as well */
+/** Returns the rows from the command's COMMAND on, up to the next one.
+ * @param ret_count of all rows, the first one as well */
 const struct rp_row *rp_command_rows(enum rp_command_id command, size_t *ret_count);
 
-/** "use fast or detailed", "1 to 1000": what %l stands for. */
+/** Writes what %l stands for: "use fast or detailed", "1 to 1000". */
 void rp_row_put_limits(const struct rp_row *row, struct rp_buf *to);
-/** The text with what %l and %d stand for. */
+/** Writes the text with %l and %d replaced. */
 void rp_row_put_text(const struct rp_row *row, struct rp_buf *to);
-/** "--runs", "-o". */
+/** Returns "--runs" or "-o". */
 const char *rp_row_option(const struct rp_row *row, char ret[64]);
 
 #endif

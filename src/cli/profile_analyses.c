@@ -1,9 +1,6 @@
-/* Further runs of the program for counters, rooflines and thread traces.
- *
- * The plan of counters says which ones are collected in which run.
- *
- * A run (pass) never asks for more than the blocks of the GPU can count at once. Counters of one
- * group belong to one formula and stay in one pass where they fit.
+/* Runs the program again for counters, rooflines and thread traces. The plan of counters says which
+ * ones are collected in which run. A run (pass) never asks for more than the blocks of the GPU can
+ * count at once. Counters of one group belong to one formula and stay in one pass where they fit.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -37,16 +34,16 @@ struct rp_counter_pass {
     size_t count;
 };
 
-/** Owned; release with rp_counter_plan_free. */
+/** Release it with rp_counter_plan_free. */
 struct rp_counter_plan {
     struct rp_counter_pass *passes;
     size_t count;
 };
 
-/* MAX_INPUTS: counters that the hardware reads in one pass at most, all blocks together. */
+/* MAX_INPUTS is how many counters the hardware reads in one pass at most, all blocks together. */
 enum { MAX_INPUTS = 64, MAX_NAME = 64 };
 
-/* What the hardware must read for some counters, each input once. */
+/* This is what the hardware must read for some counters, each input once. */
 struct load {
     struct input {
         char name[MAX_NAME];
@@ -86,7 +83,7 @@ static const char *inputs_of(const struct rp_arch *arch, const char *name)
     return NULL;
 }
 
-/* "TCC_HIT_sum" is made from TCC_HIT, and "NAME:device=0" is NAME. */
+/* "TCC_HIT_sum" is made from TCC_HIT, and "NAME:device=0" from NAME. */
 static size_t base_length(const char *name)
 {
     static const char *const endings[] = {"_sum", "_max", "_min", "_avr"};
@@ -100,7 +97,8 @@ static size_t base_length(const char *name)
     return length;
 }
 
-/* False when it does not fit into the struct, or the block is unknown. */
+/* Adds an input.
+ * @return false: it does not fit into the struct, or the block is unknown */
 static bool add_input(const struct rp_arch *arch, struct load *load, const char *name,
                       uint32_t slots)
 {
@@ -230,7 +228,7 @@ static int check_name(const struct rp_arch *arch, const char *name, struct rp_er
                    name, overfull(&load)->name, overfull(&load)->counters, arch->name);
 }
 
-/* Without what was asked for before. */
+/* Removes the counters that were asked for before. */
 static size_t unique(const struct rp_counter_request *wishes, size_t count,
                      struct rp_counter_request *ret)
 {
@@ -247,8 +245,8 @@ static size_t unique(const struct rp_counter_request *wishes, size_t count,
 }
 
 /**
- * @param gfx  "gfx942". Of a GPU that is not in the table every counter gets a pass of its own,
- *             and so does a derived counter whose inputs are not known.
+ * @param gfx "gfx942"; every counter of an unknown GPU gets a pass of its own, and so does a
+ * derived counter whose inputs are not known
  * @return 0; RP_USAGE for a name that cannot be one, or a counter that no pass can hold
  */
 static int rp_counter_plan_make(const char *gfx, const struct rp_counter_request *wishes,
@@ -278,7 +276,7 @@ static int rp_counter_plan_make(const char *gfx, const struct rp_counter_request
     return rc;
 }
 
-/** Makes two of a pass of two or more counters, when the tracer says that it is too much. */
+/** Makes two passes of one with two or more counters, when the tracer says that it is too much. */
 static void rp_counter_plan_split(struct rp_counter_plan *plan, size_t at)
 {
     struct rp_counter_pass *pass, *last;
@@ -305,7 +303,7 @@ static void rp_counter_plan_free(struct rp_counter_plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-/* The program's output was shown in the base run. */
+/* The program's output was shown in the base run, so it is dropped. */
 static int open_nowhere(void)
 {
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -330,7 +328,8 @@ static int plan_counters(const struct rp_profile_cli *options,
     bool roofline = options->roofline || options->deep_analysis;
     size_t count = roofline ? rp_roofline_needs(traced_gpu(session), needs, MOST_NEEDS) : 0;
 
-    if (options->deep_analysis) /* groups of rooflines are far below */
+    /* The group numbers of rooflines are far smaller, so that no number is used twice. */
+    if (options->deep_analysis)
         count +=
             rp_bottleneck_needs(traced_gpu(session), MOST_NEEDS, needs + count, MOST_NEEDS - count);
     for (size_t i = 0; i < count; i++)
@@ -342,7 +341,7 @@ static int plan_counters(const struct rp_profile_cli *options,
                                 err);
 }
 
-/* Counters of a run with all of its processes. */
+/* Reads the counters of a run with all of its processes. */
 static int read_run(const struct rp_run *run, struct rp_counters **ret, struct rp_err *err)
 {
     struct rp_store **stores;
@@ -374,7 +373,7 @@ static int run_pass(const struct rp_profile_cli *options, struct rp_profile_sess
     return rc;
 }
 
-/* Takes the pass's counters; the base run's dispatches, which have the times, come first. */
+/* Takes the pass's counters. The base run's dispatches, which have the times, come first. */
 static int take_pass(struct rp_profile_session *session, const struct rp_run *run,
                      struct rp_err *err)
 {
@@ -392,7 +391,8 @@ static int take_pass(struct rp_profile_session *session, const struct rp_run *ru
     return rc;
 }
 
-/* A pass takes about as long as those before it; the first one, as the runs without counters. */
+/* A pass takes about as long as those before it. The first one takes as long as the runs without
+ * counters. */
 static double passes_left_s(const struct rp_profile_session *session,
                             const struct rp_counter_plan *plan, size_t done, double done_ms)
 {
@@ -403,8 +403,8 @@ static double passes_left_s(const struct rp_profile_session *session,
     return all_ms / 1e3 / (double)(done ? done : session->run_count) * (double)(plan->count - done);
 }
 
-/* A pass that the GPU refuses is halved. One counter alone that is refused is left out, with a
- * word; if it is the very first thing tried, the others would fare no better. */
+/* A pass that the GPU refuses is halved. A single counter that is refused is left out with a
+ * message. If it is the very first thing tried, the others would fare no better. */
 static int count_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
                      struct rp_counter_plan *plan, struct rp_err *err)
 {
@@ -443,7 +443,7 @@ static int collect_counters(const struct rp_profile_cli *options,
     rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
     int rc;
 
-    if (rp_device_counts(session)) { /* the base run counted */
+    if (rp_device_counts(session)) { /* The base run has counted already. */
         rc = rp_roofline_run_counters(session->stores, session->store_count, &session->counters,
                                       err);
         return rc < 0 ? rc : rp_warn_of_missing_counters(options, session, err);
@@ -480,8 +480,8 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_res
     return rc;
 }
 
-/* What was counted and what is made of it; the counters themselves where somebody asked for them.
- */
+/* Shows what was counted and what is made of it. The counters themselves are shown where somebody
+ * asked for them. */
 static int show_counters(const struct rp_profile_cli *options, struct rp_profile_session *session,
                          struct rp_err *err)
 {
@@ -534,7 +534,7 @@ static int make_graph(struct rp_profile_session *session, const struct rp_result
 
 /* --- thread trace -------------------------------------------------------------------------- */
 
-/* A regular expression of exactly this name, as it is in the program. */
+/* Makes a regular expression of exactly this name, as it is in the program. */
 static char *exact_regex(const char *name)
 {
     const char *end = name + rp_kernel_plain_length(name);
@@ -547,7 +547,7 @@ static char *exact_regex(const char *name)
     return rp_buf_steal(&text);
 }
 
-/* Where the files will be after the commit: "DIR/.partial-7/..." is "DIR/...". */
+/* Names files as they will be after the commit: "DIR/.partial-7/..." becomes "DIR/...". */
 static void name_as_committed(const struct rp_profile_session *session, char *text)
 {
     const char *component = session->dir.partial + strlen(session->dir.path);
@@ -557,7 +557,7 @@ static void name_as_committed(const struct rp_profile_session *session, char *te
         memmove(at, at + length, strlen(at + length) + 1);
 }
 
-/* A trace that cannot be read does not spoil the profile. */
+/* A thread trace that cannot be read does not spoil the profile. */
 static int read_threads(struct rp_profile_session *session, const char *folder,
                         const struct rp_result_request *wish, struct rp_err *err)
 {
@@ -595,7 +595,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     return rp_put_thread_trace(&in, wish, &session->summary, err);
 }
 
-/* Only options that were given are to blame. */
+/* The message may only blame options that were given. */
 static const char *no_trace(const struct rp_profile_session *session, const struct rp_run *run)
 {
     const char *why =
@@ -610,7 +610,7 @@ static const char *no_trace(const struct rp_profile_session *session, const stru
             ? "no launch was chosen: the kernel was not launched as often as "
               "--kernel-iteration-range says"
             : "the run with the thread trace left none of the kernel";
-    if (session->tracer->count) /* rocprofv3 does not say */
+    if (session->tracer->count) /* rocprofv3 does not say how many. */
         why = session->threads.gpus
                   ? "rocprofv3 wrote none; --att-gpu-index may leave out the GPU of the kernel"
               : session->threads.kernels
@@ -630,7 +630,7 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
         .folder = "thread-trace", .prefix = "att", .what = "thread trace", .threads = &threads};
     int rc = 0;
 
-    if (!session->tracer->count) /* rocprofv3 matches names itself */
+    if (!session->tracer->count) /* rocprofv3 matches names itself. */
         rc = rp_kernel_symbols(session, threads.kernels, session->profile->kernels[0].name,
                                &symbols, err);
     if (rc < 0)
@@ -652,7 +652,7 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
 static int deep(const struct rp_profile_cli *options, struct rp_profile_session *session,
                 const struct rp_result_request *wish, struct rp_err *err)
 {
-    if (session->tracer->count) /* rocprofv3 */
+    if (session->tracer->count) /* Only rocprofv3 has counters and thread traces. */
         return trace_threads(options, session, wish, err);
     if (session->run.device != RP_DEVICE_SOFTWARE)
         session->no_threads_reason =
@@ -665,7 +665,7 @@ static int deep(const struct rp_profile_cli *options, struct rp_profile_session 
     return 0;
 }
 
-/* Which kernel to look at first, from everything that was learned. */
+/* Finds which kernel to look at first, from everything that was learned. */
 static int rank(const struct rp_profile_session *session, const struct rp_dag_result *dag,
                 const struct rp_result_request *wish, struct rp_buf *summary, struct rp_err *err)
 {

@@ -1,4 +1,4 @@
-/* Hardware counters of the software device: which there are, and asking it for them. */
+/* Lists the hardware counters of the software device, and asks it for them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -93,11 +93,11 @@ static void add(const struct rp_profile_session *session, struct rp_buf *names, 
 {
     const struct rp_device_counter_row *row = rp_device_counter_find(name);
 
-    if (row && is_counted(session, row)) /* of a roofline's needs some may be missing */
+    if (row && is_counted(session, row)) /* Some counters that a roofline needs may be missing. */
         rp_buf_printf(names, "%s%s", names->len ? "," : "", name);
 }
 
-/* What --pmc and the results need, with commas. */
+/* Lists what --pmc and the results need, with commas. */
 static void list_asked(const struct rp_profile_cli *options,
                        const struct rp_profile_session *session, struct rp_buf *names)
 {
@@ -127,8 +127,8 @@ char *rp_asked_device_counters(const struct rp_profile_cli *options,
 
 /* --- what is missing ------------------------------------------------------------------------ */
 
-/* The first of these that needs recorded accesses, and how many there are: a launch has all of them
- * or none. @p names is cut into pieces */
+/* Finds the first of these that needs recorded accesses, and how many there are. A launch has all
+ * of them or none. @p names is cut into pieces. */
 static const char *first_of_caches(char *names, size_t *ret_count)
 {
     const char *first = NULL;
@@ -192,7 +192,7 @@ int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
 }
 
 struct search {
-    struct rp_kernel_pattern *pattern; /* NULL: by name */
+    struct rp_kernel_pattern *pattern; /**< NULL: by name */
     const char *name;
     const char **found;
     size_t count;
@@ -259,8 +259,9 @@ static void warn(struct rp_profile_session *session, const struct rp_run *run)
 }
 
 /*
- * The raw log goes to stderr whatever becomes of the run: it is wanted most when it failed. What
- * ROCr says at the end of every run (device/driver/libc_hooks.c) is shown once.
+ * The raw log goes to stderr whatever the run's result is, because it is needed most when the run
+ * failed. The lines that ROCr prints at the end of every run (device/driver/libc_hooks.c) are shown
+ * once.
  */
 static void show_log(const struct rp_profile_cli *options, struct rp_profile_session *session,
                      const char *dir)
@@ -375,7 +376,7 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
 {
-    bool foreign = session->tracer && session->tracer->shows_log; /* rocprofv3 */
+    bool foreign = session->tracer && session->tracer->shows_log; /* This is true of rocprofv3. */
     rp_autofree char *how =
         run->end.timed_out
             ? rp_format("did not end within %g s (--timeout)%s", options->timeout_s,

@@ -22,7 +22,7 @@
 
 struct rp_run;
 
-/** Owned; release with rp_profile_session_free. */
+/** Release it with rp_profile_session_free. */
 struct rp_profile_session {
     struct rp_environment env;
     struct rp_run_options run;      /**< resolved; of all runs but the first it counts nothing */
@@ -47,7 +47,7 @@ struct rp_profile_session {
     char **warnings;            /**< of the tracer, shown once */
     size_t warning_count;
 
-    /* What --roofline, --focus-critical and --deep-analysis add. */
+    /* --roofline, --focus-critical and --deep-analysis add these. */
     struct rp_counters *counters; /**< of all passes; NULL: none */
     struct rp_roofline roofline;
     bool has_roofline;                      /**< or a reason in it */
@@ -59,10 +59,10 @@ struct rp_profile_session {
     struct rp_buf summary;         /**< for people, to print below the profile */
 };
 
-/** It was killed, or ended with another status than the one that is expected. */
+/** Says whether the run was killed, or ended with another status than the expected one. */
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
 
-/** One run of the program. */
+/** This is one run of the program. */
 struct rp_profile_step {
     const char *folder;          /**< below that of the result; NULL: that one */
     const char *prefix;          /**< of its databases */
@@ -75,53 +75,56 @@ struct rp_profile_step {
     int stdout_fd;                                 /**< of the program, closed; -1: as this one's */
 };
 
-/** Says what it does, has the same standard input each time, and shows what the tracer said, unless
- * it was shown before. */
+/** Runs the program once. It says what it does, gives the program the same standard input each
+ * time, and shows what the tracer said, unless it was shown before. */
 int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    const struct rp_profile_step *step, struct rp_run *ret, struct rp_err *err);
 
-/** "PROGRAM exited with status 3 in WHERE"; what was recorded goes to DIR/failed. Always fails. */
+/** Fails with "PROGRAM exited with status 3 in WHERE", and moves what was recorded to DIR/failed.
+ */
 int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err);
 
-/** Opens the databases of a run; free with rp_profile_close_stores. */
+/** Opens the databases of a run. Free them with rp_profile_close_stores. */
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
 void rp_profile_close_stores(struct rp_store **stores, size_t count);
 
-/** Further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
+/** Makes further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
 int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_session *session,
                         struct rp_err *err);
 
-/* Hardware counters of the software device: which there are, and asking it for them. */
+/* This section lists the hardware counters of the software device, and asks it for them. */
 
-/** --list-counters. @return exit code */
+/** Does --list-counters.
+ * @return exit code */
 int rp_list_device_counters(void);
 
 /**
- * Whether the device has all that --pmc names.
+ * Checks that the device has all that --pmc names.
  * @return 0, or RP_USAGE with the name and what to do
  */
 int rp_check_device_counters(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, struct rp_err *err);
 
-/** What --pmc and the rooflines need of the software device, with commas; NULL: nothing. */
+/** Lists what --pmc and the rooflines need of the software device, with commas. NULL means nothing.
+ */
 char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session);
 
-/** A line on stderr when launches lack counters that were asked for. */
+/** Warns on stderr when launches lack counters that were asked for. */
 int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
                                 const struct rp_profile_session *session, struct rp_err *err);
 
-/** Whether the device counts for this tracer: then no further runs are needed. */
+/** Says whether the device counts for this tracer, so that no further runs are needed. */
 bool rp_device_counts(const struct rp_profile_session *session);
 
-/* Kernels that a run has launched, by their symbols. */
+/* This section finds kernels that a run has launched, by their symbols. */
 
 /**
- * Of the base run's kernels those whose name the expression finds.
- * @param regex  NULL: those that are called @p name
- * @param ret    NULL-terminated; of the stores; free the array alone
+ * Finds those of the base run's kernels whose name matches the expression.
+ * @param regex NULL: those that are called @p name
+ * @param ret NULL-terminated; the names belong to the stores, so only the array is freed
  * @return 0; RP_USAGE (the expression), RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex, const char *name,

@@ -19,10 +19,10 @@
 #include "tune/search.h"
 
 enum {
-    MOST_NOT_TRIED = 4, /* that are named each; with the same reason none is but the first */
-    KERNEL = 2,         /* columns: what is said of a round, and of a kernel of it */
+    MOST_NOT_TRIED = 4, /**< that are named each; with the same reason none is but the first */
+    KERNEL = 2,         /**< columns of the text about a round, and about a kernel of it */
     OF_KERNEL = 4,
-    HANG = 2, /* further lines of the same */
+    HANG = 2, /**< columns by which further lines of the same are indented */
 };
 
 static const char *text_of(const json_t *json, const char *key)
@@ -30,7 +30,7 @@ static const char *text_of(const json_t *json, const char *key)
     return json_string_value(json_object_get(json, key));
 }
 
-/** A kernel that the ranking left out, or for which there was no time. */
+/** Says whether the ranking left a kernel out, or there was no time for it. */
 static bool was_left_out(const json_t *kernel)
 {
     return text_of(kernel, "stop") && !json_is_true(json_object_get(kernel, "failed")) &&
@@ -38,7 +38,7 @@ static bool was_left_out(const json_t *kernel)
            !json_object_get(kernel, "geometries");
 }
 
-/** What was found wrong may be a mistake of the proposer, or of this suite: that is looked for. */
+/** A wrong result may be a mistake of the proposer, or of this suite, so it is shown in red. */
 static enum rp_ink ink_of(const char *outcome)
 {
     switch (rp_outcome_of(outcome)) {
@@ -72,7 +72,7 @@ static void add_tried(const struct rp_page *page, const json_t *kernel)
                       i ? "goes no further" : "not tried", stop);
 }
 
-/** How many kernels before this one, and with it, were left out for the same reason. */
+/** Counts the kernels up to this one that were left out for the same reason. */
 static size_t same_reason(const json_t *kernels, size_t end, const char *stop)
 {
     size_t count = 0;
@@ -133,7 +133,7 @@ static size_t count_built(const json_t *rounds)
     return count;
 }
 
-/** Nothing was accepted: what that means depends on what ended the session. */
+/** Nothing was accepted. What that means depends on what ended the session. */
 static void add_nothing(const struct rp_page *page, const json_t *json)
 {
     const char *ended = text_of(json, "ended_by");
@@ -155,7 +155,8 @@ static bool same_place(const json_t *a, const json_t *b)
            json_equal(json_object_get(a, "geometries"), json_object_get(b, "geometries"));
 }
 
-/** The kinds of @p list from @p i on that were left out where, and why, that one was. */
+/** Adds the kinds of @p list from @p i on that were left out at the same place and for the same
+ * reason as that one. */
 static void add_kinds(const struct rp_page *page, const json_t *change, const json_t *list,
                       size_t i)
 {
@@ -175,7 +176,7 @@ static void add_kinds(const struct rp_page *page, const json_t *change, const js
     rp_page_words(page, RP_INK_PLAIN, KERNEL, HANG, "%s", rp_buf_text(&line));
 }
 
-/** Kinds that were left out on the same geometries for the same reason are one line. */
+/** Kinds that were left out on the same geometries for the same reason share one line. */
 static void add_not_tried(const struct rp_page *page, const json_t *change)
 {
     const json_t *list = json_object_get(change, "not_tried"), *entry;
@@ -230,7 +231,7 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
     }
 }
 
-/** Why there may be more to find. */
+/** Says why there may be more to find. */
 static void add_end(const struct rp_page *page, const json_t *json)
 {
     static const struct {
@@ -305,7 +306,7 @@ static long long count(const json_t *object, const char *key)
 
 enum { MOST_VALUE = 60, MOST_REASON = 400 /**< bytes that are printed */ };
 
-/** Nothing that a terminal obeys, and not all of what is long. */
+/** Writes nothing that a terminal obeys, and cuts a long text. */
 static void put_plain(const char *text, size_t most, struct rp_buf *to)
 {
     const size_t bytes = strnlen(text, most + 1);
@@ -313,7 +314,7 @@ static void put_plain(const char *text, size_t most, struct rp_buf *to)
     rp_autobuf head = {0};
 
     while (shown < bytes && shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
-        shown--; /* no half of a character */
+        shown--; /* A character must not be cut in half. */
     rp_buf_add(&head, text, shown);
     rp_escape(to, rp_buf_text(&head));
     to->failed |= head.failed;
@@ -365,7 +366,7 @@ static void put_values(const json_t *parameters, struct rp_buf *to)
     }
 }
 
-/** What is behind the words on the left: further lines are below it. */
+/** Further lines begin below the text that is behind the words on the left. */
 enum { AUTOTUNE_TEXT_HANG = 7 };
 
 static void put_line(const struct rp_page *page, enum rp_ink ink, const struct rp_buf *line)
@@ -402,7 +403,7 @@ static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char
     put_line(page, ink, &line);
 }
 
-/** Why there is no best one: the first failure tells most. */
+/** Says why there is no best one: the first failure tells most. */
 static void put_none(const struct rp_page *page, const json_t *result)
 {
     const json_t *first = json_array_get(json_object_get(result, "history"), 0);
@@ -643,7 +644,7 @@ void rp_capture_line(const char *folder, const struct rp_capture *capture,
 
 /* --- inspect ------------------------------------------------------------------------------- */
 
-/* Columns of the table: as wide as without a terminal, or as what is in them. */
+/* The columns of the table are as wide as without a terminal, or as their contents. */
 struct columns {
     int bytes, class, pages, changed;
     bool grain;
@@ -692,7 +693,8 @@ static void put_regions(const struct rp_page *page, const struct rp_capture_memo
 {
     const struct columns c = plan_columns(page, memory, count);
     const int grain =
-        c.grain ? 7 : 0; /* with the space behind it; none of it where it is left out */
+        /* The width includes the space behind the column, and is 0 where the column is left out. */
+        c.grain ? 7 : 0;
 
     rp_buf_puts(page->out, "\n");
     rp_page_line(page, RP_INK_DIM, 0, "%-18s %*s  %-*s %-6s %-*.*s%*s %*s", "base", c.bytes,
@@ -724,7 +726,7 @@ static void put_refusals(const struct rp_page *page, const struct rp_capture *ca
                       rp_memory_class_name(refusals[i].region.memory_class), refusals[i].reason);
 }
 
-/* What is behind the words on the left: further lines are below it. */
+/* Further lines begin below the text that is behind the words on the left. */
 enum { CAPTURE_TEXT_HANG = 11 };
 
 static void put_dispatch(const struct rp_page *page, const char *folder,

@@ -17,45 +17,48 @@ struct rp_err;
 struct rp_search_progress;
 struct rp_session_result;
 
-/** Rounds, kernels and candidates, and in its last lines what ended it and what was won. */
+/** Writes rounds, kernels and candidates, and in its last lines what ended the session and what was
+ * won. */
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret);
 
-/* What `rocm-perf autotune` says to people. */
+/* This section writes what `rocm-perf autotune` says to people. */
 
 /**
- * "12 of at most 332: 0.91 ms, the best so far: A=1 B=2", or why nothing has worked; no newline.
- * @param left  with how long it will take, as far as that can be told: "12 of at most 332, 40 s
- * left"
+ * Writes "12 of at most 332: 0.91 ms, the best so far: A=1 B=2", or why nothing has worked, without
+ * a newline.
+ * @param left with how long it will take, as far as that is known: "12 of at most 332, 40 s left"
  */
 void rp_autotune_put_progress(const struct rp_search_progress *progress, bool left,
                               struct rp_buf *to);
 
-/** The result, from autotune.json. */
+/** Writes the result of autotune.json as text. */
 void rp_autotune_put_text(const json_t *result, struct rp_term_style style, struct rp_buf *to);
 
-/** The best runtime in ms and a newline; without one, nothing. */
+/** Writes the best runtime in ms and a newline. Without a best one it writes nothing. */
 void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to);
 
-/* What rocm-perf-replay prints for people, on the page of the terminal. */
+/* This section formats what rocm-perf-replay prints for people for the terminal. */
 
 /** @param lines  with marks of replay_protocol.h */
 void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to);
 
-/** All that is in a file that the child has written. @return 0 or RP_ENVIRONMENT */
+/** Reads all that is in a file that the child has written.
+ * @return 0 or RP_ENVIRONMENT */
 int rp_replay_read_text(int fd, struct rp_buf *to, struct rp_err *err);
 
-/* Capture folders for people and programs. */
+/* This section describes capture folders for people and programs. */
 
-/** One line: folder, kernel, geometry, memory. */
+/** Writes one line: folder, kernel, geometry, memory. */
 void rp_capture_line(const char *folder, const struct rp_capture *capture,
                      struct rp_term_style style, struct rp_buf *to);
 
-/** What is in it. */
+/** Describes what the capture holds. */
 void rp_capture_describe(const char *folder, const struct rp_capture *capture,
                          struct rp_term_style style, struct rp_buf *to);
 
-/** The same as JSON (schemas/capture.schema.json). @return false: out of memory */
+/** Writes the same as JSON (schemas/capture.schema.json).
+ * @return false: memory has ended */
 bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
                               struct rp_buf *to);
 

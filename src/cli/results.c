@@ -43,7 +43,7 @@ static int rp_file_set_write(struct rp_file_set *pending, const char *path,
     pending->files[at].path = rp_strdup(path);
     pending->files[at].partial = rp_format("%s.pending.%d", path, (int)getpid());
     pending->count++;
-    if (rp_path_is_dir(path)) /* before any of them has its name */
+    if (rp_path_is_dir(path)) /* This is checked before any of them has its name. */
         return rp_fail_errno(err, RP_ENVIRONMENT, EISDIR,
                              "cannot write %s: a folder is in the way, remove it", path);
     rc = rp_write_file_for(pending->files[at].partial, path, rp_buf_text(text), text->len, err);
@@ -73,7 +73,7 @@ void rp_file_set_drop(struct rp_file_set *pending)
     memset(pending, 0, sizeof *pending);
 }
 
-/* The JSON goes to the file and, if it is what was asked for, to the text, without a copy: that of
+/* The JSON goes to the file and, if it was asked for, to the text, without a copy, because that of
  * a long trace is hundreds of megabytes. */
 static int put_json(const struct rp_result_request *wish, const char *name, struct rp_buf *json,
                     struct rp_buf *text, struct rp_err *err)
@@ -156,7 +156,7 @@ int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
     rp_autobuf json = {0};
     int rc = 0;
 
-    /* Of the printed JSON and of the file, only the former may be cut short. */
+    /* The printed JSON may be cut short, but not the file. */
     to_file.print = RP_RESULT_SILENT;
     if (to_file.folder)
         rc = rp_report_analysis_json(&ranking->found, 0, &json, err);
@@ -187,7 +187,7 @@ static int read_json(const char *path, const char *shown, struct rp_versus_side 
     return rc < 0 ? rc : rp_versus_side_parse(text, shown, ret, err);
 }
 
-/* What deeper analyses have left in the folder of a profile. */
+/* Adds what deeper analyses have left in the folder of a profile. */
 static int add_beside(const char *folder, struct rp_versus_side *side, struct rp_err *err)
 {
     static const char *const names[] = {"roofline.json", "analysis.json"};
@@ -225,7 +225,7 @@ static int read_profile(const char *folder, const char *json, struct rp_versus_s
     return 0;
 }
 
-/* Databases are binary, and JSON of traces begins in its own way. */
+/* Databases are binary, and JSON of traces begins in another way. */
 static bool is_json(const char *path)
 {
     enum { PEEK_BYTES = 4096 };
@@ -262,7 +262,7 @@ static void free_profile(struct rp_profile **profile)
     rp_profile_free(*profile);
 }
 
-/* Of the first process; of several, where all are of the same command. */
+/* Takes the command of the first process. With several, all have to be of the same command. */
 static int command_of(struct rp_store *const *stores, size_t count, char **ret, struct rp_err *err)
 {
     struct rp_lifetime life, other;

@@ -25,13 +25,12 @@ struct rp_err;
 struct rp_file_set;
 struct rp_versus_side;
 
-/* Files that appear together, when all of them are written: of a result that cannot be
- *        finished, none does.
- */
+/* These files appear together, when all of them are written. If a result cannot be finished, none
+ * appears. */
 
 enum { RP_FILE_SET_MAX = 4 };
 
-/** Zero-initialise; release with rp_file_set_drop. */
+/** Initialise it with zeros, and release it with rp_file_set_drop. */
 struct rp_file_set {
     struct {
         char *path, *partial;
@@ -39,7 +38,7 @@ struct rp_file_set {
     size_t count;
 };
 
-/** What a result is wanted for. */
+/** Says what a result is wanted for. */
 struct rp_result_request {
     enum { RP_RESULT_SILENT, RP_RESULT_JSON, RP_RESULT_TERMINAL } print;
     const char *folder;          /**< the JSON also goes to a file there; NULL: not */
@@ -53,7 +52,7 @@ int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *
 int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_result_request *wish,
                     struct rp_buf *text, struct rp_err *err);
 
-/** Of the thread traces. */
+/** Writes the result of the thread traces. */
 int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_request *wish,
                         struct rp_buf *text, struct rp_err *err);
 
@@ -61,27 +60,29 @@ int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_reque
 int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
                    const struct rp_result_request *wish, struct rp_buf *text, struct rp_err *err);
 
-/** Removes files of a result before: beside the new ones they would be taken for a part of them. */
+/** Removes files of an earlier result, because beside the new ones they would be taken for a part
+ * of them. */
 int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err);
 
-/** Gives them their names. @return 0 or RP_ENVIRONMENT */
+/** Gives all files their names.
+ * @return 0 or RP_ENVIRONMENT */
 int rp_file_set_commit(struct rp_file_set *pending, struct rp_err *err);
-/** Removes those that have not got theirs. */
+/** Removes the files that have not got their names. */
 void rp_file_set_drop(struct rp_file_set *pending);
 
-/* Whatever holds a result as one side of a comparison. */
+/* This section reads whatever holds a result as one side of a comparison. */
 
 /**
- * The folder of `profile`, its profile.json, what `replay compare --json` printed, or traces as
- * `analyze` takes them.
+ * Reads the folder of `profile`, its profile.json, what `replay compare --json` printed, or traces
+ * as `analyze` takes them.
  * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err);
 
-/* What `rocm-perf profile` does between its options and its report. */
+/* This section is for `rocm-perf profile`, between its options and its report. */
 
-/** "software", "hardware" or NULL: our collector writes it down, rocprofv3 the environment of the
- *  process. */
+/** Returns "software", "hardware" or NULL. Our collector writes it down; rocprofv3 writes the
+ * environment of the process. */
 int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
 
 #endif

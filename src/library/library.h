@@ -23,21 +23,21 @@ struct rp_kernel_summary;
 struct rp_profile;
 struct rp_store;
 
-/* Remarks that are no failures: the command line prints them, the library keeps them. */
+/* Remarks are no failures: the command line prints them, the library keeps them. */
 
-/** All 0: nobody wants them. */
+/** All 0 means that nobody wants them. */
 struct rp_note_sink {
     void (*put)(void *ctx, const char *text); /**< one sentence, without a newline */
     void *ctx;
 };
 
-/** Out of memory: the note is lost. */
+/** Adds a remark, which is lost when memory has ended. */
 void rp_note(const struct rp_note_sink *sink, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What somebody names, opened: traces, counters, thread traces, and folders of them. */
+/* This section opens what a user names: traces, counters, thread traces, and folders of them. */
 
-/** Traces of one run, and counters of further runs of the same program. */
+/** Holds the traces of one run, and counters of further runs of the same program. */
 struct rp_inputs {
     struct rp_store **stores;
     size_t store_count;
@@ -51,53 +51,55 @@ struct rp_inputs {
     struct rp_work work;       /**< told how far what is made of them is; all 0: nobody is */
 };
 
-/** Opens traces, CSV files and folders of them. @p ret is to be closed, also after a failure. */
+/** Opens traces, CSV files and folders of them. @p ret has to be closed, also after a failure. */
 int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *ret, struct rp_err *err);
 
 /**
- * Takes the counters of the traces, too. A trace without counters is only asked for its dispatches
+ * Reads the counters of the traces, too. A trace without counters is only asked for its dispatches
  * when there are others, or @p wanted: then its times are the better ones.
  */
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err);
 
-/** Adds counters of another run; takes the set, also when it fails. */
+/** Adds counters of another run. It takes over the set, also when it fails. */
 int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err);
 
 /**
- * The traces of one run: an application that was run again for other counters is not another rank.
- * The first trace decides, the first without counters if there is one that did not run at one time
- * with others that have some, as ranks do.
- * @param ret  room for all stores
+ * Chooses the traces of one run: an application that was run again for other counters is not
+ * another rank. The first trace decides; or the first one without counters, if it did not run at
+ * the same time as others with counters, as ranks do.
+ * @param ret room for all stores
  */
 int rp_inputs_choose_run(const struct rp_inputs *in, struct rp_store **ret, size_t *ret_count,
                          struct rp_err *err);
 
 void rp_inputs_close(struct rp_inputs *in);
 
-/* What `analyze` says of a run and `report` shows: each part is free to be missing. */
+/* This section makes what `analyze` prints of a run and `report` shows. Each part may be missing.
+ */
 
-/** Bottlenecks and ranking of kernels. */
+/** Holds bottlenecks and the ranking of kernels. */
 struct rp_ranking {
     struct rp_profile *profile;
     struct rp_bottlenecks found;
 };
 
-/** What it is made from, beside the inputs. */
+/** The ranking is made from these, beside the inputs. */
 struct rp_ranking_from {
     const struct rp_dag_result *dag;    /**< NULL: there is none */
     const struct rp_roofline *roofline; /**< NULL: there is none */
     const char *arch;                   /**< --arch; NULL */
 };
 
-/** @p ret is to be freed, also after a failure. */
+/** Makes the ranking. @p ret has to be freed, also after a failure. */
 int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *from,
                     struct rp_ranking *ret, struct rp_err *err);
 void rp_ranking_free(struct rp_ranking *ranking);
 
-/** @param full  with every kernel and copy; @p ret is to be freed before the inputs */
+/** @param full with every kernel and copy
+ * @param ret has to be freed before the inputs */
 int rp_make_dag(const struct rp_inputs *in, bool full, struct rp_dag_result *ret,
                 struct rp_err *err);
-/** @p ret is to be freed before the counters go. */
+/** Makes the rooflines. @p ret has to be freed before the counters. */
 int rp_make_roofline(const struct rp_inputs *in, const struct rp_roofline_options *options,
                      struct rp_roofline *ret, struct rp_err *err);
 
@@ -116,15 +118,16 @@ struct rp_analysis_request {
     const struct rp_roofline_options *roof;
 };
 
-/** Everything that may be refused. @p ret is to be freed before the inputs, also after a failure.
- */
+/** Does everything that may be refused. @p ret has to be freed before the inputs, also after a
+ * failure. */
 int rp_analysis_make(struct rp_inputs *in, const struct rp_analysis_request *wish,
                      struct rp_analysis *ret, struct rp_err *err);
 void rp_analysis_free(struct rp_analysis *parts);
 
-/* Which of several traces are of one run, and which are runs of the same command. */
+/* This section finds which of several traces are of one run, and which are runs of the same
+ * command. */
 
-/** Traces by runs, in the order of time. */
+/** Holds traces by runs, in the order of time. */
 struct rp_repeats {
     struct rp_store **stores; /**< of the first run, then of the next; owned by the inputs */
     size_t *counts;           /**< of traces of each run */
@@ -132,13 +135,12 @@ struct rp_repeats {
 };
 
 /**
- * Processes that were there at the same time are ranks of one run. Of those of a machine that ran
- * one after the other each is a run where all are of the same command, or each group of ranks of
- * the same commands; where no command came twice, and one process started all, they are what a
- * script started. All else is no result: it is refused, as adding it up would make a time of
- * nothing.
- * On the software device each process has a clock of its own: those of one parent are one run.
- * Clocks of different machines do not compare: traces of several are of one run, unless one of the
+ * Processes that were there at the same time are ranks of one run. Processes of one machine that
+ * ran one after the other are a run each where all are of the same command; so are groups of ranks
+ * of the same commands. Where no command came twice, and one process started all, a script started
+ * them. Everything else is refused, because the sum of unrelated times means nothing. On the
+ * software device each process has a clock of its own: those of one parent are one run. Clocks of
+ * different machines cannot be compared: traces of several are of one run, unless one of the
  * machines ran the same command one after the other, which is refused.
  * @return 0, to be released also when count is 0; RP_BAD_INPUT names two traces
  */
@@ -146,9 +148,9 @@ int rp_repeats_of(struct rp_store *const *stores, size_t count, struct rp_repeat
                   struct rp_err *err);
 void rp_repeats_free(struct rp_repeats *repeats);
 
-/* What the opaque handle of include/rocm-perf/rocm-perf.h holds. */
+/* The opaque handle of include/rocm-perf/rocm-perf.h holds these. */
 
-/** Where else a kernel of the ranking is named; NULL: nowhere. */
+/** Says where else a kernel of the ranking is named, or NULL. */
 struct rp_run_kernel {
     const struct rp_kernel_summary *summary;
     const struct rp_roofline_kernel *roofline;
@@ -165,10 +167,10 @@ struct rocm_perf {
     size_t note_count;
 };
 
-/* The same process given twice would count twice. */
+/* The same process given twice would count twice, so it is refused. */
 
-/** Of a trace; of a merged one the first process, as it was merged on purpose. Strings are the
- *  store's. */
+/** Describes the process of a trace. A merged trace was merged on purpose, so its first process is
+ * taken. Strings are the store's. */
 struct rp_lifetime {
     const char *path, *machine;
     const char *command; /**< "": not known, as of CSV */
@@ -181,21 +183,21 @@ struct rp_lifetime {
 
 int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_err *err);
 
-/** Clocks of different machines do not compare. */
+/** Says whether their times can be compared: clocks of different machines cannot. */
 bool rp_lifetimes_on_one_machine(const struct rp_lifetime *a, const struct rp_lifetime *b);
 
-/* Outputs that are not to take the place of what is read. */
+/* This section refuses outputs that would replace an input. */
 
 /**
  * Refuses an output that is one of the inputs, or of the files that are read in a folder among
- * them. Others in such a folder (the page of the last time) may be written again.
- * @param option  that names the output, "-o"
- * @param output  NULL and "-": there is none
+ * them. Other files in such a folder, as the last page, may be written again.
+ * @param option that names the output, "-o"
+ * @param output NULL and "-": there is none
  * @return 0; RP_USAGE
  */
 int rp_refuse_overwriting_inputs(const char *option, const char *output, char *const *inputs,
                                  size_t count, struct rp_err *err);
 
-/* Are the traces that somebody gave of one run? */
+/* The functions above say whether given traces are of one run. */
 
 #endif

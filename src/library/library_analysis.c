@@ -1,5 +1,5 @@
-/* The runs that traces are of, and what `analyze` says of a run and `report` shows: each part is
- * free to be missing. */
+/* Finds the runs that traces are of, and makes what `analyze` prints of a run and `report` shows.
+ * Each part may be missing. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,9 +15,10 @@
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 
-/* Which of several traces are of one run, and which are runs of the same command. */
+/* This section finds which of several traces are of one run, and which are runs of the same
+ * command. */
 
-/* A trace, and the run that it is of. */
+/* This is a trace, and the run that it is of. */
 struct member {
     struct rp_lifetime life;
     struct rp_store *store;
@@ -51,21 +52,22 @@ static int by_group_and_command(const void *left, const void *right)
     return commands ? commands : by_start(left, right);
 }
 
-/* Both known, and one ended before the other began. */
+/* Says whether both are known and one ended before the other began. */
 static bool lifetimes_disjoint(const struct rp_lifetime *a, const struct rp_lifetime *b)
 {
     return a->end_ns && b->end_ns && (a->end_ns <= b->start_ns || b->end_ns <= a->start_ns);
 }
 
-/* Started by the same process, or one by the other: a script's processes are one run. */
+/* Says whether the same process started both, or one the other: a script's processes are one run.
+ */
 static bool lifetimes_related(const struct rp_lifetime *a, const struct rp_lifetime *b)
 {
     return a->ppid == b->ppid || a->ppid == b->pid || a->pid == b->ppid;
 }
 
-/* Where it is not known how long a process was there, those of one parent are taken to be of one
- * run; but for those of one pid, as each has that is the first of a container. CSV says nothing of
- * parents. */
+/* Where the times of processes are not known, those of one parent are taken to be of one run, but
+ * not those of one pid: each first process of a container has the same. CSV does not name parents.
+ */
 static bool are_apart(const struct rp_lifetime *a, const struct rp_lifetime *b)
 {
     const bool siblings =
@@ -76,7 +78,7 @@ static bool are_apart(const struct rp_lifetime *a, const struct rp_lifetime *b)
     return lifetimes_disjoint(a, b) && !(siblings && (a->by_kernels || b->by_kernels));
 }
 
-/* Those of one run get the number of its first trace. */
+/* Traces of one run get the number of its first trace. */
 static void group(struct member *members, size_t count)
 {
     qsort(members, count, sizeof *members, by_start);
@@ -105,7 +107,7 @@ static size_t size_of_group(const struct member *members, size_t count, size_t f
     return size;
 }
 
-/* The commands of both, where all are known. */
+/* Compares the commands of both, where all are known. */
 static bool same_commands(const struct member *a, size_t a_size, const struct member *b,
                           size_t b_size)
 {
@@ -125,7 +127,8 @@ static bool all_on_one_machine(const struct member *members, size_t count)
     return true;
 }
 
-/* Two that are neither of the same time nor a script's; NULL: there are none. */
+/* Finds a trace that neither ran at the same time nor is of the same script. NULL means that there
+ * is none. */
 static const struct member *stranger(const struct member *members, size_t count,
                                      const struct member **ret_other)
 {
@@ -163,7 +166,7 @@ static int refuse(const struct rp_lifetime *a, const struct rp_lifetime *b, stru
                    a->path, a->command, b->path, b->command);
 }
 
-/* Are all groups runs of the same commands? Told of one group: it is one run. */
+/* Says whether all groups are runs of the same commands. A single group is one run. */
 static bool are_repeats(const struct member *members, size_t count)
 {
     const size_t size = size_of_group(members, count, 0);
@@ -217,8 +220,8 @@ int rp_repeats_of(struct rp_store *const *stores, size_t count, struct rp_repeat
     return a ? refuse(&a->life, &b->life, err) : fill(members, count, repeats, ret, err);
 }
 
-/* Clocks of different machines are not comparable. What one script starts is one run, but for the
- * same command again. */
+/* Clocks of different machines are not comparable. The processes that one script starts are one
+ * run, unless a command is repeated. */
 static bool are_of_two_runs(const struct rp_lifetime *a, const struct rp_lifetime *b)
 {
     const bool related = (a->ppid > 0 || b->ppid > 0) && lifetimes_related(a, b);
@@ -231,7 +234,7 @@ static bool are_of_two_runs(const struct rp_lifetime *a, const struct rp_lifetim
 static int note_difference(const struct rp_lifetime *a, const struct rp_lifetime *b,
                            const struct rp_note_sink *notes, struct rp_err *err)
 {
-    /* Nobody knows whether it is one script or one program again: adding both up may be a time of
+    /* Nobody knows whether it is one script or one program again, so the sum of both may mean
      * nothing. */
     if (!a->command[0] || !b->command[0])
         return rp_fail(err, RP_BAD_INPUT,
@@ -261,11 +264,10 @@ static bool is_in(struct rp_store *const *run, size_t count, const struct rp_sto
 }
 
 /**
- * Files that were swept up from several runs make a graph that means nothing: says in @p notes when
- * two of the traces are of different commands, or of the same one again, and not of the same time.
- * @param run  those that a graph is made of; the others may be the same command again for other
- *             counters
- * @return 0; RP_BAD_INPUT names two of @p run which do not even say of which command they are
+ * Files of several runs make a graph without meaning. This warns in @p notes when two of the traces
+ * did not run at the same time and are of different commands, or of the same one again.
+ * @param run the traces of the graph; the others may be the same command again for other counters
+ * @return 0; RP_BAD_INPUT names two of @p run of which not even the command is known
  */
 static int rp_warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *run,
                                  size_t run_count, struct rp_err *err)
@@ -300,7 +302,7 @@ void rp_analysis_free(struct rp_analysis *parts)
     rp_dag_result_free(&parts->dag);
 }
 
-/* Work that did not happen is in no number of what is made of the traces. */
+/* Work that did not happen is in no number that is made of the traces, so the user is told. */
 static int note_failed_launches(const struct rp_inputs *in, const struct rp_profile *profile,
                                 struct rp_err *err)
 {
@@ -315,8 +317,8 @@ static int note_failed_launches(const struct rp_inputs *in, const struct rp_prof
     return 0;
 }
 
-/* Calls and times are those of one run: its further runs were only there for their counters.
- * @param run  its traces */
+/* Calls and times are those of one run, because its further runs only served their counters.
+ * @param run its traces */
 static int make_ranking(const struct rp_inputs *in, const struct rp_inputs *run,
                         const struct rp_analysis_request *wish, struct rp_analysis *parts,
                         struct rp_err *err)
@@ -368,13 +370,14 @@ int rp_analysis_make(struct rp_inputs *in, const struct rp_analysis_request *wis
     return rc < 0 ? rc : make_all(in, run, count, wish, ret, err);
 }
 
-/* Counters of one dispatch, the first that has any; of a CSV trace, those of the file beside it. */
+/* Holds the counters of the first dispatch that has any; for a CSV trace, those of the file beside
+ * it. */
 struct counted {
     struct rp_counters *csv;
-    const char **names; /* sorted: files of one pass list them in any order */
+    const char **names; /**< sorted, because files of one pass list them in any order */
     size_t count;
     bool has_kernels;
-    bool of_counted; /* counted, or a rank of a run in which others were */
+    bool of_counted; /**< counted, or a rank of a run in which others were */
     struct rp_lifetime life;
 };
 
@@ -387,7 +390,7 @@ static void counted_free(struct counted *counted, size_t count)
     free(counted);
 }
 
-/* Passes of rocprofv3 leave a trace of kernels beside what each of them counted. */
+/* Passes of rocprofv3 leave a trace of kernels beside the counters of each. */
 static int counted_beside(const char *prefix, struct counted *ret, struct rp_err *err)
 {
     rp_autofree char *name = rp_format("%scounter_collection.csv", prefix);
@@ -490,8 +493,8 @@ static bool times_compare(const struct rp_lifetime *a, const struct rp_lifetime 
     return a->end_ns && b->end_ns && rp_lifetimes_on_one_machine(a, b);
 }
 
-/* A process without kernels has no counters that would say to which run it belongs: it ran while
- * the others did, or lies beside one of them where its times are not known. */
+/* A process without kernels has no counters that would show its run. It ran while the others did;
+ * where its times are not known, it has to lie beside one of them. */
 static bool ran_beside(const struct counted *counted, size_t count, size_t idle, const bool *of_run)
 {
     const struct rp_lifetime *life = &counted[idle].life;
@@ -507,8 +510,8 @@ static bool ran_beside(const struct counted *counted, size_t count, size_t idle,
     return false;
 }
 
-/* N of "counters/pass-N_results.db" in a result folder: profile ran the program once more for it.
- */
+/* Reads N of "counters/pass-N_results.db" in a result folder: profile ran the program once more for
+ * it. */
 static unsigned long pass_of_profile(const char *path)
 {
     static const char begin[] = "counters/pass-";
@@ -524,7 +527,7 @@ static unsigned long pass_of_profile(const char *path)
                : 0;
 }
 
-/* Modelled times begin anew in each run: they say nothing of the runs that profile made. */
+/* Modelled times begin anew in each run, so they do not tell the runs of profile apart. */
 static bool at_one_time(const struct rp_lifetime *a, const struct rp_lifetime *b)
 {
     return times_compare(a, b) && !lifetimes_disjoint(a, b) &&
@@ -532,8 +535,8 @@ static bool at_one_time(const struct rp_lifetime *a, const struct rp_lifetime *b
            pass_of_profile(a->path) == pass_of_profile(b->path);
 }
 
-/* A rank may have nothing that was counted, as filters of kernels say. It is of the run of those
- * that it ran at one time with: passes, and runs without counters, come one after the other. */
+/* A rank may have no counters, because of filters of kernels. It belongs to the run of those that
+ * it ran at the same time with: passes, and runs without counters, come one after the other. */
 static int add_uncounted(const struct counted *counted, size_t count, bool *of_run,
                          struct rp_err *err)
 {
@@ -570,8 +573,8 @@ static int find_counted(struct counted *counted, size_t count, struct rp_err *er
     return rc;
 }
 
-/* The first that has kernels, of a run without counters if there is one; of a run with counters
- * one that has some, as by them the others are found. */
+/* Finds the first trace that has kernels, of a run without counters if there is one. In a run with
+ * counters it takes a trace that has some, because the others are found by them. */
 static size_t first_of_run(const struct counted *counted, size_t count)
 {
     size_t first = count, plain = count;
@@ -687,7 +690,7 @@ int rp_make_ranking(const struct rp_inputs *in, const struct rp_ranking_from *fr
                                           .traces = &in->waves,
                                           .arch = from->arch,
                                           .origin = rp_origin_of(in->stores, in->store_count)};
-    const double no_runtime_ms = 0; /* stability is not asked for */
+    const double no_runtime_ms = 0; /* Stability is not asked for. */
     int rc = 0;
 
     if (in->store_count)

@@ -1,4 +1,4 @@
-/* What the opaque handle of include/rocm-perf/rocm-perf.h holds. */
+/* The opaque handle of include/rocm-perf/rocm-perf.h is implemented here. */
 #include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,8 @@ struct rp_c_locale {
     void *own, *former; /**< locale_t; NULL: out of memory, and nothing was changed */
 };
 
-/** Tells the caller, who may not want to know. @return -err->code */
+/** Writes the error to the caller's struct, which may be NULL.
+ * @return -err->code */
 static int rp_run_failed(const struct rp_err *err, struct rocm_perf_error *ret)
 {
     _Static_assert(sizeof ret->text == sizeof err->text, "every message fits");
@@ -145,7 +146,8 @@ static const char *summary_symbol(const void *list, size_t at)
     return ((const struct rp_kernel_summary *)list)[at].symbol;
 }
 
-/* The place of the first kernel of that name, of several the one that took most time; or -1. */
+/* Finds the first kernel of that name; of several the one that took most time. It returns -1 when
+ * there is none. */
 static long find(const struct rp_name_index *index, const char *name)
 {
     size_t count;
@@ -168,7 +170,7 @@ static void join(struct rocm_perf *run, const struct rp_name_index *names,
             summary = find(symbols, name);
         if (summary >= 0)
             to->summary = &ranking->profile->kernels[summary];
-        if (roofline < 0 && to->summary) /* counters may know the symbol only */
+        if (roofline < 0 && to->summary) /* Counters may know only the symbol. */
             roofline = find(rooflines, to->summary->symbol);
         if (roofline >= 0)
             to->roofline = &run->parts.roofline.kernels[roofline];
@@ -227,7 +229,7 @@ int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
     return 0;
 }
 
-/* What was found: each function of include/rocm-perf/rocm-perf.h that only reads. */
+/* From here on are the functions of include/rocm-perf/rocm-perf.h that only read results. */
 
 enum { NO_SUCH = -RP_USAGE };
 

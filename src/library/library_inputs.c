@@ -1,4 +1,4 @@
-/* What somebody names, opened: traces, counters, thread traces, and folders of them. */
+/* Opens what a user names: traces, counters, thread traces, and folders of them. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "trace/kernel_stats.h"
 #include "trace/rocpd.h"
 
-/* When and where a process ran. */
+/* This section finds when and where a process ran. */
 
 static const char *machine_of(const struct rp_row_node *nodes, size_t count, uint32_t guid_index)
 {
@@ -29,7 +29,7 @@ static const char *machine_of(const struct rp_row_node *nodes, size_t count, uin
     return "";
 }
 
-/* CSV does not say when a process began and ended: its kernels do. */
+/* CSV does not say when a process began and ended, so the times of its kernels are used. */
 static int times_of_kernels(struct rp_store *store, struct rp_lifetime *life, struct rp_err *err)
 {
     const struct rp_row_dispatch *rows;
@@ -104,7 +104,7 @@ void rp_note(const struct rp_note_sink *sink, const char *fmt, ...)
         sink->put(sink->ctx, rp_buf_text(&text));
 }
 
-/* The name that both have; NULL: none. A merged database has several. */
+/* Finds the name that both databases have, or NULL. A merged database has several. */
 static const char *common_guid(struct rp_store *a, struct rp_store *b)
 {
     for (uint32_t i = 0; i < rp_store_guid_count(a); i++) {
@@ -151,9 +151,10 @@ static int refuse(struct rp_store *a, struct rp_store *b, const char *guid, stru
 }
 
 /**
- * Databases have a name of the process that no other has. JSON and CSV do not, and a file can be
- * copied: two processes never run all of their kernels in the same nanoseconds. Traces without
- * kernels are left to those who read more of them (analyze/dag_trace.h).
+ * Refuses the same process given twice. Databases have a name of the process that no other has.
+ * JSON and CSV do not, and a file can be copied, but two processes never run all of their kernels
+ * in the same nanoseconds. Traces without kernels are checked by those who read more of them
+ * (analyze/dag_trace.h).
  * @return 0; RP_BAD_INPUT names both files
  */
 static int rp_refuse_duplicate_inputs(struct rp_store *const *stores, size_t count,
@@ -236,7 +237,7 @@ static int join_counters(struct rp_inputs *in, struct rp_err *err)
     return result;
 }
 
-/* Takes the store and the prefix, which may be NULL. */
+/* Takes over the store and the prefix, which may be NULL. */
 static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix, struct rp_err *err)
 {
     size_t room = in->store_count + 1;
@@ -258,8 +259,8 @@ static int add_store(struct rp_inputs *in, struct rp_store *store, char *prefix,
     return 0;
 }
 
-/* One file under two names is read once, or refused where it would count twice. Where both hold
- * different things, nobody knows which of them was meant. */
+/* One file under two names is read once, or refused where it would count twice. Where both files
+ * differ, nobody knows which of them was meant. */
 static int refuse_other_packed(const char *one, const char *other, struct rp_err *err)
 {
     const size_t len = rp_gzip_name_length(one);
@@ -273,7 +274,7 @@ static int refuse_other_packed(const char *one, const char *other, struct rp_err
                    (int)len, packed);
 }
 
-/* A packed file that was named after another one of the process, or its folder, was read. */
+/* A packed file beside the one that was named, or in the folder, was not read. */
 static int refuse_unread(const struct rp_store *store, const char *path, struct rp_err *err)
 {
     rp_autofree char *plain = strndup(path, rp_gzip_name_length(path));
@@ -282,7 +283,7 @@ static int refuse_unread(const struct rp_store *store, const char *path, struct 
     if (!plain)
         return rp_out_of_memory(err);
     if (rp_gzip_name_length(named) != strlen(plain) || strncmp(named, plain, strlen(plain)) != 0)
-        named = plain; /* as nobody named the packed one */
+        named = plain; /* Nobody named the packed file. */
     return refuse_other_packed(path, named, err);
 }
 
@@ -343,7 +344,7 @@ static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err
     return rc < 0 ? rc : add_store(in, store, NULL, err);
 }
 
-/* Folders of rocprofv3: HOST/PID_results.db, pass_1/HOST/PID_results.db. */
+/* These are the folders of rocprofv3: HOST/PID_results.db, pass_1/HOST/PID_results.db. */
 enum { FOLDER_DEPTH = 2 };
 
 static int visible(const struct dirent *entry)
@@ -351,7 +352,7 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* By what rocprofv3 wrote of the same process in a form that says more. */
+/* Says whether rocprofv3 wrote the same process in a form that holds more. */
 static bool is_said(const char *path, const struct rp_note_sink *notes)
 {
     rp_autofree char *other = rp_store_said_by(path);
@@ -367,7 +368,7 @@ static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
            !is_said(path, notes);
 }
 
-/* What is read of a folder, counters and statistics included. */
+/* This is for all files that are read of a folder, counters and statistics included. */
 static void note_other_packed(const char *path, const struct rp_note_sink *notes)
 {
     static const char *const ends[] = {".csv", ".db", ".json"};
@@ -384,7 +385,7 @@ static bool is_trace(const char *path, const struct rp_note_sink *notes)
     const bool is_counters = rp_gzip_name_ends_with(path, "counter_collection.csv");
     size_t prefix_len;
 
-    if (rp_gzip_has_unpacked(path)) { /* it is the same file */
+    if (rp_gzip_has_unpacked(path)) { /* It is the same file. */
         note_other_packed(path, notes);
         return false;
     }
@@ -405,7 +406,8 @@ static bool is_there_packed_or_not(const char *path)
     return there != NULL;
 }
 
-/* What `profile` has made: repeats are not ranks, and a run that failed is no result. */
+/* Says whether `profile` has made the folder: repeats are not ranks, and a run that failed is no
+ * result. */
 static bool is_profile(const char *folder)
 {
     rp_autofree char *result = rp_path_join(folder, "profile.json");
@@ -426,7 +428,8 @@ static bool is_aside(const char *name)
            strcmp(name, "thread-trace") == 0;
 }
 
-/* Nor a socket or device: nobody meant them to be read, and opening one may wait for ever. */
+/* This is true of sockets and devices, too: nobody meant them to be read, and opening one may wait
+ * for ever. */
 static bool is_pipe(const char *path)
 {
     struct stat st;
@@ -470,8 +473,8 @@ static int open_counters(const char *path, struct rp_inputs *in, struct rp_err *
 
 /* --- statistics of kernels ---------------------------------------------------------------- */
 
-/* Takes the statistics. Sums of two processes could be those of two runs: no number in them says
- * when they ran. */
+/* Takes over the statistics. Sums of two processes could be those of two runs, because no number in
+ * them says when they ran. */
 static int add_stats(struct rp_inputs *in, struct rp_kernel_stats *stats, struct rp_err *err)
 {
     int rc = 0;
@@ -496,7 +499,7 @@ static int open_stats(const char *path, struct rp_inputs *in, struct rp_err *err
     return rc < 0 ? rc : add_stats(in, stats, err);
 }
 
-/* The traces that rocprofv3 wrote of the process whose statistics begin with this prefix. */
+/* Counts the traces that rocprofv3 wrote of the process whose statistics begin with this prefix. */
 static size_t traces_beside(const struct rp_inputs *in, const char *path, size_t prefix_len,
                             struct rp_store **ret)
 {
@@ -525,7 +528,7 @@ static void drop_stats(struct rp_kernel_stats **stats)
     rp_kernel_stats_free(*stats);
 }
 
-/* A trace says all that its statistics do: they are only looked at for whether they agree. */
+/* A trace holds all that its statistics do, so these are only checked against it. */
 static int check_stats(const char *path, struct rp_store *trace, const struct rp_note_sink *notes,
                        struct rp_err *err)
 {
@@ -559,7 +562,8 @@ static int take_stats(const char *path, struct rp_inputs *in, struct rp_err *err
     found = traces_beside(in, path, prefix_len, &trace);
     if (found == 0)
         return open_stats(path, in, err);
-    /* A JSON trace of several processes has one file of statistics for each, not named after it. */
+    /* A JSON trace of several processes has one file of statistics for each, which is not named
+     * after it. */
     return found == 1 ? check_stats(path, trace, &in->notes, err) : 0;
 }
 
@@ -586,7 +590,7 @@ static int open_stats_in(const char *folder, int depth, struct rp_inputs *in, st
     return rc;
 }
 
-/* Sums have no part in what is made of dispatches. */
+/* Sums are not used where there are dispatches. */
 static void drop_stats_beside(struct rp_inputs *in)
 {
     if (!in->stats || (in->store_count == 0 && !in->unjoined && !in->counters))
@@ -597,7 +601,7 @@ static void drop_stats_beside(struct rp_inputs *in)
     in->stats = NULL;
 }
 
-/* The thread trace of a profile, or of the run that left it, if there is one. */
+/* Opens the thread trace of a profile, or of the run that left it, if there is one. */
 static int open_waves_of(const char *folder, const char *within, struct rp_inputs *in,
                          struct rp_err *err)
 {
@@ -623,7 +627,7 @@ static int open_waves_in(const char *folder, int depth, struct rp_inputs *in, st
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
     for (int i = 0; i < count; i++) {
         const char *name = names[i]->d_name;
-        /* process-2 ... are read with the folder that they lie in */
+        /* Folders process-2 ... are read with the folder that they lie in. */
         bool is_read = is_decoded(name) || (here && strncmp(name, "process-", 8) == 0);
         rp_autofree char *path = is_read ? NULL : rp_path_join(folder, name);
 
@@ -662,7 +666,8 @@ static int has_work(struct rp_store *store, bool *ret, struct rp_err *err)
     return *ret ? 0 : rc;
 }
 
-/* rocprofv3 --att without --kernel-trace leaves a database of agents and code objects beside. */
+/* rocprofv3 --att without --kernel-trace leaves a database that holds only agents and code objects.
+ */
 static int drop_idle_stores(struct rp_inputs *in, size_t first, struct rp_err *err)
 {
     size_t kept = first;
@@ -704,7 +709,7 @@ static int refuse_folder(const char *path, struct rp_err *err)
         path);
 }
 
-/* A folder has to hold something; what its CSV traces say of kernels is of use to counters, too. */
+/* A folder has to hold something. The kernels of its CSV traces are of use to counters, too. */
 static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     const struct rp_kernel_stats *stats_before = in->stats;
@@ -740,7 +745,7 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
     size_t prefix_len;
     int rc;
 
-    if (rp_thread_trace_is_one(path)) /* before counters, which may be any folder */
+    if (rp_thread_trace_is_one(path)) /* This is tested before counters, which may be any folder. */
         return rp_thread_trace_open(path, &in->waves, err);
     if (rp_path_is_dir(path))
         return open_folder(path, in, err);
@@ -792,14 +797,14 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
             return rc;
         wanted |= count > 0;
     }
-    /* Of CSV traces the counters know already, unless only calls or copies were named. */
+    /* The counters know the CSV traces already, unless only calls or copies were named. */
     for (size_t i = 0; i < in->store_count && wanted; i++) {
         struct rp_counters *set;
         int rc = 0;
 
         if (without_csv && in->csv_prefixes && in->csv_prefixes[i])
             continue;
-        if (in->counters) /* they come first */
+        if (in->counters) /* The counters come first. */
             rc = rp_counters_add_part(&in->unjoined, in->counters, NULL, err);
         in->counters = NULL;
         if (rc == 0)
@@ -814,10 +819,11 @@ int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *er
 
 /* A mistaken option must not cost a measurement. */
 
-/* HOST/pass_1/PID_results.db, thread-trace/att-threads/ui_output_.../wave.json */
+/* The deepest files are HOST/pass_1/PID_results.db and
+ * thread-trace/att-threads/ui_output_.../wave.json. */
 enum { MOST_DEPTH = 4 };
 
-/* What is read in folders ends so; pictures and pages do not. */
+/* Files that are read in folders have these endings. Pictures and pages have others. */
 static bool is_read(const char *name)
 {
     static const char *const endings[] = {
@@ -831,7 +837,7 @@ static bool is_read(const char *name)
     return false;
 }
 
-/* @param ret  the file below the folder that the output would replace; NULL: none */
+/* @param ret the file below the folder that the output would replace; NULL: none */
 static int find_in(const char *folder, const char *output, int depth, char **ret,
                    struct rp_err *err)
 {
