@@ -615,7 +615,7 @@ static int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, 
 
 enum {
     PROFILE_FULL = 1,
-    INCOMPATIBLE = 0x100d, /* HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
+    INCOMPATIBLE = 0x100d, /**< HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS */
     SYMBOL_GROUP_BYTES = 13,
     SYMBOL_PRIVATE_BYTES = 14,
     SYMBOL_KERNEL_OBJECT = 22,

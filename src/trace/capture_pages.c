@@ -224,13 +224,13 @@ void rp_frames_free(struct rp_frames *frames)
 }
 
 enum {
-    SLOTS = 1 << 20, /* 16 MiB; finds again what was among the last 4 GiB or so of pages */
-    LEVEL = 1,       /* of zstd: pages come faster than a disk takes them */
+    SLOTS = 1 << 20, /**< 16 MiB; finds again what was among the last 4 GiB or so of pages */
+    LEVEL = 1,       /**< of zstd: pages come faster than a disk takes them */
 };
 
 struct slot {
     uint64_t hash;
-    uint64_t number; /* + 1; 0: free */
+    uint64_t number; /**< + 1; 0: free */
 };
 
 struct rp_page_store {
@@ -241,7 +241,7 @@ struct rp_page_store {
     ZSTD_CCtx *packer;
     uint8_t *packed;
     size_t packed_room;
-    uint8_t *open; /* the frame that is being filled */
+    uint8_t *open; /**< the frame that is being filled */
     uint32_t open_pages;
     struct slot *slots;
 };

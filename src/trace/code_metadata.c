@@ -288,7 +288,7 @@ static int read_kernel(struct rp_msgpack kernel, struct rp_code_kernel *k, struc
 struct search {
     const char *symbol;
     bool any, old, damaged, found;
-    struct rp_msgpack note, kernel; /* of the kernel that was found */
+    struct rp_msgpack note, kernel; /**< of the kernel that was found */
 };
 
 static bool is_of(const struct rp_code_note *note, const char *owner)

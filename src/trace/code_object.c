@@ -408,7 +408,7 @@ int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functio
 
 enum {
     ENTRY_ADDRESS_BYTES = 8,
-    MOST_SECTIONS = 4096, /* compilers make some twenty; each address is looked for in all */
+    MOST_SECTIONS = 4096, /**< compilers make some twenty; each address is looked for in all */
 };
 
 /* --- what a code object holds -------------------------------------------------------------- */
@@ -424,11 +424,11 @@ struct rp_code_identity {
     struct rp_code_elf elf;
     Elf64_Shdr *sections;
     size_t section_count;
-    struct named *named; /* by their places, of which no two overlap */
+    struct named *named; /**< by their places, of which no two overlap */
     size_t named_count;
-    Elf64_Rela *relocations; /* by their places */
+    Elf64_Rela *relocations; /**< by their places */
     size_t relocation_count;
-    struct rp_code_symbols symbols; /* dynamic ones, to which relocations refer */
+    struct rp_code_symbols symbols; /**< dynamic ones, to which relocations refer */
 };
 
 void rp_code_identity_free(struct rp_code_identity *h)
@@ -663,7 +663,7 @@ static bool is_variable(const struct rp_code_identity *h, const struct named *n)
 struct place {
     uint64_t at, bytes;
     bool function;
-    const char *name; /* of what is known by it, and not only by what it holds; else NULL */
+    const char *name; /**< of what is known by it, and not only by what it holds; else NULL */
 };
 
 struct walk {
@@ -671,8 +671,8 @@ struct walk {
     struct rp_buf text;
     struct {
         RP_VEC(struct place);
-    } places;                /* in the order in which they are come to */
-    struct rp_idmap numbers; /* of places, by their addresses */
+    } places;                /**< in the order in which they are come to */
+    struct rp_idmap numbers; /**< of places, by their addresses */
     bool failed;
 };
 

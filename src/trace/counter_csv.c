@@ -133,15 +133,15 @@ static const struct {
 
 struct form {
     const char *path;
-    enum role *roles; /* of each column */
-    char **names;     /* of each column that is a counter */
+    enum role *roles; /**< of each column */
+    char **names;     /**< of each column that is a counter */
     size_t count;
-    size_t at[ROLE_COUNT]; /* first column of the role, from 1; 0 = none */
+    size_t at[ROLE_COUNT]; /**< first column of the role, from 1; 0 = none */
     bool is_facts;
-    bool is_levels;          /* SQ_LEVEL_WAVES.csv */
-    bool is_rocprofv3;       /* one row for each counter of a dispatch, over all instances */
-    bool has_warned;         /* of several rows of one counter */
-    struct rp_map instances; /* of dispatches, where each has a row */
+    bool is_levels;          /**< SQ_LEVEL_WAVES.csv */
+    bool is_rocprofv3;       /**< one row for each counter of a dispatch, over all instances */
+    bool has_warned;         /**< of several rows of one counter */
+    struct rp_map instances; /**< of dispatches, where each has a row */
 };
 
 static void form_free(struct form *form)

@@ -119,9 +119,9 @@ static int add_folder_part(struct rp_counter_parts **parts, struct rp_counter_pa
 
 /* Where a part lies in folders of passes: "run/pmc_1/host/1_counter_collection.csv". */
 struct pass_place {
-    char *within; /* "/home/me/run", however it was named; NULL: in no folder of a pass */
-    char *folder; /* "run/" */
-    char *pass;   /* "pmc_1" */
+    char *within; /**< "/home/me/run", however it was named; NULL: in no folder of a pass */
+    char *folder; /**< "run/" */
+    char *pass;   /**< "pmc_1" */
 };
 
 static void pass_places_free(struct pass_place *places, size_t count)
@@ -236,7 +236,7 @@ static int group_passes(struct rp_counter_parts *parts, struct rp_err *err)
 struct file_identity {
     const struct rp_counter_file *file;
     size_t part;
-    size_t same; /* number of all that are the same */
+    size_t same; /**< number of all that are the same */
 };
 
 static int by_number(uint64_t a, uint64_t b)
@@ -631,9 +631,9 @@ enum { FOLDER_DEPTH = 2 }; /* pmc_1/HOST */
 struct folder {
     const char *path;
     struct rp_counter_parts *parts;
-    int depth;         /* so many levels of folders are read below */
-    bool only_passes;  /* of the folders in it: there are counters beside them */
-    bool skips_passes; /* not even those: what lies beside is made of them */
+    int depth;         /**< so many levels of folders are read below */
+    bool only_passes;  /**< of the folders in it: there are counters beside them */
+    bool skips_passes; /**< not even those: what lies beside is made of them */
 };
 
 static int add_file(struct folder *f, const char *path, struct rp_err *err)

@@ -188,7 +188,7 @@ static const size_t NO_PLACE = SIZE_MAX;
 /* Dispatches of two passes by place, and which of the first each of the second one is. */
 struct pairs {
     struct place *old, *new;
-    size_t *old_of; /* per new; NO_PLACE: none */
+    size_t *old_of; /**< per new; NO_PLACE: none */
 };
 
 static void pairs_free(struct pairs *p)
@@ -222,8 +222,8 @@ struct repeats {
     struct repeat {
         double first, other;
         bool seen, was_disputed;
-    } * of;         /* by counter */
-    uint32_t *seen; /* counters that both have */
+    } * of;         /**< by counter */
+    uint32_t *seen; /**< counters that both have */
     size_t seen_count;
 };
 

@@ -154,7 +154,7 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
 /** A kernel on a device. */
 struct where {
     const char *kernel;
-    size_t plain_bytes; /* of its name */
+    size_t plain_bytes; /**< of its name */
     int64_t device;
     size_t set;
     bool coded;

@@ -110,14 +110,14 @@ static const struct {
 
 struct loader {
     struct rp_memdb m;
-    enum kind kind; /* of the file that is read */
+    enum kind kind; /**< of the file that is read */
     struct rp_map kernels;
     struct rp_call_list calls;
     int64_t rows, process;
     bool process_known;
     /* of the file that is read */
     struct rp_csv csv;
-    size_t at[COLUMN_COUNT]; /* from 1; 0: the file has no such column */
+    size_t at[COLUMN_COUNT]; /**< from 1; 0: the file has no such column */
 };
 
 /* --- fields ------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ enum { RP_MEMDB_STATEMENTS = 32 };
 struct rp_memdb {
     sqlite3 *db;
     struct {
-        const char *sql; /* its address tells it apart */
+        const char *sql; /**< its address tells it apart */
         sqlite3_stmt *stmt;
     } statements[RP_MEMDB_STATEMENTS];
     struct rp_map strings; /**< rocpd_string */

@@ -42,9 +42,9 @@ enum { STEP_OPS = 1000, STEP_BASE = 1000, STEP_BYTES = 64 };
 
 enum {
     MOST_ADDED_BYTES =
-        256 << 20,        /* of a value that is added: a command line, the times of all runs */
-    MOST_NAME_BYTES = 60, /* of a name of theirs in a message */
-    MOST_RELATIONS = 200, /* ours are five: of some more the first is named */
+        256 << 20,        /**< of a value that is added: a command line, the times of all runs */
+    MOST_NAME_BYTES = 60, /**< of a name of theirs in a message */
+    MOST_RELATIONS = 200, /**< ours are five: of some more the first is named */
 };
 
 /* --- the tables ---------------------------------------------------------------------------- */

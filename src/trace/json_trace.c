@@ -608,7 +608,7 @@ struct file {
 /* Where the sections of one process are; 0: it has none. */
 struct places {
     uint64_t at[RP_JSON_SECTIONS];
-    const char *wanted; /* the search ends at this section if it has a record; NULL: never */
+    const char *wanted; /**< the search ends at this section if it has a record; NULL: never */
 };
 
 static void note_place(struct file *f, const char *group, const char *key, struct places *places)

@@ -25,7 +25,7 @@ static const char *const words[COLUMN_COUNT] = {"Name",  "Calls", "TotalDuration
 struct reader {
     struct rp_csv csv;
     struct rp_map names;
-    size_t at[COLUMN_COUNT]; /* from 1; 0: the file has no such column */
+    size_t at[COLUMN_COUNT]; /**< from 1; 0: the file has no such column */
     struct rp_kernel_stats *stats;
 };
 
@@ -209,7 +209,7 @@ int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct 
 
 struct sums {
     struct rp_store *store;
-    struct rp_map names; /* of the file */
+    struct rp_map names; /**< of the file */
     struct rp_kernel_stat *of;
 };
 

@@ -108,7 +108,7 @@ static bool known_string(const struct rp_record_file *file, uint32_t id)
 /** What the records so far have introduced. */
 struct known_ids {
     uint32_t queues, code_objects, kernels;
-    bool lossy; /* what is referred to may have been among the records that were lost */
+    bool lossy; /**< what is referred to may have been among the records that were lost */
 };
 
 static const char *check_agent(const struct rp_record_file *file, const struct rp_rec_agent *agent)

@@ -31,9 +31,9 @@ struct known {
     struct rp_store *store;
     struct rp_row_kernel *row;
     size_t symbol_bytes;
-    const char *arch; /* "gfx942", or "" */
+    const char *arch; /**< "gfx942", or "" */
     size_t arch_bytes;
-    uint64_t code[LEVELS]; /* 0: cannot be told */
+    uint64_t code[LEVELS]; /**< 0: cannot be told */
 };
 
 struct known_list {

@@ -90,8 +90,8 @@ static int guid_of_relation(struct rp_store *s, enum rp_table table, const char 
  */
 struct sources {
     const char *relation;
-    sqlite3_stmt *columns, *track; /* without rows: for the names of their columns */
-    const char *tracks, *times;    /* relations; NULL: there are none */
+    sqlite3_stmt *columns, *track; /**< without rows: for the names of their columns */
+    const char *tracks, *times;    /**< relations; NULL: there are none */
     bool join_track, join_start, join_end;
 };
 
@@ -537,7 +537,7 @@ int rp_table_scan_text(struct rp_table_scan *pass, size_t column, const char *if
 }
 
 struct rp_event_run {
-    int64_t base; /* first id */
+    int64_t base; /**< first id */
     size_t at, count;
     uint32_t guid_index;
 };

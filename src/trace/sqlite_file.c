@@ -86,7 +86,7 @@ enum {
     AT_PAGE_COUNT = 28,
     AT_VALID_FOR = 92,
     VERSION_WAL = 2,
-    MOST_RELATIONS = 25000, /* a process has 23 tables, a merged trace 40 views as well */
+    MOST_RELATIONS = 25000, /**< a process has 23 tables, a merged trace 40 views as well */
 };
 
 static const struct {

@@ -202,7 +202,7 @@ enum {
     AT_PAGE_SIZE = 16,
     AT_READ_VERSION = 19,
     AT_RESERVED = 20,
-    AT_CHANGES = 24, /* counter of changes; the next is right if this was it */
+    AT_CHANGES = 24, /**< counter of changes; the next is right if this was it */
     AT_PAGE_COUNT = 28,
     AT_ENCODING = 56,
     AT_COUNTED_AT = 92,
@@ -329,19 +329,19 @@ static const unsigned char *pages_at(struct pages *pages, uint32_t number)
 }
 
 enum {
-    TYPE_INNER = 0x05, /* of a table */
+    TYPE_INNER = 0x05, /**< of a table */
     TYPE_LEAF = 0x0d,
     INNER_HEADER_BYTES = 12,
     LEAF_HEADER_BYTES = 8,
     AT_CELLS = 3,
     AT_LAST_CHILD = 8,
     CHILD_BYTES = 4,
-    LEAST_CELL_BYTES = 6, /* with its place in the page's array */
-    DEEPEST = 20,         /* SQLite's own limit */
+    LEAST_CELL_BYTES = 6, /**< with its place in the page's array */
+    DEEPEST = 20,         /**< SQLite's own limit */
 };
 
 struct inner {
-    unsigned char *page; /* a copy: the pages below it are read in between */
+    unsigned char *page; /**< a copy: the pages below it are read in between */
     uint32_t next, count;
 };
 
@@ -354,7 +354,7 @@ struct walk {
     struct inner inners[DEEPEST];
     int depth;
     uint64_t rows;
-    uint32_t pages_left; /* that a tree may still have: a damaged one may go round in circles */
+    uint32_t pages_left; /**< that a tree may still have: a damaged one may go round in circles */
     bool stopped;
 };
 
@@ -516,7 +516,7 @@ struct reading {
     int cursor;
     int64_t root;
     struct {
-        int reg, column; /* -1: the row's id */
+        int reg, column; /**< -1: the row's id */
     } loads[RECORD_VALUES];
     int load_count, first_reg, arg_count;
 };

@@ -33,13 +33,13 @@ enum {
     KD_RSRC1 = 48,
     KD_PROPERTIES = 56,
 
-    RSRC1_VGPR_MASK = 0x3f, /* bits 5:0, granulated work-item VGPR count */
-    RSRC1_SGPR_SHIFT = 6,   /* bits 9:6, granulated wavefront SGPR count */
+    RSRC1_VGPR_MASK = 0x3f, /**< bits 5:0, granulated work-item VGPR count */
+    RSRC1_SGPR_SHIFT = 6,   /**< bits 9:6, granulated wavefront SGPR count */
     RSRC1_SGPR_MASK = 0xf,
-    RSRC3_ACCUM_MASK = 0x3f, /* bits 5:0 on gfx90a+: where the AccVGPRs begin, in fours */
+    RSRC3_ACCUM_MASK = 0x3f, /**< bits 5:0 on gfx90a+: where the AccVGPRs begin, in fours */
     PROPERTY_WAVE32 = 1 << 10,
 
-    SGPR_FIXED_GFX10 = 128, /* gfx10+ gives every wave the same number */
+    SGPR_FIXED_GFX10 = 128, /**< gfx10+ gives every wave the same number */
 };
 
 static uint32_t load_u32(const uint8_t *at)

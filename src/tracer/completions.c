@@ -485,12 +485,12 @@ struct rp_pending *rp_pending_list_next(struct rp_pending_list *line)
 /* The thread that harvests what the program does not wait for, and the bounded waits. */
 
 enum {
-    POLL_NS = 200 * 1000,           /* while entries complete */
-    POLL_SLOW_NS = 2 * 1000 * 1000, /* a long kernel runs, or nothing does */
+    POLL_NS = 200 * 1000,           /**< while entries complete */
+    POLL_SLOW_NS = 2 * 1000 * 1000, /**< a long kernel runs, or nothing does */
     POLLS_BEFORE_SLOW = 10,
-    POLLS_BEFORE_IDLE = 50, /* programs that launch and wait in turns never pay for waking us */
+    POLLS_BEFORE_IDLE = 50, /**< programs that launch and wait in turns never pay for waking us */
     DRAIN_POLL_NS = 100 * 1000,
-    SPARE_SIGNALS = 256, /* kept free, so that packet callbacks rarely create any */
+    SPARE_SIGNALS = 256, /**< kept free, so that packet callbacks rarely create any */
 };
 
 static void sleep_ns(long ns)

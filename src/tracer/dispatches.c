@@ -26,9 +26,9 @@ enum {
 
 enum {
     FIRST_BUFFER_PACKETS = 64,
-    DESTROY_PATIENCE_MS = 1000, /* a queue destroyed with kernels still running on it */
-    FREE_SLOTS = 8,             /* of the hardware queue: ROCr's retry packet and some to spare */
-    YIELDS = 20,                /* a full queue: then sleep between looks */
+    DESTROY_PATIENCE_MS = 1000, /**< a queue destroyed with kernels still running on it */
+    FREE_SLOTS = 8,             /**< of the hardware queue: ROCr's retry packet and some to spare */
+    YIELDS = 20,                /**< a full queue: then sleep between looks */
     FULL_SLEEP_NS = 20 * 1000,
     SILENT_SIGNALS = 32,
 };
@@ -41,16 +41,16 @@ struct rp_queue {
     rp_hsa_agent agent;
     uint32_t index;
     struct rp_pending_list line;
-    struct rp_hsa_packet *buffer; /* copies of the packets of one callback */
+    struct rp_hsa_packet *buffer; /**< copies of the packets of one callback */
     uint64_t buffer_packets;
-    uint64_t submitted; /* packets handed over */
-    uint64_t passed;    /* .line.passed when it was looked at last */
+    uint64_t submitted; /**< packets handed over */
+    uint64_t passed;    /**< .line.passed when it was looked at last */
     rp_hsa_signal
-        quiet[SILENT_SIGNALS];    /* .quiet_count of them are free, for packets without one */
-    size_t quiet_count;           /* atomic; see silent_signal */
-    struct rp_hsa_queue *beneath; /* of a cooperative queue, see share_cooperative */
-    unsigned users;               /* likewise: how often the program has created it */
-    rp_hsa_queue_error on_error;  /* the program's */
+        quiet[SILENT_SIGNALS];    /**< .quiet_count of them are free, for packets without one */
+    size_t quiet_count;           /**< atomic; see silent_signal */
+    struct rp_hsa_queue *beneath; /**< of a cooperative queue, see share_cooperative */
+    unsigned users;               /**< likewise: how often the program has created it */
+    rp_hsa_queue_error on_error;  /**< the program's */
     void *on_error_data;
 };
 
@@ -676,8 +676,8 @@ static uint64_t record_waits(struct rp_tool *tool, uint32_t dep_count, const rp_
 
 /** A copy that is being handed over. */
 struct begun {
-    struct rp_pending *entry; /* NULL: not recorded */
-    rp_hsa_signal shared;     /* 0: it is not among the shared copies */
+    struct rp_pending *entry; /**< NULL: not recorded */
+    rp_hsa_signal shared;     /**< 0: it is not among the shared copies */
 };
 
 /* Not recorded, and counted: times of a signal that several operations share would be mixed. When

@@ -39,7 +39,7 @@ enum function { FUNCTION_HOST, FUNCTION_MODULE, FUNCTION_NONE };
 
 struct launch {
     const char *name;
-    uint8_t place, function; /* enum place, enum function */
+    uint8_t place, function; /**< enum place, enum function */
     uint8_t function_at, grid_at, lds_at, lds_bytes;
 };
 
@@ -202,15 +202,15 @@ extern char __dso_handle __attribute__((visibility("hidden")));
 
 /** What a thread is doing. */
 struct thread {
-    uint64_t correlation_id;  /* of the HIP call that it is in, 0 = none */
-    bool asking;              /* it is our own call */
-    bool own_stream;          /* has used it */
-    bool stream_known;        /* of the outermost call that it is in: */
-    void *stream;             /* the handle */
-    int error_before;         /* HIP's last error and what stood in the handle's place when a */
-    uint64_t handle_before;   /* call began that creates a stream */
-    uint32_t merged;          /* queries that stand behind .query */
-    struct rp_rec_call query; /* the last query of a row of equal ones */
+    uint64_t correlation_id;  /**< of the HIP call that it is in, 0 = none */
+    bool asking;              /**< it is our own call */
+    bool own_stream;          /**< has used it */
+    bool stream_known;        /**< of the outermost call that it is in: */
+    void *stream;             /**< the handle */
+    int error_before;         /**< HIP's last error and what stood in the handle's place when a */
+    uint64_t handle_before;   /**< call began that creates a stream */
+    uint32_t merged;          /**< queries that stand behind .query */
+    struct rp_rec_call query; /**< the last query of a row of equal ones */
 };
 
 static __thread struct thread this_thread;

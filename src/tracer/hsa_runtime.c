@@ -62,13 +62,13 @@ bool rp_hsa_bind(struct rp_hsa *hsa, const struct rp_hsa_tables *tables)
 enum { FIRST_SIZE = 256 };
 
 struct slot {
-    uint64_t key; /* 0 = free; stored after the id, so a reader that sees it sees the id */
+    uint64_t key; /**< 0 = free; stored after the id, so a reader that sees it sees the id */
     uint32_t id;
 };
 
 struct rp_kernel_table {
     struct rp_kernel_table *older;
-    uint32_t size; /* power of two */
+    uint32_t size; /**< power of two */
     struct slot slots[];
 };
 
@@ -270,7 +270,7 @@ static void put_info(const struct rp_tool *tool, struct properties *all, const c
 
 struct pools {
     const struct rp_tool *tool;
-    uint64_t global_bytes, group_bytes; /* the largest of each */
+    uint64_t global_bytes, group_bytes; /**< the largest of each */
 };
 
 static rp_hsa_status visit_pool(rp_hsa_pool pool, void *data)

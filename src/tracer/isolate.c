@@ -234,7 +234,7 @@ static void rp_select_give_up(struct rp_select *select)
 }
 
 enum {
-    PATIENCE_MS = 10000, /* for work before the dispatch */
+    PATIENCE_MS = 10000, /**< for work before the dispatch */
     /* For the dispatch itself, and while it holds up other threads: it may wait for one of them. */
     KERNEL_PATIENCE_MS = 60000,
     HELD_PATIENCE_MS = 10000,
@@ -243,7 +243,7 @@ enum {
     /* The software device knows when a dispatch does nothing but wait. What could end that are
      * threads of the program that are not held: they are given time on a busy machine. */
     SOFTWARE_WAITING_PATIENCE_MS = 15000,
-    LONG_MS = 5000, /* then whoever watches is told how long it may go on */
+    LONG_MS = 5000, /**< then whoever watches is told how long it may go on */
     NS_PER_MS = 1000000,
     LOOK_NS = 50 * 1000,
     END_LOOK_NS = 1000 * 1000,
@@ -256,8 +256,8 @@ enum {
 
 struct rp_wanted_kernel {
     struct rp_rec_kernel rec;
-    rp_hsa_executable executable; /* 0: it is gone */
-    char *symbol;                 /* stays: geometries that were seen name it */
+    rp_hsa_executable executable; /**< 0: it is gone */
+    char *symbol;                 /**< stays: geometries that were seen name it */
 };
 
 struct rp_wanted_code {
@@ -552,9 +552,9 @@ static bool has_ended(const struct rp_tool *tool, uint64_t from, uint64_t now)
 /** How long a signal is waited for. */
 struct wait {
     int64_t patience_ms;
-    int64_t held_patience_ms;    /* of that with others at the gate; 0: they do not matter */
-    int64_t waiting_patience_ms; /* of that with nothing but waiting; 0: that does not matter */
-    bool held, waits;            /* that was the end of it */
+    int64_t held_patience_ms;    /**< of that with others at the gate; 0: they do not matter */
+    int64_t waiting_patience_ms; /**< of that with nothing but waiting; 0: that does not matter */
+    bool held, waits;            /**< that was the end of it */
 };
 
 /* In milliseconds: for how long what runs has done nothing but wait; 0: it works, or nobody knows.

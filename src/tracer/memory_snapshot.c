@@ -46,7 +46,7 @@ struct range {
 /** Memory that the program can read, in order. */
 struct readable {
     RP_VEC(struct range);
-    bool unknown; /* the system does not say: all is taken for readable */
+    bool unknown; /**< the system does not say: all is taken for readable */
 };
 
 static bool add_range(struct readable *r, uint64_t from, uint64_t to)
@@ -635,8 +635,8 @@ bool rp_snapshot_take(struct rp_snapshot *s, bool before)
 
 /* While the other end is waited for, the program is held. */
 enum {
-    SLICE_S = 1,       /* between looks at it */
-    MOST_SLICES = 600, /* without a byte: it may be at work for a former capture */
+    SLICE_S = 1,       /**< between looks at it */
+    MOST_SLICES = 600, /**< without a byte: it may be at work for a former capture */
 };
 
 /* Stopped by job control: nobody knows for how long. */

@@ -22,9 +22,10 @@ enum { RP_TRACE_WINDOW_BYTES = 1 << 20 };
 
 enum {
     HEADER_MAP_BYTES = 4096,
-    PREPARED_BYTES = 128 << 10, /* some hundred microseconds of a program that does nothing else */
+    PREPARED_BYTES =
+        128 << 10, /**< some hundred microseconds of a program that does nothing else */
     PAGE_BYTES = 4096,
-    RETRY_EVERY_LOST = 4096, /* a full disk costs one system call per this many lost records */
+    RETRY_EVERY_LOST = 4096, /**< a full disk costs one system call per this many lost records */
 };
 
 /* RLIMIT_FSIZE would raise SIGXFSZ in the traced program, so it is looked at first. */

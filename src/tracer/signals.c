@@ -206,7 +206,7 @@ void rp_submitters_wait(struct rp_submitters *producers, rp_hsa_signal signal,
 /* Keeps count of the runtime's callbacks of signals. */
 
 enum {
-    PATIENCE_MS = 10000, /* for one that gets no processor: see blocked_thread.h for others */
+    PATIENCE_MS = 10000, /**< for one that gets no processor: see blocked_thread.h for others */
     PATIENCE_GRAPH_MS = 60000,
 };
 
@@ -222,10 +222,10 @@ struct rp_handler {
     bool (*callback)(int64_t value, void *data);
     void *data;
     const void *graph;
-    uint32_t tid; /* of the runtime's thread, while .running */
+    uint32_t tid; /**< of the runtime's thread, while .running */
     bool running;
-    bool unreadable; /* the program has destroyed the signal */
-    bool stuck;      /* was waited for in vain */
+    bool unreadable; /**< the program has destroyed the signal */
+    bool stuck;      /**< was waited for in vain */
 };
 
 static __thread const void *this_graph;

@@ -394,8 +394,8 @@ static enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue
 enum { SLICE_WAVE_INSTS = 1 << 17, SLICE_COPY_BYTES = 8 << 20 };
 
 enum {
-    SPIN_NS = 30 * 1000,      /* no yield: on a busy machine that gives a whole time slice away */
-    MIN_SLEEP_NS = 10 * 1000, /* then sleep a sixteenth of the time idled so far */
+    SPIN_NS = 30 * 1000,      /**< no yield: on a busy machine that gives a whole time slice away */
+    MIN_SLEEP_NS = 10 * 1000, /**< then sleep a sixteenth of the time idled so far */
     MAX_SLEEP_NS = 4 * 1000 * 1000,
 };
 

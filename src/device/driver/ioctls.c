@@ -35,7 +35,7 @@ struct rp_kfd_memory_policy {
 };
 
 struct rp_kfd_clock_counters {
-    uint64_t gpu_ticks, cpu_ns, system_ns, system_hz; /* out */
+    uint64_t gpu_ticks, cpu_ns, system_ns, system_hz; /**< out */
     uint32_t gpu_id, pad;
 };
 
@@ -46,14 +46,14 @@ struct rp_kfd_aperture {
 
 struct rp_kfd_apertures_new {
     uint64_t apertures_ptr;
-    uint32_t node_count, pad; /* in: room, out: filled */
+    uint32_t node_count, pad; /**< in: room, out: filled */
 };
 
 struct rp_kfd_create_event {
-    uint64_t page_offset;  /* out, or in: handle of the event page */
-    uint32_t trigger_data; /* out */
+    uint64_t page_offset;  /**< out, or in: handle of the event page */
+    uint32_t trigger_data; /**< out */
     uint32_t type, auto_reset, node_id;
-    uint32_t event_id, slot; /* out */
+    uint32_t event_id, slot; /**< out */
 };
 
 struct rp_kfd_event_id {
@@ -63,7 +63,7 @@ struct rp_kfd_event_id {
 struct rp_kfd_wait_events {
     uint64_t events_ptr;
     uint32_t count, wait_for_all, timeout_ms;
-    uint32_t result; /* out */
+    uint32_t result; /**< out */
 };
 
 struct rp_kfd_scratch_backing {
@@ -106,32 +106,32 @@ struct rp_kfd_dmabuf_info {
 
 struct rp_kfd_import_dmabuf {
     uint64_t va;
-    uint64_t handle; /* out */
+    uint64_t handle; /**< out */
     uint32_t gpu_id, dmabuf_fd;
 };
 
 struct rp_kfd_export_dmabuf {
     uint64_t handle;
     uint32_t flags;
-    uint32_t dmabuf_fd; /* out */
+    uint32_t dmabuf_fd; /**< out */
 };
 
 struct rp_kfd_queue_gws {
     uint32_t queue_id, count;
-    uint32_t first, pad; /* out */
+    uint32_t first, pad; /**< out */
 };
 
 struct rp_kfd_smi_events {
     uint32_t gpu_id;
-    uint32_t anon_fd; /* out */
+    uint32_t anon_fd; /**< out */
 };
 
 struct rp_kfd_xnack {
-    int32_t enabled; /* in: negative = query */
+    int32_t enabled; /**< in: negative = query */
 };
 
 struct rp_kfd_available_memory {
-    uint64_t bytes; /* out */
+    uint64_t bytes; /**< out */
     uint32_t gpu_id, pad;
 };
 
@@ -255,7 +255,7 @@ enum svm_type {
 enum svm_flag { SVM_HOST_ACCESS = 1, SVM_COHERENT = 2, SVM_GPU_READ_ONLY = 8 };
 
 enum {
-    SVM_GRANULARITY_DEFAULT = 9, /* the driver's: 2 MiB */
+    SVM_GRANULARITY_DEFAULT = 9, /**< the driver's: 2 MiB */
     SVM_GRANULARITY_MAX = 0x3f,
 };
 

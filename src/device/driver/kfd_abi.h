@@ -21,9 +21,9 @@ enum {
 
 struct rp_kfd_create_queue {
     uint64_t ring_base, write_pointer, read_pointer;
-    uint64_t doorbell_offset; /* out */
+    uint64_t doorbell_offset; /**< out */
     uint32_t ring_bytes, gpu_id, type, percentage, priority;
-    uint32_t queue_id; /* out */
+    uint32_t queue_id; /**< out */
     uint64_t eop_base, eop_bytes, save_base;
     uint32_t save_bytes, ctl_stack_bytes, sdma_engine, metadata_ring_bytes;
 };
@@ -128,7 +128,7 @@ enum rp_aql_type {
 };
 
 union rp_aql_packet {
-    uint16_t header; /* type in bits 7:0, barrier in bit 8, fence scopes above */
+    uint16_t header; /**< type in bits 7:0, barrier in bit 8, fence scopes above */
     struct {
         uint16_t header, setup;
         uint16_t workgroup_size[3], reserved0;

@@ -72,7 +72,7 @@ uint64_t rp_runtime_hz(void)
 
 enum {
     PUT_OFF_MS = 1000,
-    PATIENCE_MS = 10000, /* for one that gets no processor: see blocked_thread.h for others */
+    PATIENCE_MS = 10000, /**< for one that gets no processor: see blocked_thread.h for others */
 };
 
 typedef bool (*handler_fn)(int64_t value, void *data);

@@ -98,7 +98,7 @@ enum { RP_BOUND_SLICE_WORK = 1024 };
 static struct {
     pthread_mutex_t lock;
     struct rp_exec_worker *head;
-    uint64_t dma_turns; /* odd while the DMA engine uses host addresses */
+    uint64_t dma_turns; /**< odd while the DMA engine uses host addresses */
 } all_workers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* In a forked child: its threads are gone. */
@@ -205,14 +205,14 @@ enum { SPINS = 1000 };
 /* The one context of the executor's threads. */
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t posted;    /* jobs has got a member */
-    pthread_cond_t withdrawn; /* a dispatch has lost its last helper */
+    pthread_cond_t posted;    /**< jobs has got a member */
+    pthread_cond_t withdrawn; /**< a dispatch has lost its last helper */
     struct rp_dispatch *jobs;
-    uint32_t posts; /* counts them; read without the lock */
+    uint32_t posts; /**< counts them; read without the lock */
     unsigned started;
     unsigned sleepers;
-    unsigned wanted;           /* threads in all, the caller's included; 0 = not yet known */
-    uint64_t help_after;       /* instructions */
+    unsigned wanted;           /**< threads in all, the caller's included; 0 = not yet known */
+    uint64_t help_after;       /**< instructions */
 } pool = {.help_after = 16384, /* 0.2 ms: waking a thread takes up to 0.1 */
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .posted = PTHREAD_COND_INITIALIZER,

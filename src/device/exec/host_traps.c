@@ -165,9 +165,9 @@ static __thread bool unblocked __attribute__((tls_model("initial-exec")));
 
 /* The one context of this file. */
 static struct {
-    pthread_mutex_t lock; /* of lent's writers, and of the installation */
+    pthread_mutex_t lock; /**< of lent's writers, and of the installation */
     bool installed;
-    struct rp_signal_action program[2]; /* what the program wants done with the two signals */
+    struct rp_signal_action program[2]; /**< what the program wants done with the two signals */
     struct rp_borrowed_ranges lent;
     /* The C library's: the name may lead to the hook, which serves the program. */
     __typeof__(sigaction) *change_action;

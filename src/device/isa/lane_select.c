@@ -85,8 +85,8 @@ enum { ROWS = sizeof rp_lane_rows / sizeof rp_lane_rows[0], SLOTS = 2048 };
 _Static_assert(ROWS < SLOTS / 2, "the hash needs free slots");
 
 static struct {
-    enum rp_lane_level best; /* the CPU has it and those below */
-    uint16_t slot[SLOTS];    /* row + 1 by hash of its mnemonic, linear probing; 0 = free */
+    enum rp_lane_level best; /**< the CPU has it and those below */
+    uint16_t slot[SLOTS];    /**< row + 1 by hash of its mnemonic, linear probing; 0 = free */
 } known;
 
 static const char cmp[] = "v_cmp_", cmpx[] = "v_cmpx_";

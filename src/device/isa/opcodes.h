@@ -175,9 +175,9 @@ enum {
     SRC_INT_64 = 192,
     SRC_INT_MINUS_16 = 208,
     SRC_APERTURE_FIRST = 235,
-    SRC_APERTURE_LAST = 239, /* includes pops_exiting_wave_id */
-    SRC_FLOAT_FIRST = 240,   /* 0.5 */
-    SRC_FLOAT_LAST = 248,    /* 1/(2 pi) */
+    SRC_APERTURE_LAST = 239, /**< includes pops_exiting_wave_id */
+    SRC_FLOAT_FIRST = 240,   /**< 0.5 */
+    SRC_FLOAT_LAST = 248,    /**< 1/(2 pi) */
     SRC_SDWA = 249,
     SRC_DPP = 250,
     SRC_VCCZ = 251,

@@ -79,9 +79,9 @@ enum kind {
     MUL,
     MUL_LEGACY,
     FMA,
-    MAD,        /* f16, product and sum rounded and flushed */
-    MAD_F32,    /* the same of f32 */
-    MAD_LEGACY, /* and zero times anything is zero */
+    MAD,        /**< f16, product and sum rounded and flushed */
+    MAD_F32,    /**< the same of f32 */
+    MAD_LEGACY, /**< and zero times anything is zero */
     LDEXP,
     FRACT,
     CONVERT,
@@ -198,7 +198,7 @@ static double mad_f32(double a, double b, double c, bool legacy)
 
 struct operands {
     double a, b, c;
-    int n; /* ldexp's exponent */
+    int n; /**< ldexp's exponent */
     bool scale;
 };
 
@@ -381,8 +381,8 @@ float rp_round_fma_f32(float a, float b, float c, unsigned round)
 /* ---- types ---- */
 
 struct format {
-    uint32_t exp_mask;  /* exponent bits, in the half or the top dword */
-    uint32_t sign_mask; /* the sign bit there */
+    uint32_t exp_mask;  /**< exponent bits, in the half or the top dword */
+    uint32_t sign_mask; /**< the sign bit there */
 };
 
 static struct format format_of(unsigned type)

@@ -148,7 +148,7 @@ enum {
     /* VPTERNLOGD: a | (b ^ c). */
     OR_XOR = 0xf6,
     MEM_LINE_BYTES = 64,
-    AHEAD_WAVES = 8, /* see prefetch() */
+    AHEAD_WAVES = 8, /**< see prefetch() */
     /* Vector registers of the test for lanes side by side. */
     EXPECTED = RP_ZMM_TEMP2,
     DIFFERS = RP_ZMM_TEMP,

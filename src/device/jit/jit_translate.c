@@ -83,7 +83,7 @@ void rp_jit_set(bool on)
 
 enum {
     CODE_ROOM_BYTES = 4 << 20,
-    PAGE_CODE_BYTES = 4 << 20, /* code of one page: then it must be enough */
+    PAGE_CODE_BYTES = 4 << 20, /**< code of one page: then it must be enough */
 };
 
 struct rp_jit_region {

@@ -149,9 +149,9 @@ void rp_program_release(struct rp_program *p)
 }
 
 enum {
-    CU_SLOT_CLOCKS = 4, /* a wave issues once in four clocks: CDNA3 ISA guide, SIMDs take turns */
+    CU_SLOT_CLOCKS = 4, /**< a wave issues once in four clocks: CDNA3 ISA guide, SIMDs take turns */
     QUEUE_CLOCKS =
-        64, /* of work in front of a CU's memory units beyond which they take no more: assumed */
+        64, /**< of work in front of a CU's memory units beyond which they take no more: assumed */
 };
 
 static const uint64_t NEVER = UINT64_MAX;
@@ -315,10 +315,10 @@ static void open_barrier(struct rp_timing_simulation *r, struct rp_cu *cu, struc
 
 /* What a wave's turn came to. */
 struct turn {
-    uint64_t next; /* its next turn; NEVER: it has ended, or is at a barrier */
-    bool machine;  /* nothing happened: it needs what compute units share */
-    bool ended;    /* its workgroup, with it */
-    bool starves;  /* nothing happened: what it does is not known yet */
+    uint64_t next; /**< its next turn; NEVER: it has ended, or is at a barrier */
+    bool machine;  /**< nothing happened: it needs what compute units share */
+    bool ended;    /**< its workgroup, with it */
+    bool starves;  /**< nothing happened: what it does is not known yet */
 };
 
 static const struct turn needs_machine = {.next = 0, .machine = true};

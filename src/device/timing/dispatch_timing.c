@@ -230,21 +230,21 @@ static int write_out(const struct rp_trace_rows *t, const struct listing *l,
 struct rp_thread_watch {
     struct rp_trace_rows threads;
     struct rp_engine_watch inner, watch;
-    rp_threads_tell tell;  /* or NULL */
-    uint64_t steps, total; /* instructions: replayed, and recorded; when code is resolved */
+    rp_threads_tell tell;  /**< or NULL */
+    uint64_t steps, total; /**< instructions: replayed, and recorded; when code is resolved */
     int64_t begin_ns, told_ns;
     bool begun, replayed;
 };
 
 /** What is kept of a dispatch that is recorded: rp_dispatch.observed. */
 struct rp_dispatch_timing {
-    struct rp_wave_record *record; /* or NULL: it was lost */
-    struct rp_timing_stats stats;  /* of the replay, */
-    bool simulated;                /* if there was one */
-    bool counted;                  /* and it counted: */
+    struct rp_wave_record *record; /**< or NULL: it was lost */
+    struct rp_timing_stats stats;  /**< of the replay, */
+    bool simulated;                /**< if there was one */
+    bool counted;                  /**< and it counted: */
     struct rp_cache_result cache_result;
     struct rp_wave_sums wave_sums;
-    struct rp_thread_watch *threads; /* who traces the replay, or NULL */
+    struct rp_thread_watch *threads; /**< who traces the replay, or NULL */
 };
 
 enum { STEPS_BETWEEN = 1 << 18 };
@@ -494,7 +494,7 @@ enum { WAYS = 16 }; /* that are told apart: more than usual kernels have */
 struct ways {
     struct way {
         const struct rp_rec_wave *wave;
-        uint32_t *step, count; /* as recorded */
+        uint32_t *step, count; /**< as recorded */
     } way[WAYS];
     uint32_t count;
 };

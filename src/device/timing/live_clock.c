@@ -18,7 +18,7 @@ struct rp_group_simulation {
     struct rp_timing_simulation r;
     struct rp_timing_stats stats;
     struct rp_engine_watch watch;
-    struct rp_wave_record rec; /* of the group; its waves' are what has not been replayed */
+    struct rp_wave_record rec; /**< of the group; its waves' are what has not been replayed */
     struct rp_rec_group group;
     struct rp_cu cu;
     struct rp_cu_group cu_group;
@@ -26,7 +26,7 @@ struct rp_group_simulation {
     struct rp_rec_pages pages;
     uint64_t entry_va;
     uint32_t program_count, program_room;
-    uint32_t starved; /* bit for each wave */
+    uint32_t starved; /**< bit for each wave */
     uint64_t issued[RP_CU_GROUP_WAVES];
 };
 
@@ -282,15 +282,15 @@ static enum rp_group_simulation_answer rp_group_simulation_issued(struct rp_grou
 }
 
 struct rp_group_clock {
-    struct rp_group_simulation *live; /* NULL: it cannot be told any more */
+    struct rp_group_simulation *live; /**< NULL: it cannot be told any more */
     struct rp_resolver resolver;
-    uint32_t *step; /* resolved, for the replay */
+    uint32_t *step; /**< resolved, for the replay */
     uint32_t step_room;
-    uint64_t added; /* instructions of all waves that the replay has been given */
+    uint64_t added; /**< instructions of all waves that the replay has been given */
     struct clock_wave {
-        uint32_t steps, accesses; /* of its record, that the replay has been given */
-        bool ahead;               /* one more: the instruction that it will try again */
-        uint64_t added;           /* rp_group_clock.added when it tried last */
+        uint32_t steps, accesses; /**< of its record, that the replay has been given */
+        bool ahead;               /**< one more: the instruction that it will try again */
+        uint64_t added;           /**< rp_group_clock.added when it tried last */
     } wave[RP_CU_GROUP_WAVES];
 };
 

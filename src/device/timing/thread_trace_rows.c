@@ -23,7 +23,7 @@ enum {
 struct queue {
     uint32_t *code;
     uint64_t first, count;
-    bool unordered; /* some may come back before older ones */
+    bool unordered; /**< some may come back before older ones */
 };
 
 struct rp_trace_rows_wave {
@@ -32,8 +32,8 @@ struct rp_trace_rows_wave {
     struct rp_threads_wait *wait;
     uint64_t row_room, wait_room;
     struct queue vm, lgkm;
-    bool at_barrier; /* the latest row's end is not known yet */
-    bool full;       /* what followed was not kept */
+    bool at_barrier; /**< the latest row's end is not known yet */
+    bool full;       /**< what followed was not kept */
 };
 
 /* Room for one more element; false: no memory. */

@@ -54,7 +54,7 @@ static struct cache_shape shape_of(const struct rp_arch *arch)
 struct caches {
     struct cache_shape shape;
     struct rp_cache_result sum;
-    struct rp_tags *l1, *scalar, *l2; /* per CU, scalar cache and die; used ones have tags */
+    struct rp_tags *l1, *scalar, *l2; /**< per CU, scalar cache and die; used ones have tags */
 };
 
 static void release(struct rp_tags *tags, uint32_t count)
@@ -322,8 +322,8 @@ static void caches_end(struct caches *c, struct rp_cache_result *ret)
 
 /* A resident workgroup. */
 struct seat {
-    const struct rp_rec_group *group; /* NULL: empty */
-    uint32_t *next;                   /* per wave: its next access */
+    const struct rp_rec_group *group; /**< NULL: empty */
+    uint32_t *next;                   /**< per wave: its next access */
     uint32_t cu;
 };
 
@@ -331,8 +331,8 @@ struct turns {
     const struct rp_wave_record *record;
     struct seat *seat;
     uint64_t seats;
-    uint64_t *waiting; /* per die: index of the next group to look at */
-    uint64_t taken;    /* groups that got a seat */
+    uint64_t *waiting; /**< per die: index of the next group to look at */
+    uint64_t taken;    /**< groups that got a seat */
 };
 
 /* The next workgroup of the die takes the seat. False: there is none, or no memory. */
@@ -551,7 +551,7 @@ struct rp_count_watch {
     const struct rp_wave_record *record;
     struct caches *caches;
     uint32_t cus_per_die;
-    uint32_t *next; /* access of each wave */
+    uint32_t *next; /**< access of each wave */
     struct wave_meter meter;
     bool failed;
 };
@@ -638,10 +638,10 @@ struct replayed {
     const struct rp_arch *arch;
     const struct rp_timing_stats *s;
     const struct rp_wave_sums *sums;
-    double waves; /* factor for what a wave has once */
-    double insts; /* for what its instructions do: of waves that were not kept whole a part is */
-    double dies;  /* for what a die has once */
-    double time;  /* for what goes on all the time */
+    double waves; /**< factor for what a wave has once */
+    double insts; /**< for what its instructions do: of waves that were not kept whole a part is */
+    double dies;  /**< for what a die has once */
+    double time;  /**< for what goes on all the time */
 };
 
 struct row {
@@ -804,7 +804,7 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
 /* How much more was executed than replayed. */
 struct factors {
     double of[RP_CACHE_KINDS];
-    double writes; /* of stores and atomics, whose lines nobody can tell apart any more */
+    double writes; /**< of stores and atomics, whose lines nobody can tell apart any more */
 };
 
 static int find_factors(const struct rp_cache_result *r, const uint64_t *values, struct factors *f)

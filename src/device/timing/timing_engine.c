@@ -204,7 +204,7 @@ enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20, PAGE_LI
 
 struct set {
     struct entry {
-        uint64_t line; /* number + 1; 0 = free */
+        uint64_t line; /**< number + 1; 0 = free */
         uint64_t moment;
     } * at;
     uint64_t size, count;
@@ -317,16 +317,16 @@ struct engine {
     struct rp_timing_simulation r;
     struct rp_event_queue agenda;
     struct rp_cu *cu;
-    struct rp_cu_wave *wave;   /* RP_CU_SLOTS for each CU */
-    struct rp_cu_group *group; /* of each group in the record */
+    struct rp_cu_wave *wave;   /**< RP_CU_SLOTS for each CU */
+    struct rp_cu_group *group; /**< of each group in the record */
     struct engine_die {
-        uint64_t next_group;  /* index of the first not started */
-        uint64_t launch_free; /* when its dispatcher has time */
-        uint64_t full_since;  /* when a workgroup began to wait for room; UINT64_MAX: none waits */
+        uint64_t next_group;  /**< index of the first not started */
+        uint64_t launch_free; /**< when its dispatcher has time */
+        uint64_t full_since; /**< when a workgroup began to wait for room; UINT64_MAX: none waits */
         uint32_t next_cu;
     } * die;
     struct rp_completions done;
-    int status; /* 0, or -ENOMEM: it ends early */
+    int status; /**< 0, or -ENOMEM: it ends early */
 };
 
 /* ---- dispatchers --------------------------------------------------------------------------- */
