@@ -18,24 +18,28 @@ struct rp_capture_writer;
 struct rp_err;
 struct rp_snapshot_feed;
 
-#define RP_CAPTURE_DISPATCH_FILE   "dispatch.json"
-#define RP_CAPTURE_REGIONS_FILE    "memory_regions.json"
-#define RP_CAPTURE_COVERAGE_FILE   "coverage.json"
-#define RP_CAPTURE_CHECKSUMS_FILE  "checksums.json"  /* the last one that is written */
-#define RP_CAPTURE_SELF_CHECK_FILE "self_check.json" /* added to a whole capture */
+#define RP_CAPTURE_DISPATCH_FILE "dispatch.json"
+#define RP_CAPTURE_REGIONS_FILE  "memory_regions.json"
+#define RP_CAPTURE_COVERAGE_FILE "coverage.json"
+/* This file is written last, so that a folder without it is not complete. */
+#define RP_CAPTURE_CHECKSUMS_FILE "checksums.json"
+/* The self check is added to a complete capture. */
+#define RP_CAPTURE_SELF_CHECK_FILE "self_check.json"
 #define RP_CAPTURE_KERNARG_FILE    "kernarg.bin"
 #define RP_CAPTURE_CODE_FILE       "kernel.hsaco"
 #define RP_CAPTURE_PAGES_FILE      "memory/pages.bin"
-#define RP_CAPTURE_REGION_FILE     "region_%012" PRIx64 ".bin" /* in memory/ and after/ */
-#define RP_CAPTURE_SEVERAL_FOLDER  "dispatch-%" PRIu64         /* one of several in a folder */
-#define RP_CAPTURE_PARTIAL         ".partial-"                 /* and a process number */
+/* Such files are in memory/ and after/. */
+#define RP_CAPTURE_REGION_FILE "region_%012" PRIx64 ".bin"
+/* A folder of several captures has one of these for each. */
+#define RP_CAPTURE_SEVERAL_FOLDER "dispatch-%" PRIu64
+#define RP_CAPTURE_PARTIAL        ".partial-" /* A process number follows. */
 
 #define RP_CAPTURE_FORMAT "rocm-perf-capture"
 enum { RP_CAPTURE_FORMAT_VERSION = 1 };
 
 /* Reader of capture folders (docs/formats.md). */
 
-/** A captured region. */
+/** This is a captured region. */
 struct rp_capture_memory {
     struct rp_snapshot_region region;
     struct rp_region_map before;
@@ -68,7 +72,7 @@ struct rp_capture_facts {
  * @return 0; RP_BAD_INPUT naming the file that is missing or damaged; RP_ENVIRONMENT
  */
 int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *err);
-/** Accepts NULL. */
+/** Closes a capture; NULL is accepted. */
 void rp_capture_close(struct rp_capture *capture);
 
 /** What is known of an open capture. */
@@ -83,7 +87,7 @@ struct rp_capture_contents {
 
 const struct rp_capture_contents *rp_capture_contents(const struct rp_capture *capture);
 
-/** One page of a region as it was in a state. */
+/** Reads one page of a region as it was in a state. */
 int rp_capture_page(struct rp_capture *capture, const struct rp_capture_memory *memory,
                     enum rp_region_state state, uint64_t page, uint8_t ret[RP_PAGE_BYTES],
                     struct rp_err *err);
@@ -117,11 +121,16 @@ struct rp_snapshot_request {
     const char *folder; /**< of the capture, made when a dispatch comes */
     bool several;       /**< it gets a folder for each one: RP_CAPTURE_SEVERAL_FOLDER */
     struct rp_capture_origin origin;
-    /** Name of a symbol for people; owned by the caller. NULL: out of memory. */
+    /**
+     * Returns the name of a symbol as people write it, which the caller owns, or NULL when memory
+     * ends.
+     */
     char *(*name)(const char *symbol, void *data);
     /** Whether dispatches of a kernel are wanted. */
     bool (*wants)(const char *symbol, const char *name, void *data);
-    /** The dispatch with this number among those that match takes long. NULL: nobody wants to know
+    /**
+     * Is called when the dispatch with this number among those that match takes long. NULL: nobody
+     * wants to know
      */
     void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
     void *data;
@@ -131,7 +140,10 @@ struct rp_snapshot_request {
 int rp_snapshot_feed_open(const struct rp_snapshot_request *wishes, struct rp_snapshot_feed **ret,
                           struct rp_err *err);
 
-/** The bytes that a message of this header may have; less than it says: refuse it. */
+/**
+ * Returns how many bytes a message with this header may have, so that a larger one is refused
+ * before it is read.
+ */
 size_t rp_snapshot_max_bytes(uint32_t kind);
 
 /**
@@ -156,18 +168,20 @@ struct rp_snapshot_state {
 
 const struct rp_snapshot_state *rp_snapshot_feed_state(const struct rp_snapshot_feed *feed);
 
-/** Accepts NULL. Removes a capture that is not whole. */
+/** Closes the feed and removes a capture that is not complete. NULL is accepted. */
 void rp_snapshot_feed_close(struct rp_snapshot_feed *feed);
 
-/* checksums.json: size and XXH3 (128 bits) of each file of a capture folder. It is written
- *        last, so that a folder without it is not whole.
+/* checksums.json holds size and XXH3 (128 bits) of each file of a capture folder. It is written
+ * last, so that a folder without it is not complete.
  */
 
-/** For all that is in the folder. */
+/** Writes checksums of all files in the folder. */
 int rp_capture_write_checksums(const char *folder, struct rp_err *err);
 
-/** For one more file, with the extension .json, or one that is there anew. The list must be there;
- * what it says of the others stays. */
+/**
+ * Adds the checksum of one more file with the extension .json, or of one that was rewritten. The
+ * list must exist, and its other entries stay.
+ */
 int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err);
 
 /** @return 0; RP_BAD_INPUT naming the first file that is missing or another */
@@ -175,8 +189,8 @@ int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t
                                struct rp_err *err);
 
 /**
- * The same for the files at the top of the folder but pages.bin, whose pages have checksums of
- * their own: of what a replay would otherwise take as it is. Costs milliseconds whatever the
+ * Checks the files at the top of the folder except pages.bin, whose pages have checksums of their
+ * own. A replay would otherwise take these files as they are. It costs milliseconds, whatever the
  * capture's size.
  */
 int rp_capture_check_small_files(const char *folder, struct rp_err *err);

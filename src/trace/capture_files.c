@@ -18,7 +18,7 @@
 #include "trace/capture.h"
 #include "trace/code_object.h"
 
-/* Null where there is none, or where it is no text that JSON has. */
+/* Returns JSON's null where there is no text, or where it is not UTF-8 and JSON cannot hold it. */
 static json_t *text(struct rp_code_text t)
 {
     json_t *json = t.bytes ? json_stringn(t.at, t.bytes) : NULL;
@@ -73,7 +73,7 @@ static json_t *rp_capture_args_json(const char *code_path, const char *symbol)
     return args;
 }
 
-/* The JSON files of a capture folder. */
+/* These functions write the JSON files of a capture folder. */
 
 static void drop(json_t **json)
 {
@@ -103,7 +103,7 @@ static json_t *address(uint64_t value)
     return json_sprintf("0x%" PRIx64, value);
 }
 
-/* Of a field of fixed size that may be full. */
+/* The field has a fixed size and may be full, so it may lack a terminating zero. */
 static json_t *field(const uint8_t *bytes, size_t room)
 {
     rp_autofree char *copy = strndup((const char *)bytes, room);
@@ -340,13 +340,14 @@ static int list_files(const char *folder, glob_t *found, struct rp_err *err)
 
         if (failed == GLOB_NOSPACE)
             return rp_out_of_memory(err);
-        if (failed && (failed != GLOB_NOMATCH || i == 0)) /* there is dispatch.json at least */
+        /* Every capture has at least dispatch.json. */
+        if (failed && (failed != GLOB_NOMATCH || i == 0))
             return rp_fail(err, RP_ENVIRONMENT, "cannot list the files of %s", folder);
     }
     return 0;
 }
 
-/* An entry of the list. */
+/* Makes an entry of the list. */
 static int hash_entry(const char *folder, const char *name, json_t **ret, struct rp_err *err)
 {
     char digest[DIGEST_CHARS];
@@ -381,7 +382,8 @@ int rp_capture_write_checksums(const char *folder, struct rp_err *err)
         const char *name = found.gl_pathv[i] + strlen(folder) + 1;
         json_t *entry = NULL;
 
-        if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) == 0) /* of before, if there is one */
+        /* An old list is replaced and must not contain itself. */
+        if (strcmp(name, RP_CAPTURE_CHECKSUMS_FILE) == 0)
             continue;
         rc = hash_entry(folder, name, &entry, err);
         if (rc == 0 && json_array_append_new(files, entry) < 0)
@@ -551,7 +553,7 @@ int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err 
     return write_list(folder, all, err);
 }
 
-/* One file against its entry, which is number @p i. */
+/* Checks one file against its entry, which is number @p i. */
 static int check_file(const char *folder, const json_t *file, size_t i, uint64_t *ret_bytes,
                       struct rp_err *err)
 {

@@ -61,7 +61,7 @@ struct rp_capture_writer {
     uint64_t next_page;
 };
 
-/** dispatch.json, memory_regions.json, coverage.json. */
+/** Writes dispatch.json, memory_regions.json and coverage.json. */
 int rp_capture_write_json(const struct rp_capture_writer *w, const struct rp_capture_origin *origin,
                           struct rp_err *err);
 

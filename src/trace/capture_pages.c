@@ -42,7 +42,8 @@ int rp_capture_open_file(const char *path, int *ret_fd, struct rp_err *err)
 
     if (fd < 0 && errno == ENOENT)
         return rp_fail(err, RP_BAD_INPUT, "%s is missing", path);
-    if (fd < 0 && errno != ENXIO) /* that is a socket, or a device that is not there */
+    /* ENXIO means that the file is a socket, or a device that does not exist. */
+    if (fd < 0 && errno != ENXIO)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
     if (fd >= 0 && fstat(fd, &st) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
@@ -65,13 +66,15 @@ int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, stru
     stream = fdopen(fd, "r");
     if (!stream)
         return rp_out_of_memory(err);
-    fd = -1; /* the stream's */
+    fd = -1; /* The stream owns the descriptor now. */
     *ret = json_loadf(stream, JSON_REJECT_DUPLICATES, why);
     fclose(stream);
     return 0;
 }
 
-/* Pages that cannot be packed grow a little; more than this is no frame of ours. */
+/* Pages that cannot be compressed grow a little. A frame of more bytes than this was not written
+ * by this program.
+ */
 static size_t max_packed_bytes(void)
 {
     return ZSTD_compressBound(RP_FRAME_BYTES);
@@ -203,7 +206,7 @@ int rp_frames_page(struct rp_frames *frames, uint64_t number, const uint8_t **re
             frames->kept[slot].bytes = malloc(RP_FRAME_BYTES);
         if (!frames->kept[slot].bytes)
             return rp_out_of_memory(err);
-        frames->kept[slot].frame = 0; /* half of a frame is none */
+        frames->kept[slot].frame = 0; /* A frame that was read only in part is not kept. */
         rc = unpack(frames, frame, frames->kept[slot].bytes, err);
         if (rc < 0)
             return rc;
@@ -436,7 +439,7 @@ static bool is_sound(const struct rp_page_run *run, uint64_t from_page, uint64_t
             (run->stored < stored_pages && run->pages <= stored_pages - run->stored));
 }
 
-/** The same for bytes in memory, aligned to 8, which must outlive the map. */
+/** Does the same for bytes in memory, aligned to 8, which must outlive the map. */
 static int rp_region_map_parse(const char *name, const void *bytes, size_t size,
                                uint64_t stored_pages, struct rp_region_map *ret, struct rp_err *err)
 {

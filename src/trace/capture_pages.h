@@ -56,7 +56,7 @@ struct rp_page_run {
 };
 static_assert(sizeof(struct rp_page_run) == 24, "part of the file format");
 
-/* Pages out of memory/pages.bin, by their number. */
+/* Frames give pages out of memory/pages.bin by their number. */
 
 enum { RP_FRAMES_KEPT = 32 };
 
@@ -78,7 +78,10 @@ struct rp_frames {
 /** Finds the frames of a file. @return 0 or RP_BAD_INPUT, RP_ENVIRONMENT */
 int rp_frames_scan(struct rp_frames *frames, struct rp_err *err);
 
-/** One page; valid until the next call. @return 0; RP_BAD_INPUT: the file is damaged there */
+/**
+ * Reads one page, which stays valid until the next call.
+ * @return 0; RP_BAD_INPUT: the file is damaged there
+ */
 int rp_frames_page(struct rp_frames *frames, uint64_t number, const uint8_t **ret,
                    struct rp_err *err);
 
@@ -110,16 +113,16 @@ int rp_page_store_put(struct rp_page_store *store, const uint8_t *page, uint64_t
 int rp_page_store_equals(struct rp_page_store *store, uint64_t number, const uint8_t *page,
                          bool *ret, struct rp_err *err);
 
-/** Pages that are stored. */
+/** Returns how many pages are stored. */
 uint64_t rp_page_store_pages(const struct rp_page_store *store);
 
 /** Writes what is left and brings it to the disk; pages can be compared still, not added. */
 int rp_page_store_finish(struct rp_page_store *store, struct rp_err *err);
 
-/** Accepts NULL. */
+/** Frees a store; NULL is accepted. */
 void rp_page_store_free(struct rp_page_store *store);
 
-/* memory/region_<base>.bin and after/region_<base>.bin: which stored page stands where. */
+/* memory/region_<base>.bin and after/region_<base>.bin say which stored page belongs where. */
 
 /** A map in memory, checked. */
 struct rp_region_map {
@@ -136,10 +139,10 @@ struct rp_region_map {
  */
 int rp_region_map_open(const char *path, uint64_t stored_pages, struct rp_region_map *ret,
                        struct rp_err *err);
-/** Accepts a zeroed one. */
+/** Closes a map; a zeroed one is accepted. */
 void rp_region_map_close(struct rp_region_map *map);
 
-/** The run that has a page, or the first one behind it; NULL: none. */
+/** Returns the run that has a page, or else the first run behind it. NULL: none */
 const struct rp_page_run *rp_region_map_find(const struct rp_region_map *map, uint64_t page);
 
 static inline uint64_t rp_pages_of(uint64_t bytes)

@@ -33,8 +33,9 @@ static int is_one_of_several(const struct dirent *entry)
            strspn(number, "0123456789") == strlen(number);
 }
 
-/* One that was made of several dispatches has a folder for each.
- * @return 0: it has none; or RP_BAD_INPUT naming them */
+/* A capture that was made of several dispatches has a folder for each, and must be refused.
+ * @return 0: it has none; or RP_BAD_INPUT naming them
+ */
 static int refuse_several(const char *folder, struct rp_err *err)
 {
     struct dirent **found = NULL;
@@ -157,8 +158,9 @@ static bool read_sizes(const json_t *packet, struct rp_snapshot_dispatch *d)
     return true;
 }
 
-/* HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8, acquire scope 9-10, release
- * scope 11-12; as capture_files.c names them. */
+/* The bits are those of the HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8,
+ * acquire scope 9-10, release scope 11-12. The words are those of capture_files.c.
+ */
 static bool read_scope(const char *word, unsigned shift, uint16_t *header)
 {
     static const char *const scopes[] = {"none", "agent", "system", "reserved"};
@@ -183,7 +185,7 @@ static bool read_header(struct rp_capture_facts *f, const json_t *packet)
            read_scope(f->release_scope, RELEASE, &f->dispatch.header);
 }
 
-/* Captures of before have none. */
+/* Older captures do not say which timing they used. */
 static const char *timing_of(const json_t *agent)
 {
     const char *word = string_of(agent, "timing"), *known;
@@ -228,7 +230,7 @@ static int read_dispatch(struct rp_capture *c, struct rp_err *err)
         !read_number(kernel, "load_bytes", INT64_MAX, &d->code_bytes) ||
         !read_u32(agent, "node", &d->node) || !*string_of(kernel, "symbol"))
         return damaged(c, RP_CAPTURE_DISPATCH_FILE, "a member is missing or out of range", err);
-    /* Captures of before have neither. */
+    /* Older captures have neither. */
     if (!read_u32(packet, "stream", &d->stream))
         d->stream = UINT32_MAX;
     if (!read_u32(agent, "gpu", &d->gpu))
@@ -289,7 +291,8 @@ static int open_map(const struct rp_capture *c, const char *folder,
         ret->header.state != (uint32_t)state)
         return rp_fail(err, RP_BAD_INPUT, "%s is damaged: it is the map of another region", path);
     for (uint64_t i = 0; i < ret->header.run_count; i++)
-        found += ret->runs[i].pages; /* runs do not overlap: no more than the region has */
+        /* Runs do not overlap, so the sum is at most the region's number of pages. */
+        found += ret->runs[i].pages;
     if (found != pages)
         return rp_fail(err, RP_BAD_INPUT,
                        "%s is damaged: it has %" PRIu64 " pages, %s says %" PRIu64, path, found,

@@ -123,7 +123,10 @@ struct rp_snapshot_dispatch {
 };
 static_assert(sizeof(struct rp_snapshot_dispatch) == 232, "both ends agree");
 
-/** What such a dispatch has; each once, the first RP_SNAPSHOT_MAX_FILTERED of a process. */
+/**
+ * This says what such a dispatch has. Each is sent once, and only the first
+ * RP_SNAPSHOT_MAX_FILTERED of a process are sent.
+ */
 struct rp_snapshot_filtered {
     uint32_t grid[3], workgroup[3];
     uint32_t queue, stream, gpu; /**< as of a selection; UINT32_MAX: unknown */
@@ -132,7 +135,7 @@ struct rp_snapshot_filtered {
 static_assert(sizeof(struct rp_snapshot_filtered) == 40, "both ends agree");
 enum { RP_SNAPSHOT_MAX_FILTERED = 16 };
 
-/** How long the dispatch that is captured has been running, and when it is declined. */
+/** This says how long the captured dispatch has been running, and when it is declined. */
 struct rp_snapshot_waits {
     uint32_t running_ms, patience_ms;
     uint32_t waiting_patience_ms; /**< once it does nothing but wait; 0: that cannot be known */
@@ -164,7 +167,7 @@ struct rp_snapshot_region {
 };
 static_assert(sizeof(struct rp_snapshot_region) == 32, "both ends agree");
 
-/** "pool" etc.; NULL: there is no such class. */
+/** Returns "pool" etc., or NULL for an unknown class. */
 static inline const char *rp_memory_class_name(uint32_t memory_class)
 {
     static const char *const names[] = {
@@ -176,7 +179,9 @@ static inline const char *rp_memory_class_name(uint32_t memory_class)
     return memory_class < RP_MEMORY_CLASSES ? names[memory_class] : 0;
 }
 
-/** "fast" etc. of enum rp_trace_timing, which come again as the words of --timing; NULL: none. */
+/**
+ * Returns "fast" etc. for enum rp_trace_timing, which are also the words of --timing. NULL: none
+ */
 static inline const char *rp_snapshot_timing_word(uint32_t timing)
 {
     static const char *const words[] = {[RP_TRACE_TIMING_FAST] = "fast",

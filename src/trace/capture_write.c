@@ -46,7 +46,7 @@ static int begin_file(struct rp_region_writer *w, struct rp_err *err)
                                                                             : cannot_write(w, err);
 }
 
-/* Accepts NULL. Closes the file as it is. */
+/* Closes the file as it is; NULL is accepted. */
 static void region_writer_free(struct rp_region_writer *w)
 {
     if (!w)
@@ -78,7 +78,8 @@ static int region_writer_open(const char *path, uint64_t base, uint64_t bytes,
     w->hash = XXH3_createState();
     if (!w->path || !w->hash || XXH3_64bits_reset(w->hash) != XXH_OK)
         rc = rp_out_of_memory(err);
-    else if (state == RP_STATE_BEFORE) /* that after it of most regions is never written */
+    else if (state == RP_STATE_BEFORE)
+        /* For most regions the state after the dispatch is never written. */
         rc = begin_file(w, err);
     if (rc < 0)
         region_writer_free(w);
@@ -98,7 +99,7 @@ static int put_run(struct rp_region_writer *w, struct rp_err *err)
     return fwrite(&w->run, sizeof w->run, 1, w->file) == 1 ? 0 : cannot_write(w, err);
 }
 
-/* Pages in rising order. @param stored  or RP_STORED_ZERO */
+/* Adds a page; pages must come in rising order. @param stored or RP_STORED_ZERO */
 static int region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t stored,
                              struct rp_err *err)
 {
@@ -117,7 +118,7 @@ static int region_writer_add(struct rp_region_writer *w, uint64_t page, uint64_t
     return rc;
 }
 
-/* Completes the file, which is not yet on the disk; frees the writer in any case. */
+/* Completes the file, which is not synced to the disk yet, and frees the writer even on failure. */
 static int region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
 {
     int rc = put_run(w, err);
@@ -133,7 +134,7 @@ static int region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
     return rc;
 }
 
-/** Accepts NULL. Removes what was not finished. */
+/** Removes what was not finished; NULL is accepted. */
 static void rp_capture_free(struct rp_capture_writer *w)
 {
     if (!w)
@@ -172,7 +173,7 @@ static int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, 
         rp_capture_free(w);
         return rp_out_of_memory(err);
     }
-    rp_remove_tree(w->partial); /* of a process of this number that was killed */
+    rp_remove_tree(w->partial); /* A process with this number that was killed may have left it. */
     for (size_t i = 0; i < 3 && rc == 0; i++) {
         static const char *const folders[] = {"", "memory", "after"};
         rp_autofree char *path = rp_path_join(w->partial, folders[i]);
@@ -220,7 +221,7 @@ static int rp_capture_dispatch(struct rp_capture_writer *w,
     return w->symbol && w->name ? 0 : rp_out_of_memory(err);
 }
 
-/** kernarg.bin, kernel.hsaco */
+/** Writes kernarg.bin or kernel.hsaco. */
 static int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes,
                            size_t size, struct rp_err *err)
 {
@@ -389,7 +390,10 @@ static int put_page(struct rp_capture_writer *w, uint64_t page, const uint8_t *b
     return region_writer_add(w->map, page, stored, err);
 }
 
-/** Of the region begun last; pages in rising order, those left out are zero. */
+/**
+ * Writes pages of the region that was begun last. They come in rising order, and those left out
+ * are zero.
+ */
 static int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
                             size_t count, struct rp_err *err)
 {
@@ -413,7 +417,7 @@ static int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, co
     return 0;
 }
 
-/** A region that is not captured, and why. */
+/** Notes a region that is not captured, and why. */
 static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
                              const char *reason, struct rp_err *err)
 {
@@ -421,7 +425,7 @@ static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapsh
     struct rp_captured_region *refused;
 
     if (rc == 0)
-        rc = end_region(w, err); /* the array may move */
+        rc = end_region(w, err); /* The array may move, so the region ends before it grows. */
     if (rc < 0)
         return rc;
     refused = another_region(w, err);
@@ -432,7 +436,7 @@ static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapsh
     return refused->reason ? 0 : rp_out_of_memory(err);
 }
 
-/** A region that the program announced to the runtime and has unmapped since. */
+/** Notes a region that the program announced to the runtime and has unmapped since. */
 static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
                                struct rp_err *err)
 {
@@ -448,7 +452,7 @@ static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snap
     return 0;
 }
 
-/** From here on the state after the dispatch comes. */
+/** Begins the state after the dispatch. */
 static int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
 {
     int rc = w->after ? rp_fail(err, RP_BAD_INPUT, "a second state after the dispatch")
@@ -481,7 +485,7 @@ static int sync_path(const char *path, struct rp_err *err)
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS))
-        return 0; /* some file systems cannot: nothing better is to be had */
+        return 0; /* Some file systems cannot sync, and there is no better way. */
     return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
 }
 
@@ -495,7 +499,7 @@ static int sync_entry(const char *folder, const struct dirent *entry, struct rp_
     return path ? sync_path(path, err) : rp_out_of_memory(err);
 }
 
-/* Its files one by one, and the folder. */
+/* Syncs the files one by one, and then the folder. */
 static int sync_folder(const char *folder, struct rp_err *err)
 {
     DIR *dir = opendir(folder);
@@ -509,8 +513,9 @@ static int sync_folder(const char *folder, struct rp_err *err)
     return rc < 0 ? rc : sync_path(folder, err);
 }
 
-/* Thousands of files, each with its own commit, take minutes where the file system as a whole takes
- * a second. */
+/* Syncing thousands of files one by one takes minutes, where syncing the whole file system takes a
+ * second.
+ */
 static int sync_capture(const struct rp_capture_writer *w, struct rp_err *err)
 {
     enum { MANY_REGIONS = 64 };
@@ -767,7 +772,7 @@ static int take_waits(const struct rp_snapshot_feed *feed, const struct rp_snaps
     return 0;
 }
 
-/* Messages that are parts of a capture. */
+/* Takes messages that are parts of a capture. */
 static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                      const void *bytes, struct rp_err *err)
 {

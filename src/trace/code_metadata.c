@@ -14,7 +14,7 @@ struct rp_msgpack {
 
 enum { MOST_DEPTH = 32 };
 
-/* A big-endian number behind the tag. */
+/* Reads a big-endian number behind the tag. */
 static bool number_behind_tag(const struct rp_msgpack *m, unsigned bytes, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -27,7 +27,9 @@ static bool number_behind_tag(const struct rp_msgpack *m, unsigned bytes, uint64
     return true;
 }
 
-/* Tags with a number behind them, the first having one of 1 << shift bytes. */
+/* Reads the number behind one of several tags, the first of which has a number of 1 << shift
+ * bytes.
+ */
 static bool sized(const struct rp_msgpack *m, uint8_t first, uint8_t count, unsigned shift,
                   uint64_t *ret, unsigned *ret_header)
 {
@@ -161,7 +163,7 @@ static bool skip(struct rp_msgpack *m, unsigned depth)
     return skip_plain(m);
 }
 
-/** A value of any kind, with all that is in it. */
+/** Skips a value of any kind with everything in it. */
 static bool rp_msgpack_skip(struct rp_msgpack *m)
 {
     return skip(m, 0);
@@ -172,7 +174,7 @@ enum { NOTE_METADATA = 32, NOTE_METADATA_V2 = 10 };
 
 /* --- values -------------------------------------------------------------------------------- */
 
-/* The value of a key, the cursor being before a map. */
+/* Finds the value of a key, with the cursor before a map. */
 static bool member(struct rp_msgpack m, const char *key, struct rp_msgpack *ret)
 {
     uint32_t pairs;
@@ -232,7 +234,7 @@ static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct 
     uint32_t count;
 
     if (!member(kernel, ".args", &args))
-        return 0; /* it takes none */
+        return 0; /* The kernel takes no arguments. */
     if (!rp_msgpack_array(&args, &count) || count > (size_t)(args.end - args.at))
         return damaged(err);
     k->args = calloc((size_t)count + 1, sizeof *k->args);
@@ -277,14 +279,17 @@ static int read_kernel(struct rp_msgpack kernel, struct rp_code_kernel *k, struc
         !number(kernel, ".vgpr_count", &k->vgprs) || !number(kernel, ".sgpr_count", &k->sgprs) ||
         !read_required_workgroup(kernel, k))
         return damaged(err);
-    number(kernel, ".agpr_count", &k->agprs); /* not there before gfx90a */
+    /* Code objects for GPUs before gfx90a do not have this key. */
+    number(kernel, ".agpr_count", &k->agprs);
     k->uniform_workgroups = truth(kernel, ".uniform_work_group_size");
     k->dynamic_stack = truth(kernel, ".uses_dynamic_stack");
     return read_args(kernel, k, err);
 }
 
-/** A kernel that is looked for in every note: a code object that was linked of several ones has
- * the metadata of each, as all of Tensile's have. */
+/**
+ * A kernel is searched in every note, because a code object that was linked from several has the
+ * metadata of each. All of Tensile's are linked like that.
+ */
 struct search {
     const char *symbol;
     bool any, old, damaged, found;
@@ -299,7 +304,7 @@ static bool is_of(const struct rp_code_note *note, const char *owner)
     return length == strlen(owner) && memcmp(note->owner, owner, length) == 0;
 }
 
-/* Kernels of one note; some have none, of a file of functions. */
+/* Searches the kernels of one note, which may have none if it comes from a file of functions. */
 static void search_kernels(struct search *s, struct rp_msgpack all)
 {
     struct rp_msgpack kernels;

@@ -76,7 +76,7 @@ static bool take_notes(const uint8_t *at, uint64_t bytes, uint64_t align, rp_cod
                                               .text_bytes = h.n_descsz}))
             return false;
         text = padded(owner + text, padding);
-        if (text >= bytes) /* the last one may lack its padding */
+        if (text >= bytes) /* The last note may lack its padding. */
             return true;
         at += text;
         bytes -= text;
@@ -243,7 +243,7 @@ bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *
     return symbols_of_section(elf, SHT_DYNSYM, ret) || symbols_of_dynamic(elf, ret);
 }
 
-/** All symbols, local ones included. @return false: they are stripped, or damaged */
+/** Reads all symbols, local ones included. @return false: they are stripped, or damaged */
 static bool rp_code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret)
 {
     return symbols_of_section(elf, SHT_SYMTAB, ret);
@@ -318,7 +318,7 @@ static void add_functions(const struct rp_code_elf *elf, const struct rp_code_sy
         if (rp_code_symbol_is_kernel(name)) {
             f.is_kernel = true;
             f.symbol_bytes -= (uint32_t)strlen(".kd");
-            f.bytes = 0; /* that of the descriptor says nothing of the code */
+            f.bytes = 0; /* The size of the descriptor does not tell the size of the code. */
             if (rp_code_elf_entry(elf, &s, &f.address))
                 to->at[to->count++] = f;
         } else if (ELF64_ST_TYPE(s.st_info) == STT_FUNC) {
@@ -327,7 +327,9 @@ static void add_functions(const struct rp_code_elf *elf, const struct rp_code_sy
     }
 }
 
-/* Of those at one address the first kernel, else the first, with the size that one of them has. */
+/* Keeps one of the functions at one address: the first kernel, or else the first function, with
+ * the size that any of them has.
+ */
 static void drop_aliases(struct rp_code_functions *functions)
 {
     size_t kept = 0;
@@ -592,7 +594,7 @@ static bool read_contents(struct rp_code_identity *h)
 
         if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) && !add_symbols(h, s))
             return false;
-        if (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC && /* the loader's */
+        if (s->sh_type == SHT_RELA && s->sh_flags & SHF_ALLOC && /* The loader applies these. */
             !add_relocations(h, s))
             return false;
     }
@@ -655,7 +657,7 @@ static bool is_variable(const struct rp_code_identity *h, const struct named *n)
         if (s->sh_flags & SHF_WRITE && n->at >= s->sh_addr && n->at - s->sh_addr < s->sh_size)
             return true;
     }
-    return !n->local; /* the host may write into it by its name */
+    return !n->local; /* The host may write into a symbol that it can find by name. */
 }
 
 /* --- what a kernel comes to ---------------------------------------------------------------- */
@@ -709,7 +711,7 @@ static void add_address(struct walk *w, uint64_t at)
     else
         place.bytes = unnamed_bytes(w->h, at, first_behind(w->h, at));
 
-    if (!place.bytes) { /* none of ours */
+    if (!place.bytes) { /* The place is not in this code object. */
         add_number(w, UINT64_MAX);
         add_number(w, at);
         return;
@@ -726,8 +728,9 @@ static uint32_t identity_word_at(const uint8_t *bytes, uint64_t offset)
     return word;
 }
 
-/* CDNA3 ISA, SOP1 and SOP2: s_getpc_b64 sN; s_add_u32 sN, sN, literal; s_addc_u32 sN+1, sN+1,
- * literal. So compilers write every address of the code object (LLVM: SI_PC_ADD_REL_OFFSET). */
+/* Compilers write every address of the code object as s_getpc_b64 sN; s_add_u32 sN, sN, literal;
+ * s_addc_u32 sN+1, sN+1, literal (CDNA3 ISA, SOP1 and SOP2; LLVM: SI_PC_ADD_REL_OFFSET).
+ */
 static bool is_address(const uint8_t *at, uint64_t pc, uint64_t *ret)
 {
     enum { GETPC = 0xbe801c00, ADD = 0x8000ff00, ADDC = 0x8200ff00, TO = 16 };
@@ -749,7 +752,8 @@ static void add_instructions(struct walk *w, const struct place *f, const uint8_
     for (uint64_t i = 0; i + ADDRESS_BYTES <= f->bytes; i += 4) {
         if (!is_address(bytes + i, f->at + i, &target))
             continue;
-        rp_buf_add(&w->text, bytes + from, i + 4 - from); /* with the register */
+        /* The instruction's register is part of the text. */
+        rp_buf_add(&w->text, bytes + from, i + 4 - from);
         if (target - f->at < f->bytes) {
             add_number(w, UINT64_MAX - 1);
             add_number(w, target - f->at);
@@ -808,7 +812,7 @@ static void add_place(struct walk *w, const struct place *place)
     add_filled(w, place);
     if (place->function && bytes)
         add_instructions(w, place, bytes);
-    else if (bytes) /* else it begins as zeros */
+    else if (bytes) /* Memory without bytes in the file begins as zeros. */
         rp_buf_add(&w->text, bytes, place->bytes);
 }
 
@@ -828,7 +832,8 @@ bool rp_code_identity_of_kernel(const struct rp_code_identity *h, const char *kd
                RP_CODE_DESCRIPTOR_BYTES - RP_CODE_ENTRY_AT - ENTRY_ADDRESS_BYTES);
     add_address(&w, entry);
     if (w.places.count)
-        w.places.items[0].function = true; /* hand-written assembly may not say so */
+        /* Hand-written assembly may not mark the kernel as a function. */
+        w.places.items[0].function = true;
     for (size_t i = 0; i < w.places.count && !w.failed && (i == 0 || w.text.len < most_bytes);
          i++) {
         const struct place place = w.places.items[i];
@@ -850,7 +855,7 @@ bool rp_code_identity_of_kernel(const struct rp_code_identity *h, const char *kd
 static uint64_t hash_of(const void *text, size_t bytes)
 {
     const uint8_t *at = text;
-    uint64_t hash = 0xcbf29ce484222325u ^ bytes; /* steps as of splitmix64 */
+    uint64_t hash = 0xcbf29ce484222325u ^ bytes; /* The steps are those of splitmix64. */
 
     for (size_t left = bytes; left; at += 8) {
         const size_t here = left < 8 ? left : 8;

@@ -26,7 +26,7 @@ struct rp_err;
  * are the same. The injected tool has it, too: it needs libc only.
  */
 
-/* Segments and symbols of a code object that lies in memory. Nothing in it is trusted. */
+/* These functions find segments and symbols of a code object in memory, and trust nothing in it. */
 
 /** What the loader can find by name. */
 struct rp_code_symbols {
@@ -39,16 +39,16 @@ struct rp_code_symbols {
 /** @return NULL: symbols or sections of the code object cannot be read, or memory is out. It refers
  * to the bytes. */
 struct rp_code_identity *rp_code_identity_open(const uint8_t *bytes, size_t size);
-/** Accepts NULL. */
+/** Frees an identity; NULL is accepted. */
 void rp_code_identity_free(struct rp_code_identity *contents);
-/** The dynamic ones. */
+/** Returns the dynamic symbols. */
 const struct rp_code_symbols *rp_code_identity_symbols(const struct rp_code_identity *contents);
 
 /**
- * All that makes a kernel, as bytes that are the same for the same kernel.
- * @param kd          its descriptor, "name.kd"
+ * Collects everything that makes a kernel as bytes, which are the same for the same kernel.
+ * @param kd  its descriptor, "name.kd"
  * @param most_bytes  of them: what is referred to behind them is left out
- * @return false: it cannot be told. Free @p ret with rp_buf_free.
+ * @return false: the kernel's contents are unknown. Free @p ret with rp_buf_free().
  */
 bool rp_code_identity_of_kernel(const struct rp_code_identity *contents, const char *kd,
                                 size_t most_bytes, struct rp_buf *ret);
@@ -69,10 +69,13 @@ bool rp_code_elf_open(const uint8_t *bytes, size_t size, struct rp_code_elf *ret
 /** @param i below header.e_phnum. @return whether the file has all its bytes */
 bool rp_code_elf_segment(const struct rp_code_elf *elf, size_t i, Elf64_Phdr *ret);
 
-/** Bytes of the file at an address of the loaded object; NULL: not all of them are in it. */
+/**
+ * Returns the bytes of the file at an address of the loaded object, or NULL if the file does not
+ * have all of them.
+ */
 const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, uint64_t bytes);
 
-/** One note: what a tool has left beside code and data. */
+/** A note is what a tool has left beside code and data. */
 struct rp_code_note {
     uint32_t type;
     const char *owner; /**< without an end of its own */
@@ -85,15 +88,15 @@ struct rp_code_note {
 typedef bool rp_code_note_fn(void *ctx, const struct rp_code_note *note);
 
 /**
- * Every note, in the order of the file: those of segments (PT_NOTE), and where no segment has any,
- * those of sections (SHT_NOTE). A linker that joins several files
- * leaves their notes side by side. Notes behind one that is cut short are not there.
+ * Visits every note in the order of the file: those of segments (PT_NOTE), and where no segment
+ * has any, those of sections (SHT_NOTE). A linker that joins several files leaves their notes side
+ * by side. Notes behind one that is cut short are left out.
  */
 void rp_code_elf_notes(const struct rp_code_elf *elf, rp_code_note_fn *take, void *ctx);
 
 /**
- * The dynamic symbols. Their section says where they are, and where sections are stripped, the
- * dynamic segment does.
+ * Reads the dynamic symbols. Their section says where they are, and where sections are stripped,
+ * the dynamic segment does.
  * @return whether there is a sound table
  */
 bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
@@ -124,7 +127,7 @@ static inline bool rp_code_symbol_is_kernel(const char *name)
 /** LLVM's AMDGPU user guide, "Kernel Descriptor": KERNEL_CODE_ENTRY_BYTE_OFFSET is from there. */
 enum { RP_CODE_DESCRIPTOR_BYTES = 64, RP_CODE_ENTRY_AT = 16 };
 
-/** A function, or a kernel. */
+/** This is a function or a kernel. */
 struct rp_code_function {
     const char *symbol; /**< without .kd; it lives as long as the bytes */
     uint32_t symbol_bytes;
@@ -132,16 +135,19 @@ struct rp_code_function {
     uint64_t address, bytes;
 };
 
-/** Functions by address; of those at one address a kernel, else the first by name. */
+/**
+ * Functions are sorted by address. Of those at one address a kernel is kept, or else the first by
+ * name.
+ */
 struct rp_code_functions {
     struct rp_code_function *at;
     size_t count;
 };
 
 /**
- * Functions of all symbols, or of the dynamic ones where the others are stripped. A kernel has
- * the name of its descriptor, which is what the runtime launches it by. Hand-written assembly
- * leaves out sizes: a function of size 0 ends where the next one, or its segment, does.
+ * Reads the functions of all symbols, or of the dynamic ones where the others are stripped. A
+ * kernel has the name of its descriptor, by which the runtime launches it. Hand-written assembly
+ * leaves out sizes, so a function of size 0 ends where the next one, or its segment, does.
  * @return 0; negative: out of memory
  */
 int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functions *ret);
@@ -187,7 +193,7 @@ static inline bool rp_code_text_same(struct rp_code_text a, struct rp_code_text 
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
-/** Arguments that the runtime adds. */
+/** Tests whether the runtime adds this argument. */
 static inline bool rp_code_arg_is_hidden(const struct rp_code_arg *arg)
 {
     return arg->kind.bytes >= 7 && memcmp(arg->kind.at, "hidden_", 7) == 0;
@@ -202,7 +208,7 @@ static inline bool rp_code_arg_is_hidden(const struct rp_code_arg *arg)
 int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol,
                         struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err);
 
-/** Accepts a zeroed one. */
+/** Frees a kernel; a zeroed one is accepted. */
 static inline void rp_code_kernel_free(struct rp_code_kernel *kernel)
 {
     free(kernel->args);

@@ -46,15 +46,16 @@ enum role {
     ROLE_COUNT
 };
 
-/* Header words of all tools and versions, in any case. Words of the wide form that are no counters
- * must be here: every other column of it is one. Passes that were joined repeat columns with _1,
- * _2 ... behind. */
+/* These are the header words of all tools and versions, in any case. Words of the wide form that
+ * are not counters must be here, because every other column is taken for a counter. Passes that
+ * were joined repeat columns with _1, _2 ... behind.
+ */
 static const struct {
     const char *word;
     enum role role;
 } words[] = {
     {"Kernel_Name", ROLE_KERNEL},
-    {"KernelName", ROLE_KERNEL}, /* rocprof and Omniperf 1, likewise the next four */
+    {"KernelName", ROLE_KERNEL}, /* rocprof and Omniperf 1 write these five. */
     {"Index", ROLE_DISPATCH},
     {"gpu-id", ROLE_DEVICE},
     {"BeginNs", ROLE_START},
@@ -153,7 +154,7 @@ static void form_free(struct form *form)
     rp_map_free(&form->instances);
 }
 
-/* The word, or the word and "_<number>". */
+/* Matches the word, or the word and "_<number>". */
 static bool is_word(const char *header, const char *word)
 {
     size_t len = strlen(word);

@@ -22,8 +22,9 @@
 #include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
 
-/* Folders of counter files: which files are read, what their folders say of them, which are there
- * twice, which are of one process, which of one pass. */
+/* This file reads folders of counter files: it finds which files to read, what their folders say
+ * about them, which exist twice, and which belong to one process or one pass.
+ */
 
 /* --- names of passes ---------------------------------------------------------------------- */
 
@@ -49,8 +50,9 @@ static bool is_pass_folder(const char *path)
     return is_pass_name(base, strlen(base));
 }
 
-/* The last folder of a pass ("pmc_1") that a path leads into, and the length of its name. A folder
- * that is named needs a slash behind. NULL: none. */
+/* Finds the last folder of a pass ("pmc_1") in a path, and the length of its name. A folder's path
+ * must end in a slash. NULL: none
+ */
 static const char *pass_in(const char *path, size_t *ret_length)
 {
     const char *found = NULL;
@@ -165,7 +167,7 @@ static bool has_other_pass(const struct pass_place *places, size_t count, size_t
     return false;
 }
 
-/* The part of that name among them, added when new. */
+/* Finds the part with that name, or adds it. */
 static struct rp_counter_part *folder_in(struct rp_counter_parts **parts, const char *path,
                                          bool is_pass, struct rp_err *err)
 {
@@ -278,7 +280,7 @@ static int refuse_twins(const struct rp_counter_file *a, const struct rp_counter
                    a->path, b->path);
 }
 
-/* Of neighbours in this order. */
+/* Compares neighbours in this order. */
 static int find_twins(struct file_identity *files, size_t count,
                       int (*order)(const void *, const void *), struct rp_err *err)
 {
@@ -309,8 +311,9 @@ static int by_part(const void *left, const void *right)
     return by_number(a->part, b->part);
 }
 
-/* Parts of which every file is in one that stays, too; of those that are the same the first stays.
- * @param left  parts that have a file, by what is the same */
+/* Drops parts whose every file is also in a part that stays. Of equal parts the first stays.
+ * @param left parts that have a file, by what is the same
+ */
 static void drop_spare(struct rp_counter_part *parts, struct file_identity *files, size_t count,
                        size_t *left)
 {
@@ -359,7 +362,7 @@ static int drop_twins(struct rp_counter_part *parts, size_t count, struct rp_err
 
 /* --- which belong together ---------------------------------------------------------------- */
 
-/* rocprofv3 calls what it writes of one process PREFIXcounter_collection.csv and so on. */
+/* rocprofv3 calls the files of one process PREFIXcounter_collection.csv and so on. */
 static char *prefix_of(const struct rp_counters *set, const char *end)
 {
     if (set->file_count != 1 || !rp_gzip_name_ends_with(set->path, end))
@@ -371,7 +374,8 @@ static char *prefix_of(const struct rp_counters *set, const char *end)
 static int join_traces(struct rp_counter_part *parts, size_t count, struct rp_map *prefixes,
                        struct rp_err *err)
 {
-    rp_autofree size_t *counted = calloc(count + 1, sizeof *counted); /* part + 1 of each prefix */
+    /* Each prefix maps to its part + 1. */
+    rp_autofree size_t *counted = calloc(count + 1, sizeof *counted);
     int result = counted ? 0 : rp_out_of_memory(err);
 
     for (int traces = 0; traces < 2; traces++)
@@ -402,7 +406,7 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* What was counted, in one text; other text for what has a pass of its own. NULL: no memory. */
+/* Describes what was counted in one text, which differs for each pass. NULL: no memory */
 static char *kind_of(const struct rp_counter_part *part, size_t at)
 {
     const struct rp_counters *set = part->set;
@@ -426,7 +430,8 @@ static char *kind_of(const struct rp_counter_part *part, size_t at)
 static int join_processes(struct rp_counter_part *parts, size_t count, struct rp_map *kinds,
                           struct rp_err *err)
 {
-    rp_autofree size_t *first = calloc(count + 1, sizeof *first); /* part of each kind */
+    /* Each kind maps to its first part. */
+    rp_autofree size_t *first = calloc(count + 1, sizeof *first);
     int result = first ? 0 : rp_out_of_memory(err);
 
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -499,7 +504,7 @@ static int unite(struct rp_counter_parts *parts, struct rp_counters **ret, struc
     if (result == 0)
         result = join_passes(parts->list, parts->count, err);
     for (size_t i = 0; i < parts->count && result == 0; i++)
-        if (parts->list[i].set) { /* the only one that is left */
+        if (parts->list[i].set) { /* This is the only part that is left. */
             *ret = parts->list[i].set;
             parts->list[i].set = NULL;
         }
@@ -625,7 +630,7 @@ static bool is_said(const char *path)
 
 /* --- folders ------------------------------------------------------------------------------ */
 
-enum { FOLDER_DEPTH = 2 }; /* pmc_1/HOST */
+enum { FOLDER_DEPTH = 2 }; /* Folders are read to the depth of pmc_1/HOST. */
 
 /* What lies in a folder, until it is joined. */
 struct folder {
@@ -647,7 +652,7 @@ static int add_file(struct folder *f, const char *path, struct rp_err *err)
     if (result < 0)
         return result;
     if (rp_counters_is_level_waves_file(path) &&
-        !counts(set, RP_COUNTER_LEVEL_WAVES_ACCUM)) { /* of 3.2 and later, or empty */
+        !counts(set, RP_COUNTER_LEVEL_WAVES_ACCUM)) { /* 3.2 or later wrote it, or it is empty. */
         rp_counters_free(set);
         return 0;
     }
@@ -895,7 +900,7 @@ static bool json_has(const char *path, enum content content)
              rp_json_has_records(path, "buffer_records.kernel_dispatch")));
 }
 
-/* A line behind that of the columns. */
+/* Tests whether a line follows that of the columns. */
 static bool csv_has_rows(const char *path)
 {
     rp_autoclose int fd = -1;

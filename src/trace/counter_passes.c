@@ -85,7 +85,7 @@ static int check_gpus(const struct rp_counters *into, const struct rp_counters *
 
 /* --- passes ------------------------------------------------------------------------------- */
 
-/* A dispatch as the n-th of its kernel on its GPU. */
+/* A dispatch is identified as the n-th of its kernel on its GPU. */
 struct place {
     const char *kernel;
     int64_t device;
@@ -164,7 +164,7 @@ static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
     if (to->arch[0])
         return 0;
     *to = *from;
-    to->source = NULL; /* the other set's text goes */
+    to->source = NULL; /* The text belongs to the other set, which is about to be freed. */
     return from->source ? rp_counters_set_device_source(into, to, from->source, err) : 0;
 }
 

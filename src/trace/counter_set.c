@@ -74,13 +74,13 @@ int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fm
     return 0;
 }
 
-/* Number of a text in a list of different texts. */
+/* Returns the number of a text in a list of different texts. */
 static int intern(struct rp_counters *set, struct rp_map *ids, const char ***list, size_t *count,
                   const char *text, size_t len, uint32_t *ret, struct rp_err *err)
 {
     uint32_t number = rp_map_find(ids, text, len);
 
-    if (number == RP_NO_NUMBER) { /* nor is it there if it is not UTF-8 */
+    if (number == RP_NO_NUMBER) { /* A text that is not UTF-8 is not in the list either. */
         const char *copy = rp_string_pool_add(&set->text, text, len);
 
         number = copy ? rp_map_add_text(ids, copy) : RP_NO_NUMBER;
@@ -151,7 +151,7 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
 
 /* --- kernels of one name ------------------------------------------------------------------ */
 
-/** A kernel on a device. */
+/** This identifies a kernel on a device. */
 struct where {
     const char *kernel;
     size_t plain_bytes; /**< of its name */
@@ -213,8 +213,9 @@ static size_t list_kernels(struct rp_counters *const *sets, size_t set_count, st
     return count;
 }
 
-/* One name on one device. A file without registers, as a trace may be, says of none of several
- * which it was; one that has registers has them of all. */
+/* Tests whether one name on one device stands for several kernels. A file without registers, such
+ * as a trace, does not say which one it means; a file with registers has them for all kernels.
+ */
 static bool are_several(const struct where *list, size_t count)
 {
     const struct where *first = NULL;
@@ -316,7 +317,7 @@ int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct
 
 struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter)
 {
-    /* Files that go through the counters in the same order find theirs at its own place. */
+    /* Files that list counters in the same order find each counter at its own index at once. */
     if (counter < d->value_count && d->values[counter].counter == counter)
         return &d->values[counter];
     for (uint32_t i = d->value_count; i-- > 0;)
@@ -356,9 +357,10 @@ static bool is_of_hardware(const char *name)
 
 const char *rp_counter_refusal(const char *name, double value)
 {
-    static const double most = 9223372036854775808.0; /* 2^63: no GPU counts that in a day */
+    /* This is 2^63, which no GPU counts in a day. */
+    static const double most = 9223372036854775808.0;
 
-    if (!isfinite(value)) /* of what is divided, 0 by 0 for one, it says that there is no number */
+    if (!isfinite(value)) /* A tool that divides 0 by 0 says by this that there is no number. */
         return is_of_hardware(name) ? "it is not finite" : NULL;
     if (value < 0)
         return "counters only count up from 0";
@@ -405,7 +407,7 @@ int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, 
     if (result < 0)
         return result;
     if (rp_counter_is_full(value))
-        value = NAN; /* and so is every sum with it */
+        value = NAN; /* A sum with an unknown value is unknown too. */
     found = set->name_count > known ? NULL : rp_counter_find(d, counter);
     if (!found)
         return rp_counter_put(d, counter, value, err);
@@ -417,7 +419,8 @@ bool rp_counter_adds_up(const char *name)
 {
     static const char *const amounts[] = {"FetchSize", "WriteSize", "Wavefronts"};
     static const char *const parts[] = {"UTIL", "UTILIZATION", "PERCENT", "RATIO", "RATE"};
-    const char *file = strrchr(name, ':'); /* "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE" */
+    /* The name looks like "SQ_LEVEL_WAVES.csv:GRBM_GUI_ACTIVE". */
+    const char *file = strrchr(name, ':');
     size_t len;
 
     name = file ? file + 1 : name;
@@ -442,7 +445,7 @@ static uint64_t rp_counters_mix(uint64_t hash, const void *bytes, size_t len)
     const unsigned char *p = bytes;
 
     for (size_t i = 0; i < len; i++)
-        hash = (hash ^ p[i]) * 0x100000001b3u; /* FNV-1a, 64 bits */
+        hash = (hash ^ p[i]) * 0x100000001b3u; /* This is FNV-1a with 64 bits. */
     return hash;
 }
 

@@ -66,7 +66,7 @@ struct rp_counter_dispute {
     double first, other;      /**< sums over the dispatches that both have */
 };
 
-/** A file that a set was made of. */
+/** A set is made of such files. */
 struct rp_counter_file {
     const char *path;
     uint64_t device, inode; /**< of the file system; both 0: it is no file */
@@ -98,7 +98,7 @@ struct rp_counters {
     double repeat_difference;
     uint32_t repeat_counter; /**< and which it is */
 
-    /* Owned by the functions below. */
+    /* The functions below own these members. */
     struct rp_string_pool text;
     struct rp_map name_ids,
         kernel_ids;             /**< numbers of names and kernels, whose texts they borrow */
@@ -144,31 +144,36 @@ int rp_counters_add_part(struct rp_counter_parts **parts, struct rp_counters *se
                          struct rp_err *err);
 void rp_counter_parts_free(struct rp_counter_parts *parts);
 /**
- * Joins them in their order. Those that counted the same are processes; what processes of one pass
- * counted is put together before passes are joined, so that the n-th dispatch of a kernel is the
- * same in each. A folder is joined by itself first, and "pmc_1", "pass_1" are passes whatever they
- * counted, also where they, or files in them, are named one by one. A trace belongs to the counters
- * of its process. See rp_counters_merge.
+ * Joins parts in their order. Parts that counted the same are processes. What processes of one
+ * pass counted is put together before passes are joined, so that the n-th dispatch of a kernel is
+ * the same in each. A folder is joined by itself first. "pmc_1" and "pass_1" are passes whatever
+ * they counted, even if they, or files in them, are named one by one. A trace belongs to the
+ * counters of its process. See rp_counters_merge.
  * @param parts  are taken, also after a failure
  * @return 0; RP_BAD_INPUT: counters are there twice, or of different GPUs; RP_ENVIRONMENT
  */
 int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, struct rp_err *err);
-/** The same of a text; @p path is for messages. Facts of GPUs are taken too. */
+/** Does the same with a text; @p path is for messages. Facts of GPUs are read too. */
 int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_counters **ret,
                       struct rp_err *err);
-/** Only the facts of the GPU that lie beside a file of counters or of ceilings; none: no facts. */
+/**
+ * Reads only the facts of the GPU that lie beside a file of counters or of ceilings. Without such
+ * files the set has no facts.
+ */
 int rp_counters_open_facts(const char *path, struct rp_counters **ret, struct rp_err *err);
 void rp_counters_free(struct rp_counters *set);
 
-/** What a set is beside another one; unsaid: what it has counted tells. */
+/**
+ * This says how a set relates to another one. If it is unsaid, what the set has counted decides.
+ */
 enum rp_counters_relation { RP_COUNTERS_UNSAID, RP_COUNTERS_PASS, RP_COUNTERS_PROCESS };
 
 /**
- * Adds what another run of the same program counted. A file with counters that are new is another
- * pass: the n-th dispatch of a kernel is the n-th of it again. One without any new counter is
- * another process, which is said unless it ran at the same time. A kernel trace only gives times.
- * A counter that both have is the first one's; where the sums of a kernel differ by more than
- * RP_PASS_TOLERANCE_PERCENT, it is not known.
+ * Adds what another run of the same program counted. A file with new counters is another pass, so
+ * its n-th dispatch of a kernel is the same n-th dispatch. A file without new counters is another
+ * process, which is reported unless it ran at the same time. A kernel trace only adds times. If
+ * both have a counter, the first one's value stays; where the sums of a kernel differ by more than
+ * RP_PASS_TOLERANCE_PERCENT, the value becomes unknown.
  * @return 0; RP_BAD_INPUT when the files say that it was another GPU; RP_ENVIRONMENT
  */
 int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *from,
@@ -194,9 +199,9 @@ struct rp_counters *rp_counters_new(void);
 /** What is said of a file is said once. */
 int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/** Index of the device, added when new. */
+/** Returns the index of the device, which is added when new. */
 int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struct rp_err *err);
-/** The file that facts come from which have no source yet. */
+/** Sets the source of facts that have none yet. */
 int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
 /**
  * Of kernels that a reader has called "NAME [code ...]" (rp_kernel_code_name, 16 digits) those that
@@ -204,12 +209,15 @@ int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_
  * others get 8 digits.
  */
 int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err);
-/** Index of the dispatch, added when new; times and kernel are those of the first call. */
+/**
+ * Returns the index of the dispatch, which is added when new with the times and the kernel of this
+ * call.
+ */
 int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t process, int64_t id,
                          const char *kernel, size_t *ret, bool *ret_new, struct rp_err *err);
 /**
- * Adds to the counter's value; an instance "NAME[3]" counts as NAME. A register of 32 bits that is
- * full makes the sum unknown.
+ * Adds to the counter's value; an instance "NAME[3]" counts as NAME. A full register of 32 bits
+ * makes the sum unknown.
  */
 int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, double value,
                     struct rp_err *err);
@@ -232,12 +240,17 @@ static inline bool rp_counter_is_full(double value)
 {
     return value == (double)UINT32_MAX;
 }
-/** Value of a counter of a dispatch; false: it was not counted, or a register was full. */
+/**
+ * Returns the value of a counter of a dispatch.
+ * @return false: it was not counted, or a register was full
+ */
 bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t counter, double *ret);
 
-/** Index of a counter, added when new; an instance "NAME[3]" is NAME. */
+/**
+ * Returns the index of a counter, which is added when new; an instance "NAME[3]" counts as NAME.
+ */
 int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err);
-/** Index of a kernel, added when new. */
+/** Returns the index of a kernel, which is added when new. */
 int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
                        struct rp_err *err);
 /** NULL: the dispatch has no such value. */
@@ -246,7 +259,7 @@ struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, ui
 int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value,
                    struct rp_err *err);
 
-/** A file, or a folder of them. */
+/** A part is a file or a folder of files. */
 struct rp_counter_part {
     struct rp_counters *set;        /**< NULL: it is a folder that is not joined yet */
     struct rp_counter_parts *below; /**< what lies in it; NULL: it is a file */
@@ -254,13 +267,13 @@ struct rp_counter_part {
     bool is_pass; /**< by the name of the folder, whatever was counted in it */
 };
 
-/** A CSV file, with what lies beside it and says which GPU it was. */
+/** Reads a CSV file, and the files beside it that say which GPU it was. */
 int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err);
 /** Is it called SQ_LEVEL_WAVES.csv: a run of rocprof-compute for the waves in flight? */
 bool rp_counters_is_level_waves_file(const char *path);
 #define RP_COUNTER_LEVEL_WAVES_ACCUM "SQ_LEVEL_WAVES_ACCUM"
 
-/** Remembers the file that a set was read from, by which it is known when it comes again. */
+/** Remembers the file that a set was read from, so that it is recognised when it comes again. */
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err);
 
 int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,

@@ -28,7 +28,7 @@ static int begin_field(struct rp_csv *csv, struct rp_err *err)
     return 0;
 }
 
-/* The text behind the opening quote; stops behind the closing one. */
+/* Reads the text behind the opening quote and stops behind the closing one. */
 static int read_quoted(struct rp_csv *csv, struct rp_err *err)
 {
     unsigned long opened = csv->lines;
@@ -64,7 +64,10 @@ static int read_plain(struct rp_csv *csv, struct rp_err *err)
     return 0;
 }
 
-/* Takes "\n", "\r\n" or a lone "\r"; false when something else follows. */
+/* Takes "
+ * ", "\r
+ * " or a lone "\r". @return false when something else follows
+ */
 static bool take_line_end(struct rp_csv *csv)
 {
     if (csv->at == csv->end)
@@ -113,7 +116,7 @@ static int read_record(struct rp_csv *csv, struct rp_err *err)
 
 int rp_csv_next(struct rp_csv *csv, struct rp_err *err)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* that spreadsheets put in front */
+    static const char mark[] = "\xef\xbb\xbf"; /* Spreadsheets put this mark in front. */
     int result;
 
     if (csv->lines == 0 && csv->end - csv->at >= 3 && memcmp(csv->at, mark, 3) == 0)

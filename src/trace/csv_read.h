@@ -13,7 +13,7 @@
 
 struct rp_err;
 
-/** Set at and end; zero the rest; release with rp_csv_free. */
+/** Set at and end, zero the rest, and release it with rp_csv_free(). */
 struct rp_csv {
     const char *at, *end;
     unsigned long line;  /**< of the record that was read, from 1 */

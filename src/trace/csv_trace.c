@@ -15,10 +15,9 @@
 #include "trace/rocpd_read.h"
 #include "trace/sqlite_file.h"
 
-/*
- * The CSV files that rocprofv3 writes for one process become a database in memory, so that there
- * is one reader of traces. What CSV does not say: arguments of calls, sizes of copies, and which
- * call made another; the last is found by their times.
+/* The CSV files that rocprofv3 writes for one process become a database in memory, so that there
+ * is one reader of traces. CSV lacks arguments of calls, sizes of copies, and which call made
+ * another; only the last is found, by times.
  */
 
 enum kind { KERNELS, COPIES, CALLS, AGENTS };
@@ -36,7 +35,7 @@ static const struct {
 
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
-/* Header words of rocprofv3 6.4 to 7.x. */
+/* These are the header words of rocprofv3 6.4 to 7.x. */
 enum column {
     AGENT,
     QUEUE,
@@ -127,7 +126,8 @@ static const char *field(const struct loader *l, enum column column)
     return l->at[column] ? rp_csv_field(&l->csv, l->at[column] - 1) : "";
 }
 
-/* A whole number, perhaps behind a word: "Agent 2". An empty field is the given one. */
+/* Reads a whole number, perhaps behind a word, such as "Agent 2". An empty field gives @p if_none.
+ */
 static int number(const struct loader *l, enum column column, int64_t if_none, int64_t *ret,
                   struct rp_err *err)
 {
@@ -369,7 +369,7 @@ static int put_calls(struct loader *l, struct rp_err *err)
 
 /* --- the whole ---------------------------------------------------------------------------- */
 
-/* The tables of rocpd, with the columns that CSV has values for. */
+/* These are the tables of rocpd, with the columns that CSV has values for. */
 static const char tables[] =
     "CREATE TABLE rocpd_metadata (id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
     "CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT);"
@@ -377,7 +377,8 @@ static const char tables[] =
     "CREATE TABLE rocpd_info_agent (id INTEGER PRIMARY KEY, type, absolute_index,"
     " logical_index, type_index, uuid, name);"
     "CREATE TABLE rocpd_info_queue (id INTEGER PRIMARY KEY, name);"
-    "CREATE TABLE rocpd_info_code_object (id INTEGER PRIMARY KEY, agent_id);" /* one of a GPU */
+    /* This table has the code objects of GPUs. */
+    "CREATE TABLE rocpd_info_code_object (id INTEGER PRIMARY KEY, agent_id);"
     "CREATE TABLE rocpd_info_kernel_symbol (id INTEGER PRIMARY KEY, code_object_id,"
     " kernel_name TEXT, display_name TEXT, kernarg_segment_size, kernarg_segment_alignment,"
     " group_segment_size, private_segment_size, sgpr_count, arch_vgpr_count, accum_vgpr_count);"
@@ -391,7 +392,7 @@ static const char tables[] =
     "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, start, end, name_id,"
     " dst_agent_id, src_agent_id, size, stream_id, event_id);";
 
-/* How much of the path stands before the name that rocprofv3 gives each file; false: none. */
+/* Finds the part of the path before the name that rocprofv3 gives each file. @return false: none */
 static bool prefix_of(const char *path, size_t *ret)
 {
     size_t len = rp_gzip_name_length(path);
@@ -419,7 +420,7 @@ static int put_process(struct loader *l, struct rp_err *err)
     return run(l, "INSERT INTO rocpd_info_process VALUES (?1, ?2)", values, 2, NULL, err);
 }
 
-/* Queues and agents of the rows, as far as no other file told of them. */
+/* This adds queues and agents that rows refer to and no other file has named. */
 static const char rest[] =
     "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch;"
     "INSERT OR IGNORE INTO rocpd_info_agent SELECT DISTINCT agent_id, 'GPU', agent_id, agent_id,"
@@ -427,8 +428,10 @@ static const char rest[] =
     "INSERT OR IGNORE INTO rocpd_info_code_object SELECT DISTINCT code_object_id, code_object_id"
     " FROM rocpd_info_kernel_symbol WHERE code_object_id IS NOT NULL;";
 
-/* The file of that process and ending: the one that was named, whatever its capitals, and others as
- * rocprofv3 calls them, or all in capitals, as some file systems do. @param ret  NULL: none */
+/* Finds the file of that process with that ending. It may be the one that was named, in any
+ * capitals; others are named as rocprofv3 does, or all in capitals, as some file systems do.
+ * @param ret NULL: none
+ */
 static int find_file(const char *path, size_t prefix, const char *end, char **ret,
                      struct rp_err *err)
 {

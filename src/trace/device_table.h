@@ -26,22 +26,22 @@ struct rp_device_table {
     uint32_t version;
     /** How many counters are collected: those that the environment names and the device has. */
     uint32_t (*counter_count)(void);
-    /** As the environment names it; valid for good. */
+    /** Returns the name of a counter as the environment spells it. The text is never freed. */
     const char *(*counter_name)(uint32_t index);
     /**
-     * Of the dispatch that completed @p signal (the address of its amd_signal_t) with these raw
-     * times. It can be taken once.
+     * Returns what is known of the dispatch that completed @p signal (the address of its
+     * amd_signal_t) with these raw times. It can be taken once.
      * @param ret_values  of the counters; NAN where one is not known
      * @param ret_replay  but for its dispatch_id; replayed_waves 0: its time is from counts
      * @return false when nothing is known
      */
     bool (*take)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
                  struct rp_rec_simulation *ret_replay);
-    /** enum rp_trace_timing, and the version of that model. */
+    /** Returns an enum rp_trace_timing and the version of that model. */
     uint32_t (*timing)(uint32_t *ret_version);
     /**
-     * The next dispatch of the kernel that completes @p signal is to be traced; before it is
-     * submitted.
+     * Asks for a thread trace of the next dispatch of the kernel that completes @p signal. It must
+     * be called before that is submitted.
      * @return false when the device cannot: there is no detailed timing
      */
     bool (*trace_threads)(uint64_t signal, uint64_t kernel_object,
@@ -50,8 +50,9 @@ struct rp_device_table {
     bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
                          void **ret_bytes, size_t *ret_count);
     /**
-     * Callbacks of signals may come later than their signals (of which only this device knows).
-     * Returns when those that are due have been made, or after 0.1 s; all that have come: 5 s.
+     * Callbacks of signals may come later than their signals, and only this device knows when.
+     * This returns when the due ones have been made, or after 0.1 s; with @p all it waits for all
+     * that have come, for at most 5 s.
      */
     void (*settle_callbacks)(bool all);
     /**
@@ -65,7 +66,7 @@ struct rp_device_table {
      */
     void (*set_poison)(uint32_t seed);
     /**
-     * In which order workgroups begin and waves take turns, of dispatches from now on.
+     * Sets in which order workgroups begin and waves take turns in dispatches from now on.
      * @param order  enum rp_device_order, or a seed: a shuffled one with short turns
      */
     void (*set_order)(uint32_t order);

@@ -14,7 +14,9 @@
 #include "trace/rocpd.h"
 #include "trace/sqlite_file.h"
 
-/* Results of tools whose users come here with them, each by what it is and what to do instead. */
+/* Users arrive with results of these tools. Each row names the tool's file and says what to do
+ * instead.
+ */
 
 #define PYTORCH   "a trace of the PyTorch profiler, which is not read yet: "
 #define AGAIN     "record the program with rocm-perf profile or rocprofv3"
@@ -31,7 +33,9 @@ static const struct {
     {"*.rpd", "an RPD trace (rocpd 2), which is not read: " AGAIN},
     {"*.nsys-rep", "a report of Nsight Systems, for other GPUs"},
     {"*.ncu-rep", "a report of Nsight Compute, for other GPUs"},
-    /* rocprofv2's file plugin: what, then the number of the process or a name */
+    /* Names by rocprofv2's file plugin start with the kind; then follows the number of the process
+     * or a name.
+     */
     {"results_*.csv", ROCPROFV2},
     {"hip_api_trace_*.csv", ROCPROFV2},
     {"hip_activity_trace_*.csv", ROCPROFV2},
@@ -59,7 +63,7 @@ static const char *what_by_name(const char *path)
     return NULL;
 }
 
-/* The beginning of a file, unpacked. */
+/* Returns the beginning of a file, unpacked. */
 static char *head_of(const char *path)
 {
     enum { HEAD_BYTES = 65536 };
@@ -74,7 +78,7 @@ static char *head_of(const char *path)
     return head;
 }
 
-/* Chrome's format of events, which many tools write. PyTorch's names its version and GPUs first. */
+/* Many tools write Chrome's event format. PyTorch's files name its version and GPUs first. */
 static const char *what_by_events(const char *head)
 {
     static const char *const of_pytorch[] = {"\"schemaVersion\"", "\"deviceProperties\"",
@@ -192,7 +196,7 @@ int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, si
             sqlite3_bind_null(stmt, (int)i + 1);
         else
             sqlite3_bind_int64(stmt, (int)i + 1, numbers[i]);
-    for (size_t i = 0; i < text_count; i++) /* NULL binds NULL */
+    for (size_t i = 0; i < text_count; i++) /* A NULL is bound as NULL. */
         sqlite3_bind_text(stmt, (int)(count + i) + 1, texts[i], -1, SQLITE_STATIC);
     done = sqlite3_step(stmt);
     if (done != SQLITE_DONE)
@@ -221,7 +225,7 @@ static int by_thread_and_time(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns) /* the outer one first */
+    if (x->end_ns != y->end_ns) /* The outer range comes first. */
         return x->end_ns > y->end_ns ? -1 : 1;
     return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }

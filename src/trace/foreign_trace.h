@@ -19,7 +19,7 @@ struct rp_json_stream;
 
 enum { RP_MEMDB_STATEMENTS = 32 };
 
-/** Zero-initialise; release with rp_memdb_end. */
+/** Zero-initialise it and release it with rp_memdb_end(). */
 struct rp_memdb {
     sqlite3 *db;
     struct {
@@ -32,15 +32,15 @@ struct rp_memdb {
 
 /** Makes the tables. The database is the caller's to close, also after a failure. */
 int rp_memdb_begin(struct rp_memdb *m, const char *name, const char *tables, struct rp_err *err);
-/** Everything but the database. */
+/** Releases everything but the database. */
 void rp_memdb_end(struct rp_memdb *m);
 
-/** A statement of ours, prepared when it is first needed. */
+/** Returns a statement, which is prepared when it is first needed. */
 int rp_memdb_statement(struct rp_memdb *m, const char *sql, sqlite3_stmt **ret, struct rp_err *err);
 /** Parameters are the numbers, INT64_MIN for NULL, and behind them the texts. */
 int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, size_t count,
                  const char *const *texts, size_t text_count, struct rp_err *err);
-/** Row of rocpd_string. */
+/** Returns the id of the text's row in rocpd_string. */
 int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err);
 
 /* Which call made another, where a trace does not say: a call of a thread during which
@@ -62,9 +62,11 @@ struct rp_call_list {
 /** Finds the parents, and leaves the calls sorted by correlation id. @return 0 or RP_ENVIRONMENT */
 int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err);
 
-/* JSON of rocprofv3. */
+/* These functions read JSON files of rocprofv3. */
 
-/** Has a process of the file a record in that section? False when the file cannot be read so far.
+/**
+ * Tests whether a process of the file has a record in that section.
+ * @return false: none, or the file cannot be read so far
  */
 bool rp_json_has_records(const char *path, const char *section);
 

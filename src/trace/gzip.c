@@ -208,7 +208,7 @@ int rp_gzip_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *er
     return 0;
 }
 
-/* As many bytes as there are, or as fit. */
+/* Reads as many bytes as there are, or as fit. */
 static ssize_t read_full(int fd, char *to, size_t room)
 {
     size_t got = 0;

@@ -18,9 +18,9 @@ struct rp_err;
 
 /** Length of a path without ".gz" at its end. */
 size_t rp_gzip_name_length(const char *path);
-/** Does a path end so, with or without ".gz" behind? In any case of the letters. */
+/** Tests whether a path ends so, with or without ".gz" behind, in any case of the letters. */
 bool rp_gzip_name_ends_with(const char *path, const char *end);
-/** The path, or the path with ".gz", whichever is there; NULL: none. Free it. */
+/** Returns the path, or the path with ".gz", whichever exists; NULL: none. The caller frees it. */
 char *rp_gzip_find(const char *path);
 
 /** Is it called as packed, and lies there unpacked as well? */
@@ -38,13 +38,16 @@ bool rp_gzip_differs(const char *path);
 int rp_gzip_open(const char *path, uint64_t peek, int *ret_fd, struct rp_err *err);
 
 /**
- * The whole text of a file, unpacked, which is the caller's.
+ * Reads the whole text of a file, unpacked; the caller frees it.
  * @return as rp_gzip_open; RP_BAD_INPUT also when it has more than @p most_bytes
  */
 int rp_gzip_read_text(const char *path, uint64_t most_bytes, char **ret, struct rp_err *err);
 
-/** For who opens files by name. @param ret_path  to be unlinked and freed; left alone when the file
- * is not packed, or cannot be read */
+/**
+ * Unpacks a file for libraries that open files by name.
+ * @param ret_path  to be unlinked and freed; left alone when the file is not packed, or cannot be
+ *         read
+ */
 int rp_gzip_unpack(const char *path, char **ret_path, struct rp_err *err);
 
 /** Reads a whole file, which gzip may have packed. @return 0; RP_BAD_INPUT when it does not exist;

@@ -1,5 +1,7 @@
-/* The file of a history: what it has to be, who may read it, and how it is opened. Anybody may have
- * made it: SQLite would run what a view, a trigger or an index on an expression says. */
+/* This file decides what a history file may contain, who may read it, and how it is opened.
+ * Anybody may have made the file, and SQLite would execute what a view, a trigger or an index on
+ * an expression says.
+ */
 #include "trace/history_db.h"
 
 #include <errno.h>
@@ -24,7 +26,10 @@
 #include "base/vec.h"
 #include "trace/sqlite_file.h"
 
-/** Zeroed: closed. The connection points to it: it stays where it is while it is open. */
+/**
+ * A zeroed struct is closed. The connection points to the struct, so it must not move while it is
+ * open.
+ */
 struct rp_history_file {
     sqlite3 *db;
     bool is_empty;       /**< it has no tables so far */
@@ -65,8 +70,10 @@ static const char tables[] =
                                                       "PRAGMA user_version = 1;";
 _Static_assert(APPLICATION == 1919969385 && RP_HISTORY_VERSION == 1, "as the statements say");
 
-/* All that was ever in the schema of a history of ours, with the statements as SQLite keeps them. A
- * name may have several: the first histories gave numbers of removed results again. */
+/* These are all entries that the schema of a history ever had, with the statements as SQLite keeps
+ * them. A name may have several, because the first histories reused the numbers of removed
+ * results.
+ */
 static const struct known {
     const char *type, *name, *table, *sql;
     bool needed;
@@ -163,7 +170,7 @@ static int spend_step(void *context)
     return file->out_of_steps;
 }
 
-/** What became of a statement. */
+/** Describes why a statement failed. */
 static int rp_history_fail(struct rp_history_file *file, int result, struct rp_err *err)
 {
     if (file->out_of_steps)
@@ -405,7 +412,7 @@ static int check(struct rp_history_file *file, bool write, struct rp_err *err)
 static int begin(const char *path, bool write, struct rp_history_file *file, struct rp_err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    /* So that no name is one of SQLite's own. */
+    /* The prefix keeps SQLite from taking the name for one of its special names. */
     rp_autofree char *name = path[0] == '/' ? strdup(path) : rp_format("./%s", path);
     const uint64_t added_bytes = write ? MOST_ADDED_BYTES : 1 << 16;
     int result, rc;
@@ -425,8 +432,10 @@ static int begin(const char *path, bool write, struct rp_history_file *file, str
     return check(file, write, err);
 }
 
-/* SQLite calls a text file damaged, too; who believes that may remove a good file. Looked at before
- * SQLite opens it: to close any descriptor of a file drops this process's locks on it. */
+/* SQLite calls a text file damaged, too, and a user who believes that may remove a good file. This
+ * looks before SQLite opens the file, because closing any descriptor of a file drops this
+ * process's locks on it.
+ */
 static int check_magic(const char *path, struct rp_err *err)
 {
     static const char magic[] = "SQLite format 3";
@@ -436,7 +445,7 @@ static int check_magic(const char *path, struct rp_err *err)
     ssize_t len;
 
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return 0; /* SQLite says what is wrong */
+        return 0; /* SQLite reports what is wrong. */
     len = pread(fd, head, sizeof head, 0);
     if (len <= 0 || (len == sizeof head && memcmp(head, magic, sizeof head) == 0))
         return 0;
@@ -444,11 +453,11 @@ static int check_magic(const char *path, struct rp_err *err)
 }
 
 /**
- * In a transaction: of writing, in which missing tables are made, or of reading. The file is the
- * input of anybody: it is opened only if it has the tables that some rocm-perf made and nothing
- * else, and if its pages are sound.
+ * Opens a history in a transaction: of writing, which makes missing tables, or of reading. The
+ * file may come from anybody, so it is opened only if it has the tables that some rocm-perf made
+ * and nothing else, and if its pages are sound.
  * @param ret  to be closed by the caller, also on failure
- * @return 0; RP_USAGE: the path is no name of a file; RP_BAD_INPUT; RP_ENVIRONMENT
+ * @return 0; RP_USAGE: the path is not the name of a file; RP_BAD_INPUT; RP_ENVIRONMENT
  */
 static int rp_history_open(const char *path, bool write, struct rp_history_file *ret,
                            struct rp_err *err)
@@ -469,7 +478,7 @@ static void rp_history_close(struct rp_history_file *file)
     *file = (struct rp_history_file){0};
 }
 
-/* Adding to a history and removing from it. */
+/* These functions add results to a history and remove them. */
 
 /* --- adding -------------------------------------------------------------------------------- */
 
@@ -524,7 +533,7 @@ static int put_result(struct rp_history_file *file, const struct rp_history_resu
     return step(file, stmt, err);
 }
 
-/* As JSON, which reads back as the same numbers. */
+/* Writes times as JSON that reads back as the same numbers. */
 static char *runs_text(const struct rp_history_times *times)
 {
     json_t *array = json_array();
@@ -645,7 +654,8 @@ int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct
     return rc < 0 ? rp_wrap(err, "history %s", path) : 0;
 }
 
-/* All of a history in memory. The file may be damaged, or written by anyone. */
+/* These functions read a whole history into memory. The file may be damaged, or written by anyone.
+ */
 
 void rp_history_result_free(struct rp_history_result *r)
 {

@@ -15,7 +15,7 @@ struct rp_err;
 
 enum { RP_HISTORY_VERSION = 1, RP_HISTORY_HASH = 65 };
 
-/** Times of one kernel, or of all of them, in one result. */
+/** These are the times of one kernel, or of all of them, in one result. */
 struct rp_history_times {
     char *kernel; /**< NULL: all kernels */
     bool runtime_internal;
@@ -24,7 +24,7 @@ struct rp_history_times {
     size_t run_count;
 };
 
-/** One result. What is not known is NULL. */
+/** This is one result, in which NULL stands for what is not known. */
 struct rp_history_result {
     int64_t id;                 /**< from 1 on, in the order of adding */
     char hash[RP_HISTORY_HASH]; /**< of its contents, commit and configuration */
@@ -40,7 +40,7 @@ struct rp_history_result {
 };
 void rp_history_result_free(struct rp_history_result *result);
 
-/** All of a file, in the order of time. */
+/** This is the contents of a file, in order of time. */
 struct rp_history {
     struct rp_history_result *results;
     size_t count;
@@ -61,8 +61,8 @@ static inline void rp_history_free(struct rp_history *history)
 int rp_history_check_path(const char *path, struct rp_err *err);
 
 /**
- * Adds a result to a file, which is made if there is none. Any number of processes may do so at
- * once. One that is there already is not added again.
+ * Adds a result to a file, which is made if it does not exist. Any number of processes may do so
+ * at once. A result that is already there is not added again.
  * @param ret_id  of the result, also when it was there
  * @return 0; RP_USAGE: see rp_history_check_path; RP_BAD_INPUT: the file is no history, of a later
  *         version, damaged, or has what no rocm-perf makes, as a trigger; RP_ENVIRONMENT. Nothing
@@ -79,7 +79,5 @@ int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct
 
 /** @return 0; RP_BAD_INPUT: there is no such file, or it is no history; RP_ENVIRONMENT */
 int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err);
-
-/* Opening the file of a history. */
 
 #endif

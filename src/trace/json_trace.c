@@ -28,7 +28,7 @@ enum {
 #undef SECTION
 };
 
-/** Zero-initialise; the parts are released by their owner. */
+/** Zero-initialise it; the owner of the parts releases them. */
 struct rp_json_loader {
     struct rp_memdb m;
     struct rp_call_list orphans; /**< calls of which the file does not say what made them */
@@ -42,7 +42,7 @@ struct rp_json_loader {
     const json_t *whole; /**< the record, where it is wanted so */
 };
 
-/** In the order in which they are to be read. */
+/** Sections are listed in the order in which they must be read. */
 struct rp_json_section {
     const char *path; /**< "buffer_records.hip_api" */
     int (*add)(struct rp_json_loader *l, const struct rp_json_value *record, struct rp_err *err);
@@ -82,7 +82,7 @@ static int string_of(struct rp_json_loader *l, const struct rp_json_value *recor
     return result < 0 ? result : rp_memdb_string(&l->m, name, ret, err);
 }
 
-/* The node that stands for an agent elsewhere; a handle that is not there stays NULL. */
+/* Finds the node that stands for an agent elsewhere; a missing handle stays NULL. */
 static int agent_id(const struct rp_json_loader *l, const struct rp_json_value *record,
                     const char *path, int64_t *ret, struct rp_err *err)
 {
@@ -115,7 +115,7 @@ static int add_event(struct rp_json_loader *l, int64_t call, int64_t parent, con
 
 /* --- what the run was ------------------------------------------------------------------------ */
 
-/* The words of the command line. */
+/* Joins the words of the command line. */
 static void join_command(const json_t *words, struct rp_buf *ret)
 {
     size_t i;
@@ -177,7 +177,7 @@ static int note_agent(struct rp_json_loader *l, int64_t handle, int64_t id, stru
     return 0;
 }
 
-enum { AGENT_TYPE_GPU = 2 }; /* rocprofiler_agent_type_t; 1 is a CPU */
+enum { AGENT_TYPE_GPU = 2 }; /* This is a rocprofiler_agent_type_t, where 1 is a CPU. */
 
 static int add_agent(struct rp_json_loader *l, const struct rp_json_value *agent,
                      struct rp_err *err)
@@ -250,7 +250,7 @@ static int add_counter(struct rp_json_loader *l, const struct rp_json_value *cou
     if (!name)
         return rp_fail(err, RP_BAD_INPUT, "it has no name");
     return rp_memdb_run(&l->m, "INSERT OR IGNORE INTO rocpd_info_pmc VALUES (?1, ?2)", &id, 1,
-                        &name, 1, err); /* every GPU lists it */
+                        &name, 1, err); /* Every GPU lists the counter, so its name comes again. */
 }
 
 static int add_code_object(struct rp_json_loader *l, const struct rp_json_value *object,
@@ -261,13 +261,13 @@ static int add_code_object(struct rp_json_loader *l, const struct rp_json_value 
                                                   {"load_size", RP_JSON_OR_0},
                                                   {"load_delta", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
                                                   {"size", RP_JSON_OR_NULL}};
-    /* rocp_agent until 6.4 */
+    /* The key is rocp_agent up to 6.4. */
     const char *agent = rp_json_at(object, "agent_id") ? "agent_id" : "rocp_agent";
     const char *uri = rp_json_text(object, "uri");
     int64_t v[5];
     int result = rp_json_numbers(object, fields, 5, v, err);
 
-    if (result < 0 || v[4] == 0) /* the place of id 0 */
+    if (result < 0 || v[4] == 0) /* Id 0 only fills its place. */
         return result;
     result = agent_id(l, object, agent, &v[4], err);
     if (result < 0)
@@ -299,7 +299,7 @@ static int add_kernel(struct rp_json_loader *l, const struct rp_json_value *kern
     int64_t v[10];
     int result = rp_json_numbers(kernel, fields, 10, v, err);
 
-    if (result < 0 || (v[0] == 0 && v[1] <= 0)) /* the place of id 0 */
+    if (result < 0 || (v[0] == 0 && v[1] <= 0)) /* Id 0 only fills its place. */
         return result;
     for (size_t i = 0; i < 3 && !texts[1]; i++)
         texts[1] = rp_json_text(kernel, names[i]);
@@ -344,7 +344,7 @@ static const struct rp_json_field call_fields[] = {
     [START] = {"start_timestamp", RP_JSON_REQUIRED},
     [END] = {"end_timestamp", RP_JSON_REQUIRED},
     [CALL] = {"correlation_id.internal", RP_JSON_OR_0},
-    [ANCESTOR] = {"correlation_id.ancestor", RP_JSON_OR_NULL}, /* from 7.0 */
+    [ANCESTOR] = {"correlation_id.ancestor", RP_JSON_OR_NULL}, /* This key exists since 7.0. */
 };
 
 static int note_orphan(struct rp_json_loader *l, const int64_t v[CALL_FIELDS], int64_t event,
@@ -385,7 +385,7 @@ static int add_call(struct rp_json_loader *l, const struct rp_json_value *record
     return result < 0 ? result : put_call(l, record, v, NULL, err);
 }
 
-/* {"message": ...}, as rocpd has it; NULL: there is none. */
+/* Writes {"message": ...} as rocpd has it. NULL: there is none. */
 static int message_of(struct rp_json_loader *l, int64_t call, char **ret, struct rp_err *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -438,7 +438,7 @@ static int add_marker(struct rp_json_loader *l, const struct rp_json_value *reco
 
 enum { ROW_FIELDS = 15, DISPATCH_CALL = 15, DISPATCH_COLUMNS = 17 };
 
-/* Traced kernels, and those that were only counted. */
+/* Adds kernels that were traced, and those that were only counted. */
 static int put_dispatch(struct rp_json_loader *l, const struct rp_json_value *record,
                         const struct rp_json_field *fields, const char *agent, struct rp_err *err)
 {
@@ -497,7 +497,7 @@ static int put_value(struct rp_json_loader *l, int64_t event, const struct rp_js
                                     "INSERT INTO rocpd_pmc_event (event_id, pmc_id, value)"
                                     " VALUES (?1, ?2, ?3)",
                                     &stmt, err);
-    if (result < 0 || !number) /* not a number: not known */
+    if (result < 0 || !number) /* A value that is not a number is not known. */
         return result;
     if (!rp_json_real(number, &counted))
         return rp_fail(err, RP_BAD_INPUT, "its records have a value that is no number");
@@ -577,7 +577,7 @@ static const struct rp_json_section rp_json_sections[RP_JSON_SECTIONS] = {
 };
 
 /** Behind the last record. */
-/* Files of before 7.0 do not say which call made another. */
+/* Files from before 7.0 do not say which call made another, so times must tell. */
 static int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err)
 {
     int result = rp_call_list_find_parents(&l->orphans, err);
@@ -590,11 +590,10 @@ static int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err)
     return result;
 }
 
-/*
- * The JSON that rocprofv3 writes (--output-format json) becomes the rows that it would have written
- * to a rocpd database. The file has parts in an order of its own, so that it is gone through once
- * to find them, and the parts are then read as they need each other. Only one record at a time is
- * in memory as JSON; the rows are in a temporary database that may spill to the disk.
+/* The JSON that rocprofv3 writes (--output-format json) becomes the rows that it would have
+ * written to a rocpd database. The file's parts are not in the order in which they are needed, so
+ * a first pass finds them, and then they are read in that order. Only one record at a time is in
+ * memory as JSON; the rows are in a temporary database that may spill to the disk.
  */
 
 static const char root[] = "rocprofiler-sdk-tool";
@@ -647,8 +646,9 @@ static bool is_group(const char *key)
            strcmp(key, "callback_records") == 0;
 }
 
-/* An object: of the process, or of a group of sections within it ("strings.").
- * @return 1: at the wanted section; 0: behind the object */
+/* Reads an object: of the process, or of a group of sections within it ("strings."). @return 1: at
+ * the wanted section; 0: behind the object
+ */
 static int find_places(struct file *f, const char *group, struct places *places, struct rp_err *err)
 {
     char key[RP_JSON_KEY_BYTES], first;
@@ -678,7 +678,7 @@ static int find_places(struct file *f, const char *group, struct places *places,
     return result;
 }
 
-/* One that is not plain, or wanted as it is. */
+/* Reads a record that is not plain, or is wanted as it is. */
 static int read_odd_record(struct file *f, const struct rp_json_section *section,
                            struct rp_err *err)
 {
@@ -740,7 +740,7 @@ static int read_section(struct file *f, const struct rp_json_section *section, u
     return result < 0 ? rp_wrap(err, "%s", section->path) : 0;
 }
 
-/* Behind the value of the first key: nothing that would be lost unseen. */
+/* Checks that nothing follows the value of the first key, as it would be lost unseen. */
 static int expect_end(struct file *f, struct rp_err *err)
 {
     char key[RP_JSON_KEY_BYTES], next;
@@ -827,9 +827,10 @@ static int go_to_process(struct file *f, size_t process, struct rp_err *err)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* The tables of rocpd, with the columns that the JSON has values for. */
+/* These are the tables of rocpd, with the columns that the JSON has values for. */
 static const char tables[] =
-    "PRAGMA journal_mode = OFF; PRAGMA cache_size = -262144;" /* 256 MB, then to the disk */
+    /* Up to 256 MB stay in memory, and the rest goes to the disk. */
+    "PRAGMA journal_mode = OFF; PRAGMA cache_size = -262144;"
     "CREATE TABLE message (id INTEGER PRIMARY KEY, text TEXT);"
     "CREATE TABLE rocpd_metadata (id INTEGER PRIMARY KEY, tag TEXT, value TEXT);"
     "CREATE TABLE rocpd_string (id INTEGER PRIMARY KEY, string TEXT);"
@@ -956,9 +957,10 @@ bool rp_json_has_records(const char *path, const char *section)
     return found > 0;
 }
 
-enum { PEEK_BYTES = 1 << 20 }; /* more than keys and white space have before the first record */
+/* Keys and white space before the first record take less than this. */
+enum { PEEK_BYTES = 1 << 20 };
 
-/* Up to the first key of the first process. */
+/* Skips to the first key of the first process. */
 static bool begins_with(struct rp_json_stream *cut, bool of_process)
 {
     char key[RP_JSON_KEY_BYTES], first;
@@ -1005,7 +1007,7 @@ bool rp_store_is_named_json(const char *path)
     if (rp_gzip_name_ends_with(path, name))
         is = rp_json_stream_open(cut, path, PEEK_BYTES, &err) == 0 &&
              rp_json_stream_peek(cut, &first, &err) == 0 &&
-             first != 'S'; /* "SQLite format 3": a database by another name */
+             first != 'S'; /* "SQLite format 3" begins a database with another name. */
     rp_json_stream_close(cut);
     free(cut);
     return is;

@@ -14,7 +14,7 @@ struct rp_err;
 struct rp_store;
 struct rp_string_pool;
 
-/** All dispatches of a kernel. */
+/** This stands for all dispatches of a kernel. */
 struct rp_kernel_stat {
     const char *name; /**< without ".kd" at its end; owned by the whole */
     uint64_t calls, total_ns;
@@ -38,7 +38,7 @@ struct rp_kernel_stats {
 bool rp_kernel_stats_is_one(const char *path, size_t *ret_prefix_len);
 /** @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT */
 int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct rp_err *err);
-/** Accepts NULL. */
+/** Frees the statistics; NULL is accepted. */
 void rp_kernel_stats_free(struct rp_kernel_stats *stats);
 
 /**

@@ -33,7 +33,7 @@ enum {
     RP_BUNDLE_TARGETS_BYTES = 256,
 };
 
-/** Whether what has been looked at so far is for a GPU. Zeroed but for the name. */
+/** This says whether what has been read so far is for a GPU. Zero it except for the name. */
 struct rp_bundle_fit {
     const char *gfx;                       /**< "gfx942" */
     bool suits;                            /**< whatever XNACK is */
@@ -50,7 +50,9 @@ enum rp_offload_fit {
     RP_OFFLOAD_XNACK_OFF, /**< those for the GPU are xnack- ones, and XNACK is on */
 };
 
-/* zstd's streams, without its headers: an injected library links libc only. */
+/* This is laid out as zstd's streams. Its headers are not used because an injected library links
+ * libc only.
+ */
 struct rp_bundle_out {
     void *data;
     size_t bytes, at;
@@ -60,7 +62,7 @@ struct rp_bundle_in {
     size_t bytes, at;
 };
 
-/* zlib's z_stream (zlib.h 1.2 and later, 64 bits), likewise. */
+/* This is laid out as zlib's z_stream (zlib.h 1.2 and later, 64 bits), for the same reason. */
 struct rp_bundle_zlib {
     const uint8_t *next_in;
     unsigned avail_in;
@@ -93,7 +95,7 @@ static inline enum rp_offload_fit rp_bundle_verdict(const struct rp_bundle_fit *
     return RP_OFFLOAD_OTHER_GPU;
 }
 
-/* "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-" */
+/* Notes a target such as "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-". */
 static inline void rp_bundle_note_target(struct rp_bundle_fit *fit, const char *name)
 {
     const char *gfx = strstr(name, "gfx");
@@ -105,7 +107,7 @@ static inline void rp_bundle_note_target(struct rp_bundle_fit *fit, const char *
     if (!gfx)
         return;
     for (; isalnum((unsigned char)gfx[n]) || gfx[n] == '-'; n++)
-        target[n] = gfx[n]; /* what else may be in a file is not for a terminal */
+        target[n] = gfx[n]; /* Other bytes that may be in a file must not reach a terminal. */
     target[n] = '\0';
     if (strcmp(target, fit->gfx) == 0) {
         const bool on = strstr(gfx, ":xnack+"), off = strstr(gfx, ":xnack-");
@@ -126,11 +128,11 @@ static inline uint64_t rp_bundle_word(const uint8_t *p, size_t bytes)
 {
     uint64_t value = 0;
 
-    memcpy(&value, p, bytes); /* little-endian, as the bundle */
+    memcpy(&value, p, bytes); /* The bundle is little-endian, and so is the host. */
     return value;
 }
 
-/** The entries of a bundle that begins at @p at; @p bytes may be read. */
+/** Notes the entries of a bundle that begins at @p at; @p bytes may be read. */
 static inline void rp_bundle_note(struct rp_bundle_fit *fit, const uint8_t *at, size_t bytes)
 {
     size_t offset = RP_BUNDLE_MAGIC_BYTES + 8;
@@ -154,8 +156,9 @@ static inline void rp_bundle_note(struct rp_bundle_fit *fit, const uint8_t *at, 
     }
 }
 
-/* The first bytes of a zstd stream. Returns how many there are in @p head; 0: no such library, or
- * damage. */
+/* Unpacks the first bytes of a zstd stream. @return how many there are in @p head; 0: no such
+ * library, or damage
+ */
 static inline size_t rp_bundle_unpack(void *zstd, const uint8_t *stream, size_t bytes,
                                       uint8_t *head, size_t head_bytes)
 {
@@ -179,7 +182,7 @@ static inline size_t rp_bundle_unpack(void *zstd, const uint8_t *stream, size_t 
 
             rc = decompress(d, &out, &in);
             if (rc > (size_t)-128 || (in.at == in_before && out.at == out_before))
-                break; /* zstd's error codes are small negative numbers */
+                break; /* zstd's error codes are small negative numbers. */
         }
         if (d)
             release(d);
@@ -187,7 +190,7 @@ static inline size_t rp_bundle_unpack(void *zstd, const uint8_t *stream, size_t 
     return out.at;
 }
 
-/* The same of a zlib stream, as clang writes it where it was built without zstd. */
+/* Does the same with a zlib stream, as clang writes it where it was built without zstd. */
 static inline size_t rp_bundle_inflate(void *zlib, const uint8_t *stream, size_t bytes,
                                        uint8_t *head, size_t head_bytes)
 {
@@ -217,7 +220,7 @@ static inline size_t rp_bundle_inflate(void *zlib, const uint8_t *stream, size_t
     return head_bytes - z.avail_out;
 }
 
-/** The same of a compressed bundle. */
+/** Does the same with a compressed bundle. */
 static inline void rp_bundle_note_compressed(struct rp_bundle_fit *fit, const uint8_t *at,
                                              size_t bytes)
 {

@@ -50,7 +50,7 @@ static int no_memory(const struct rp_record_file *file, struct rp_err *err)
 
 /* --- strings ------------------------------------------------------------------------------- */
 
-/* Memory for the parts that are there, not for the length that the first one claims. */
+/* Allocates memory for the parts that have come, because the first part may claim any length. */
 static int begin_string(struct rp_record_file *file, size_t index, struct rp_err *err)
 {
     uint32_t id = file->records[index].u.string.id;
@@ -186,7 +186,9 @@ static const char *check_failed_launch(const struct rp_record_file *file,
                : "failed launch refers to an unknown string";
 }
 
-/* NULL when the record is sound. Lost records leave gaps in ids, never repetitions. */
+/* Returns what is wrong with the record, or NULL. Lost records leave gaps in ids, but ids never
+ * come again.
+ */
 static const char *check_record(const struct rp_record_file *file, struct known_ids *seen,
                                 const struct rp_record *record)
 {

@@ -102,7 +102,10 @@ struct rp_rec_agent {
     uint32_t type_index;    /**< order among agents of this type */
 };
 
-/** extdata keys of rocpd_info_agent: integers, in the spelling of facts (cu_count, ...). */
+/**
+ * These are extdata keys of rocpd_info_agent, which are integers spelled as facts are (cu_count,
+ * ...).
+ */
 struct rp_rec_agent_prop {
     uint64_t agent;
     uint32_t key_id;
@@ -183,7 +186,10 @@ enum rp_barrier_type {
 
 enum { RP_REC_BARRIER_WAITS = 8, RP_REC_WAITS = 12 };
 
-/** The packet processor launches nothing behind it in its queue before it is complete. */
+/**
+ * The packet processor launches nothing behind a barrier in its queue before the barrier is
+ * complete.
+ */
 struct rp_rec_barrier {
     uint64_t order, correlation_id;
     uint32_t queue_index;
@@ -225,8 +231,10 @@ struct rp_rec_simulation {
 
 enum { RP_REC_ARG_BYTES = 72 };
 
-/** Host times in the domain of the dispatch times; with RP_TRACE_SOFTWARE they are not, because
- *  that clock is modelled. */
+/**
+ * Host times are in the domain of the dispatch times, except with RP_TRACE_SOFTWARE, because that
+ * clock is modelled.
+ */
 struct rp_rec_call {
     uint64_t correlation_id; /**< shared with what it launched; calls count in order of entry */
     uint64_t start_ns, end_ns;
@@ -275,9 +283,8 @@ struct rp_record {
 };
 static_assert(sizeof(struct rp_record) == 128, "record size is part of the file format");
 
-/* Reader of record files (records.h), for files that may be cut short, unclosed or damaged.
- *
- * Cut short or unclosed is normal (the program was killed) and only noted; what the format cannot
+/* The reader of record files must cope with files that are cut short, unclosed or damaged. Cut
+ * short or unclosed is normal (the program was killed) and only noted. What the format cannot
  * explain is refused with the file's name, the record's number and what is wrong with it.
  */
 
@@ -304,11 +311,11 @@ struct rp_record_file {
  */
 int rp_record_file_open(const char *path, struct rp_record_file **ret, struct rp_err *err);
 
-/** The same for bytes in memory, which must outlive the reader. @p name is for messages. */
+/** Does the same for bytes in memory, which must outlive the reader. @p name is for messages. */
 int rp_record_file_parse(const char *name, const void *bytes, size_t size,
                          struct rp_record_file **ret, struct rp_err *err);
 
-/** Accepts NULL. */
+/** Closes the file; NULL is accepted. */
 void rp_record_file_close(struct rp_record_file *file);
 
 /** A copy with a consistent committed_records: as many as are really there. */
@@ -325,7 +332,10 @@ static inline bool rp_record_file_complete(const struct rp_record_file *file)
            file->header.lost_dispatches == 0;
 }
 
-/** Records in order of writing; strings among them. The array belongs to the reader. */
+/**
+ * Returns records, strings among them, in the order in which they were written. The array belongs
+ * to the reader.
+ */
 static inline const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
                                                              size_t *ret_count)
 {
@@ -333,7 +343,10 @@ static inline const struct rp_record *rp_record_file_records(const struct rp_rec
     return file->records;
 }
 
-/** Text of a string; "" for id 0. Never NULL: every id in an accepted trace exists. */
+/**
+ * Returns the text of a string, which is "" for id 0. It is never NULL, because every id in an
+ * accepted trace exists.
+ */
 static inline const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id)
 {
     if (id == 0 || id > file->string_count)
@@ -341,23 +354,30 @@ static inline const char *rp_record_file_string(const struct rp_record_file *fil
     return file->strings[id - 1];
 }
 
-/* What the waves of one dispatch did on the software device, instruction by instruction: a
- * file beside the record file (records.h), written when the dispatch is complete.
+/* A thread-trace file says what the waves of one dispatch did on the software device, instruction
+ * by instruction. It lies beside the record file and is written when the dispatch is complete.
  *
- * "<record file>.threads-<dispatch id>": the header, then the arrays in the order of its counts,
- * each beginning at a multiple of 8 bytes. Beside them "<record file>.code-<id of code object>",
- * the ELF files. All integers little endian, all times in engine clocks since the launch.
+ * "<record file>.threads-<dispatch id>" has the header, then the arrays in the order of its
+ * counts, each of which begins at a multiple of 8 bytes. Beside it are "<record file>.code-<id of
+ * code object>", the ELF files. All integers are little endian, and all times are in engine clocks
+ * since the launch.
  */
 
 #define RP_THREADS_MAGIC       "RPTHRDS1"
 #define RP_THREADS_SUFFIX      ".threads-"
 #define RP_THREADS_CODE_SUFFIX ".code-"
 
-/** Symbols of the kernels to trace, with ".kd", separated by newlines. Without it nothing is. */
+/**
+ * The variable lists symbols of the kernels to trace, with ".kd", separated by newlines. Without
+ * it no kernel is traced.
+ */
 #define RP_THREADS_KERNELS_VARIABLE "ROCM_PERF_THREAD_TRACE_KERNELS"
-/** Which of each kernel's launches, from 1: "1-1,5-7". */
+/** The variable says which launches of each kernel to trace, from 1: "1-1,5-7". */
 #define RP_THREADS_LAUNCHES_VARIABLE "ROCM_PERF_THREAD_TRACE_LAUNCHES"
-/** Which waves: "CU ENGINES SIMDS ROWS" in hexadecimal, as struct rp_threads_request. */
+/**
+ * The variable says which waves to trace: "CU ENGINES SIMDS ROWS" in hexadecimal, as struct
+ * rp_threads_request.
+ */
 #define RP_THREADS_WAVES_VARIABLE "ROCM_PERF_THREAD_TRACE_WAVES"
 
 enum { RP_THREADS_VERSION = 2 };
@@ -365,7 +385,7 @@ enum { RP_THREADS_VERSION = 2 };
 /** Which compute unit of a shader engine: its number, or the one that is sure to have waves. */
 #define RP_THREADS_ANY_CU UINT32_MAX
 
-/** One execution. */
+/** This is one execution of an instruction. */
 struct rp_threads_row {
     uint64_t clock;          /**< the instruction is at the wave, which could issue it */
     uint32_t stall_clocks;   /**< until it is issued, or lets the wave go on */
@@ -375,7 +395,7 @@ struct rp_threads_row {
     uint8_t reserved[3];
 };
 
-/** As many rows as fit 48 MiB: a file that its readers can hold. */
+/** As many rows fit 48 MiB, a size that readers of the file can hold. */
 #define RP_THREADS_ROWS (48u * 1024 * 1024 / sizeof(struct rp_threads_row))
 
 /** Which waves are traced. */
@@ -427,7 +447,7 @@ struct rp_threads_header {
 };
 static_assert(sizeof(struct rp_threads_header) == 120, "header is part of the file format");
 
-/** An instruction of a function that was entered; by address. */
+/** These are the instructions of functions that were entered, by address. */
 struct rp_threads_code {
     uint64_t pc;
     uint32_t text; /**< where its text begins; it ends with a 0 */
@@ -447,13 +467,13 @@ struct rp_threads_wave {
 static_assert(sizeof(struct rp_threads_wave) == 48, "part of the file format");
 static_assert(sizeof(struct rp_threads_row) == 24, "part of the file format");
 
-/** A wait has waited for results of an instruction at least once; once for each pair. */
+/** A wait has waited for results of an instruction at least once. Each pair has one row. */
 struct rp_threads_wait {
     uint32_t code, on; /**< indices */
 };
 static_assert(sizeof(struct rp_threads_wait) == 8, "part of the file format");
 
-/** A wave begins or ends on any compute unit of the engines; by time. */
+/** A wave begins or ends on any compute unit of the engines. Rows are in order of time. */
 struct rp_threads_event {
     uint64_t clock;
     uint32_t engine;

@@ -35,7 +35,7 @@ struct rp_row_process {
     uint32_t guid_index;
 };
 
-/** The machine that a process ran on. */
+/** This is the machine that a process ran on. */
 struct rp_row_node {
     int64_t id;
     const char *machine_id, *hostname;
@@ -59,7 +59,7 @@ struct rp_row_agent {
     uint32_t guid_index;
 };
 
-/** A queue or a stream. */
+/** This is a queue or a stream. */
 struct rp_row_queue {
     int64_t id;
     const char *name;
@@ -101,7 +101,10 @@ struct rp_row_dispatch {
     uint32_t guid_index;
 };
 
-/** When and where a dispatch ran: what an analysis of millions of them needs. */
+/**
+ * This says when and where a dispatch ran, which is all that an analysis of millions of them
+ * needs.
+ */
 struct rp_row_launch {
     int64_t agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
     int64_t start_ns, end_ns;
@@ -168,7 +171,7 @@ struct rp_row_note {
     uint32_t guid_index;
 };
 
-/** hipEventRecord or hipStreamWaitEvent as the GPU executed it (schema 3.0.4). */
+/** The GPU executed hipEventRecord or hipStreamWaitEvent like this (schema 3.0.4). */
 struct rp_row_hip_event {
     int64_t id;
     int64_t queue_id, stream_id;
@@ -179,7 +182,7 @@ struct rp_row_hip_event {
     uint32_t guid_index;
 };
 
-/** One counter of one dispatch: the sum over all instances of the hardware. */
+/** This is one counter of one dispatch, summed over all instances of the hardware. */
 struct rp_row_counter {
     int64_t event_id;
     const char *name;
@@ -188,17 +191,17 @@ struct rp_row_counter {
 };
 
 /**
- * How much of a kernel's name names the kernel: " [clone .kd]", " (.kd)" and ".kd" at its end name
- * its descriptor. Tools write the same kernel with and without; the readers here leave it away
- * from display names and from names in counter files.
+ * Returns how much of a kernel's name is the kernel. " [clone .kd]", " (.kd)" and ".kd" at its end
+ * name its descriptor. Tools write the same kernel with and without them, so the readers here
+ * remove them from display names and from names in counter files.
  */
 size_t rp_kernel_name_length(const char *name);
 
-/** A hash of what the kernel consists of, as our own tool records it; 0: unknown. */
+/** Returns a hash of the kernel's contents, which our own tool records; 0: unknown */
 uint64_t rp_kernel_contents(const struct rp_row_kernel *row);
 /** What tells kernels apart of which only the registers are known; 0: nothing does. */
 uint64_t rp_kernel_register_code(int64_t arch_vgprs, int64_t accum_vgprs, int64_t sgprs);
-/** "NAME [code 1a2b3c4d]": the first digits, 8 or all 16. NULL: out of memory */
+/** Returns "NAME [code 1a2b3c4d]" with the first digits, 8 or all 16. NULL: out of memory */
 char *rp_kernel_code_name(const char *name, uint64_t code, int digits);
 /** How much of a name is before what rp_kernel_code_name adds. */
 size_t rp_kernel_plain_length(const char *name);
@@ -223,7 +226,7 @@ struct rp_store_origin {
 int rp_store_writer_open(const char *path, const struct rp_store_origin *origin,
                          struct rp_store_writer **ret, struct rp_err *err);
 
-/** Rows that the store knows, in the order in which a reader may load them. */
+/** These are the rows that the store knows, in the order in which a reader may load them. */
 enum rp_rows {
     RP_ROWS_process,
     RP_ROWS_thread,
@@ -249,15 +252,17 @@ enum rp_rows {
     RP_ROWS_COUNT
 };
 
-/*
- * The process comes first and may be put again, with the same pid, when more is known of it; the
+/* The process comes first, and may be put again with the same pid when more is known about it. The
  * others come in any order. All return 0; RP_BAD_INPUT when the row cannot be stored (an id used
  * twice, extdata that is not a JSON object), after which the writer can go on; RP_ENVIRONMENT when
  * the file cannot be written, after which everything fails until the writer is abandoned.
  */
 int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process *row,
                          struct rp_err *err);
-/** May be repeated. Threads that dispatches and copies name are added by the commit anyway. */
+/**
+ * Adds a thread, which may be repeated. The commit adds threads that only dispatches and copies
+ * name.
+ */
 int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
 /** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
@@ -282,21 +287,26 @@ RP_STORE_PUT(dependency, rp_row_dependency) /**< its table is made with its firs
 RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 #undef RP_STORE_PUT
 
-/** Metadata: "fast", "detailed" or "off", the model of time of the software device; its version. */
+/**
+ * This metadata is "fast", "detailed" or "off", the software device's timing model, and its
+ * version.
+ */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
-/** Metadata: JSON, how many launches HIP was asked for and which of them it refused
- *  (docs/formats.md). */
+/**
+ * This metadata is JSON and says how many launches HIP was asked for and which of them it refused
+ * (docs/formats.md).
+ */
 #define RP_STORE_LAUNCHES_TAG "rocm_perf_launches"
 /**
- * Extra row of rocpd_metadata; tags of the suite begin with "rocm_perf_".
+ * Adds a row to rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself
  */
 int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char *value,
                           struct rp_err *err);
 
 /**
- * Finishes, syncs and renames into place; the writer is gone afterwards, whatever is returned.
+ * Finishes and syncs the file and renames it into place. The writer is freed even on failure.
  * Threads, queues and streams that were referred to but not put are added with rocprofv3's names.
  * @return 0; RP_BAD_INPUT when there is no process row, or a row refers to an agent, code object
  *         or kernel that was not put; RP_ENVIRONMENT. On failure the file that was at the path is
@@ -304,7 +314,7 @@ int rp_store_put_metadata(struct rp_store_writer *w, const char *tag, const char
  */
 int rp_store_writer_commit(struct rp_store_writer *w, struct rp_err *err);
 
-/** Drops what was written. Accepts NULL. */
+/** Drops what was written; NULL is accepted. */
 void rp_store_writer_abandon(struct rp_store_writer *w);
 
 /**
@@ -335,48 +345,59 @@ bool rp_store_is_json(const char *path, bool of_process);
  *  said of JSON. */
 bool rp_store_is_named_json(const char *path);
 /**
- * The database or JSON of rocprofv3 beside a file of the same process that has what the file has:
- * counters for "counter_collection.csv", kernels for a trace that has some. In a folder only it is
- * read.
+ * Finds rocprofv3's database or JSON of the same process that already has what a file beside it
+ * has: counters for "counter_collection.csv", kernels for a trace that has some. In a folder only
+ * that is read.
  * @return its path, to be freed; NULL: there is none, or it cannot be read
  */
 char *rp_store_said_by(const char *path);
-/** Is it an SQLite database of something else? False when that cannot be told. */
+/**
+ * Tests whether it is an SQLite database of another kind.
+ * @return false also when it cannot be read
+ */
 bool rp_store_is_foreign(const char *path);
-/** What a file of another tool is, and what to do instead, by its name or as JSON; NULL: nobody
- *  knows. Static. */
+/**
+ * Says what a file of another tool is and what to do instead, by its name or its JSON; NULL:
+ * unknown. The text is static.
+ */
 const char *rp_foreign_what(const char *path);
-/** The first such file, by name, in a folder or its folders; NULL: none. Free it. */
+/**
+ * Finds the first such file by name in a folder or its folders; NULL: none. The caller frees it.
+ */
 char *rp_foreign_in(const char *folder, int depth, const char **ret_what);
 /** Is it such a file? All of one process have the same beginning of their paths. */
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
-/** Accepts NULL. */
+/** Closes the store; NULL is accepted. */
 void rp_store_close(struct rp_store *store);
 
-/** Who is told from now on how far it is read (RP_WORK_READ), as far as that is known; NULL:
- * nobody. Borrowed. Rows that are lent already are not read again. */
+/**
+ * Sets who is told from now on how much has been read (RP_WORK_READ), where that is known; NULL:
+ * nobody. @p work is borrowed. Rows that were lent already are not read again.
+ */
 void rp_store_watch(struct rp_store *store, const struct rp_work *work);
-/** The file that was opened, of CSV one of them. */
+/** Returns the file that was opened; of several CSV files it is one. */
 const char *rp_store_path(const struct rp_store *store);
-/** The file whose name it was opened by. */
+/** Returns the file by whose name the store was opened. */
 const char *rp_store_named(const struct rp_store *store);
 
-/** "3.0.0" ... "3.0.5", "4 (draft)": the oldest version that has all of the columns found. */
+/**
+ * Returns "3.0.0" ... "3.0.5" or "4 (draft)": the oldest version that has all of the columns
+ * found.
+ */
 const char *rp_store_schema(const struct rp_store *store);
-/** Value of a metadata tag (the first, in a merged database) or NULL. */
+/** Returns the value of a metadata tag (the first one in a merged database), or NULL. */
 const char *rp_store_metadata(const struct rp_store *store, const char *tag);
 
 /** How many processes were merged into the database; grows when rows with a new guid are loaded. */
 uint32_t rp_store_guid_count(const struct rp_store *store);
-/** The guid that a row's guid_index stands for, NULL when there is none. */
+/** Returns the guid that a row's guid_index stands for, or NULL when there is none. */
 const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index);
 
-/*
- * Arrays are loaded once, sorted by guid_index and id (dispatches and copies by start, then
- * guid_index, then id), and owned by the store. A table that not every version has and that is
- * missing gives no rows.
- * Return 0; RP_BAD_INPUT when the database is damaged, lacks a column that is needed, or holds a
- * text where a number belongs; RP_ENVIRONMENT when memory or the disk fails.
+/* Arrays are loaded once and owned by the store. They are sorted by guid_index and id, but
+ * dispatches and copies by start, then guid_index, then id. A missing table that not every version
+ * has gives no rows. The functions return 0; RP_BAD_INPUT when the database is damaged, lacks a
+ * column that is needed, or holds a text where a number belongs; RP_ENVIRONMENT when memory or the
+ * disk fails.
  */
 int rp_store_nodes(struct rp_store *s, const struct rp_row_node **ret, size_t *ret_count,
                    struct rp_err *err);
@@ -396,10 +417,10 @@ int rp_store_kernels(struct rp_store *s, const struct rp_row_kernel **ret, size_
                      struct rp_err *err);
 /**
  * Kernels of one name that are different code on the same kind of GPU, as JIT compilers make them,
- * get "NAME [code 1a2b3c4d]" for their display names. Within one store that is so as soon as its
- * kernels are read; this does so for stores of one result (processes, runs) of which each may have
- * loaded only one of them. A kernel that is loaded twice stays one.
- * @param ret_changed  may be NULL: whether a name is another one now
+ * get "NAME [code 1a2b3c4d]" as their display names. A single store does so when its kernels are
+ * read. This function does it for stores of one result (processes, runs), each of which may have
+ * loaded only one of these kernels. A kernel that is loaded twice stays one.
+ * @param ret_changed  may be NULL: whether any name has changed
  */
 int rp_store_tell_apart(struct rp_store *const *stores, size_t count, bool *ret_changed,
                         struct rp_err *err);
@@ -431,13 +452,13 @@ int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, str
 int rp_store_each_work(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
-/** Without id and position, which are 0. */
+/** Visits arguments without id and position, which are 0. */
 int rp_store_each_arg(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_hip_event(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
-/** Rows of struct rp_row_dependency; none in databases that others have written. */
+/** Visits rows of struct rp_row_dependency; databases that others have written have none. */
 int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
-/** Rows of struct rp_row_simulation, in the same way. */
+/** Visits rows of struct rp_row_simulation in the same way. */
 int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
@@ -456,7 +477,7 @@ void rp_store_set_corrected_ends(struct rp_store *s, struct rp_corrected_end *en
 /** @return false: nobody has looked for such ends */
 bool rp_store_corrected_ends(const struct rp_store *s, const struct rp_corrected_end **ret,
                              size_t *ret_count);
-/** NULL: the row's own times count. */
+/** Returns the corrected end, or NULL when the row's own times count. */
 const struct rp_corrected_end *rp_store_find_corrected_end(const struct rp_store *s,
                                                            uint32_t guid_index, int64_t id);
 
@@ -471,16 +492,18 @@ void rp_store_forget_events(struct rp_store *s);
 int rp_store_counters(struct rp_store *s, const struct rp_row_counter **ret, size_t *ret_count,
                       struct rp_err *err);
 
-/** The agent or kernel that a row with this guid_index refers to; NULL when it does not exist or
- *  rp_store_agents, rp_store_kernels has not been called yet. */
+/**
+ * Returns the agent or kernel that a row with this guid_index refers to. NULL: it does not exist,
+ * or rp_store_agents() or rp_store_kernels() has not been called yet
+ */
 const struct rp_row_agent *rp_store_find_agent(const struct rp_store *s, uint32_t guid_index,
                                                int64_t id);
 const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint32_t guid_index,
                                                  int64_t id);
 
-/* Hardware counters in a rocpd database that is being written. */
+/* These functions put hardware counters into a rocpd database that is being written. */
 
-/** A counter of an agent. */
+/** This is a counter of an agent. */
 struct rp_row_counter_info {
     int64_t id;       /**< 1, 2 ... */
     int64_t agent_id; /**< must be written too */

@@ -79,12 +79,12 @@ static int open_and_find(struct rp_store *s, struct rp_err *err)
     return result < 0 ? result : find_all(s, size_bytes, err);
 }
 
-/* The processes number the guids. Takes the store. */
+/* Opens the processes, which number the guids, and takes the store. */
 static int begin(struct rp_store *s, int result, struct rp_store **ret, struct rp_err *err)
 {
     if (result < 0)
         result = rp_wrap(err, "read trace %s", s->path);
-    else /* this one wraps its own errors */
+    else /* This reader adds context to its errors itself. */
         result = rp_load_rows(s, RP_ROWS_process, err);
     if (result < 0)
         rp_store_close(s);
@@ -123,7 +123,8 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
     }
     s->db = db;
     s->named = strdup(path);
-    if (path_len && strchr("/_", path[path_len - 1])) { /* that of several files, for people */
+    /* The common name of several files is shown to people without its last separator. */
+    if (path_len && strchr("/_", path[path_len - 1])) {
         free(s->path);
         s->path = rp_format("%.*s*", (int)path_len, path);
     }
@@ -272,7 +273,8 @@ const struct rp_row_kernel *rp_store_find_kernel(const struct rp_store *s, uint3
 }
 
 /* A dispatch has one row for every counter and instance of the hardware that counted (a shader
- * engine, a cache channel); what a formula wants is their sum. */
+ * engine, a cache channel), but a formula needs their sum.
+ */
 
 /* Names of one counter may come from several rows of info_pmc, one for each GPU. */
 static int in_order(const void *left, const void *right)
@@ -303,8 +305,9 @@ static double usable(double value)
     return rp_counter_is_full(value) ? NAN : value;
 }
 
-/* Rows of one dispatch and counter mostly follow each other: adding them up at once keeps the
- * array small. @p ret_count: how many are left. */
+/* Adds up rows of one dispatch and counter at once, which keeps the array small because they
+ * mostly follow each other. @p ret_count: how many are left.
+ */
 static int take_values(struct rp_store *s, const struct rp_rowset *set, struct rp_row_counter *ret,
                        size_t *ret_count, struct rp_err *err)
 {
@@ -329,7 +332,8 @@ static int take_values(struct rp_store *s, const struct rp_rowset *set, struct r
         }
         if (check_value(v, name, err) < 0)
             return -RP_BAD_INPUT;
-        if (!isfinite(v->value)) /* of a metric: the same as not counted */
+        /* A metric that is not finite counts as one that was not collected. */
+        if (!isfinite(v->value))
             continue;
         if (!same) {
             last = v;

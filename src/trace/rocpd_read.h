@@ -44,7 +44,7 @@ enum rp_table {
 
 enum { RP_GUID_BYTES = 37 }; /**< 8-4-4-4-12 hexadecimal digits and the terminator */
 
-/** "rocpd_info_agent". */
+/** Returns a name such as "rocpd_info_agent". */
 const char *rp_table_name(enum rp_table table);
 
 /**
@@ -117,14 +117,14 @@ struct rp_spec {
     size_t guid_offset;
 };
 
-/** A counter that was collected. */
+/** This is a counter that was collected. */
 struct rp_row_pmc {
     int64_t id;
     const char *name; /**< "SQ_WAVES" */
     uint32_t guid_index;
 };
 
-/** What one instance of the hardware counted. */
+/** This is what one instance of the hardware counted. */
 struct rp_row_pmc_event {
     int64_t id;
     int64_t event_id, pmc_id; /**< of the dispatch, of the counter; -1 = none */
@@ -135,10 +135,9 @@ struct rp_row_pmc_event {
 
 extern const struct rp_spec rp_specs[RP_ROWS_COUNT];
 
-/* Rows of rocpd_event by (guid, id): which API call something belongs to.
- *
- * A trace has more of them than of anything else. Nearly all come in ascending order without a
- * gap, with small numbers; these take eight bytes each.
+/* Rows of rocpd_event are found by (guid, id); they say which API call something belongs to. A
+ * trace has more of them than of anything else. Nearly all ids ascend without a gap from small
+ * numbers, so these rows take eight bytes each.
  */
 
 enum { RP_MAX_GUIDS = 4096 }; /**< processes in one merged database */
@@ -147,7 +146,7 @@ struct rp_event_numbers {
     uint32_t call, parent; /**< of rp_event, where they are small */
 };
 
-/** Zero-initialise; release with rp_events_free. */
+/** Zero-initialise it and release it with rp_events_free(). */
 struct rp_events {
     struct rp_event_run *runs; /**< of ids without a gap; sorted by guid_index, id */
     size_t run_count;
@@ -229,23 +228,23 @@ int rp_store_adopt(sqlite3 *db, const char *path, size_t path_len, uint64_t size
 
 /** Finds the tables and the schema; fails when one that every version has is missing. */
 int rp_relations_find(struct rp_store *s, struct rp_err *err);
-/** Has the database any table of rocpd? True also when it cannot be read. */
+/** Tests whether the database has any table of rocpd. @return true also when it cannot be read */
 bool rp_relations_exist(sqlite3 *db);
 void rp_relations_free(struct rp_relations *r);
 /**
- * Columns of a relation as a prepared statement without rows; NULL when it does not work, such as
- * a view whose table is gone.
+ * Prepares a statement that gives the columns of a relation without rows. It is NULL when it does
+ * not work, for example for a view whose table is gone.
  */
 int rp_relation_columns(sqlite3 *db, const char *relation, sqlite3_stmt **ret, struct rp_err *err);
-/** Result column of that name, in any letter case, or -1. */
+/** Returns the result column of that name, in any letter case, or -1. */
 int rp_column_at(sqlite3_stmt *stmt, const char *name);
 
 /** Loads the rows once. */
 int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err);
-/** Hands over the rows in the order of the database; nothing is kept. */
+/** Hands over the rows in the order of the database and keeps nothing. */
 int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void *ctx,
                 struct rp_err *err);
-/** Row with that id in a set that is sorted by (guid_index, id), or NULL. */
+/** Returns the row with that id in a set that is sorted by (guid_index, id), or NULL. */
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,
                         int64_t id);
 
@@ -302,7 +301,7 @@ int rp_table_scan_prepare(struct rp_store *s, struct rp_err *err);
 int rp_table_scan_each(struct rp_store *s, const struct rp_table_scan_request *order,
                        rp_table_scan_fn *on_row, void *ctx, struct rp_err *err);
 
-/** As rp_table_scan_number, of a value that may be anything. */
+/** Does the same as rp_table_scan_number() for a value of any type. */
 int rp_table_scan_any_number(struct rp_table_scan *pass, size_t column, int64_t if_null,
                              int64_t *ret, struct rp_err *err);
 

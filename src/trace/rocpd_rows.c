@@ -12,13 +12,12 @@
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
 
-/*
- * JIT compilers (Triton, hipRTC, Inductor) give many kernels one name. What tells them apart goes
- * behind their names, so that all that joins by name takes them for what they are. How that can be
- * told depends on who wrote the trace.
+/* JIT compilers (Triton, hipRTC, Inductor) give many kernels one name. A suffix that identifies
+ * the code is added to the names, so that everything that joins by name keeps the kernels apart.
+ * How the code is identified depends on who wrote the trace.
  */
 
-/* The finest first. */
+/**< the finest comes first */
 enum level {
     BY_CONTENTS,  /* a hash of what the kernel consists of, which our own tool leaves */
     BY_PLACE,     /* registers, arguments and memory, and where the code object came from */
@@ -26,7 +25,7 @@ enum level {
     LEVELS
 };
 
-/** A kernel of a trace. */
+/** This is a kernel of a trace. */
 struct known {
     struct rp_store *store;
     struct rp_row_kernel *row;
@@ -45,7 +44,7 @@ struct known_list {
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u; /* steps of splitmix64 */
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u; /* This is a step of splitmix64. */
     return hash ^ hash >> 32;
 }
 
@@ -139,7 +138,7 @@ static int by_name_and_arch(const void *left, const void *right)
     return order ? order : order_of_texts(a->arch, a->arch_bytes, b->arch, b->arch_bytes);
 }
 
-/* The finest that is known of all of them; LEVELS: none. */
+/* Returns the finest level that is known for all of them, or LEVELS if there is none. */
 static enum level common_level(const struct known *of, size_t count)
 {
     enum level level = BY_CONTENTS;
@@ -152,7 +151,7 @@ static enum level common_level(const struct known *of, size_t count)
     return level;
 }
 
-/* Whether two that differ in one way differ in the other, too. */
+/* Tests whether kernels that differ at a finer level also differ at the coarse one. */
 static bool tells_as_much(const struct known *of, size_t count, enum level coarse, enum level fine)
 {
     for (size_t i = 0; i < count; i++)
@@ -171,7 +170,7 @@ static bool is_one(const struct known *of, size_t count, enum level level)
     return true;
 }
 
-/* So many digits that different ones differ in them. */
+/* Returns the number of digits that keeps different codes different. */
 static int digits_for(const struct known *of, size_t count, enum level level)
 {
     for (size_t i = 0; i < count; i++)
@@ -227,7 +226,7 @@ static int name_group(const struct known *of, size_t count, bool *ret_changed, s
 
     if (!one && count <= MOST_OF_A_NAME && level == BY_PLACE &&
         tells_as_much(of, count, BY_REGISTERS, BY_PLACE))
-        level = BY_REGISTERS; /* which files with counters have, too */
+        level = BY_REGISTERS; /* Files with counters have registers too. */
     digits = one ? 0 : count > MOST_OF_A_NAME ? 16 : digits_for(of, count, level);
     for (size_t i = 0; i < count && result == 0; i++) {
         const char *plain = of[i].row->plain_name;
@@ -351,7 +350,7 @@ static const struct rp_keyed *look_up(const struct rp_lookup *table, uint32_t gu
 {
     struct rp_keyed key = {.id = id, .guid_index = guid};
 
-    /* Ids of one process usually count up without a gap. */
+    /* Ids of one process usually count up without a gap, so the index is the difference. */
     if (table->count && id >= table->rows[0].id &&
         (uint64_t)(id - table->rows[0].id) < table->count) {
         const struct rp_keyed *guess = &table->rows[id - table->rows[0].id];
@@ -423,7 +422,7 @@ static int load_string(struct rp_table_scan *pass, size_t column, uint32_t guid,
     return 0;
 }
 
-/* What an event says; nothing when there is no such row. */
+/* Loads what an event says, or nothing when there is no such row. */
 static int load_event(struct rp_table_scan *pass, size_t column, uint32_t guid, int64_t *ret_id,
                       struct rp_event *ret, struct rp_err *err)
 {
@@ -435,7 +434,9 @@ static int load_event(struct rp_table_scan *pass, size_t column, uint32_t guid, 
     return result;
 }
 
-/* The kinds of column that refer to an event differ in how much of it they keep. */
+/* Loads part of an event, because the kinds of column that refer to an event differ in what they
+ * keep.
+ */
 static int load_event_fields(struct rp_table_scan *pass, size_t column, enum rp_kind kind,
                              uint32_t guid, int64_t *ret, struct rp_err *err)
 {
@@ -468,7 +469,7 @@ static int load_word(struct rp_table_scan *pass, size_t column, enum rp_kind kin
     if (kind == RP_KIND_TYPE) {
         *(bool *)field = strcmp(word, "GPU") == 0;
     } else {
-        bool *known = field; /* storage_known, then storage_is_file */
+        bool *known = field; /* storage_is_file follows storage_known in memory. */
         known[1] = strcmp(word, "FILE") == 0;
         known[0] = known[1] || strcmp(word, "MEMORY") == 0;
     }
@@ -478,7 +479,8 @@ static int load_word(struct rp_table_scan *pass, size_t column, enum rp_kind kin
 static int load_column(struct rp_table_scan *pass, size_t i, enum rp_kind kind, uint32_t guid,
                        void *field, struct rp_err *err)
 {
-    if (kind <= RP_KIND_REF) /* most are: a branch is cheaper than a jump through a table */
+    /* Most columns are of these kinds, and a branch is cheaper than a jump through a table. */
+    if (kind <= RP_KIND_REF)
         return rp_table_scan_number(pass, i, kind >= RP_KIND_KNOWN ? -1 : 0, field, err);
     switch (kind) {
     case RP_KIND_THREAD:

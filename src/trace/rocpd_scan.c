@@ -70,7 +70,7 @@ static int guid_index(struct rp_store *s, const char *guid, size_t len, uint32_t
     return 0;
 }
 
-/* Guid of a suffixed table: the part after its name, with dashes. */
+/* Returns the guid of a suffixed table: the part after its name, with dashes. */
 static int guid_of_relation(struct rp_store *s, enum rp_table table, const char *relation,
                             uint32_t *ret, struct rp_err *err)
 {
@@ -100,7 +100,9 @@ static bool has(sqlite3_stmt *columns, const char *name)
     return columns && rp_column_at(columns, name) >= 0;
 }
 
-/* The relation of another table that belongs to this one: the same process's, or the union. */
+/* Returns the relation of another table that belongs to this one: that of the same process, or the
+ * union.
+ */
 static const char *partner(const struct rp_store *s, enum rp_table own, const char *relation,
                            enum rp_table other)
 {
@@ -113,7 +115,7 @@ static const char *partner(const struct rp_store *s, enum rp_table own, const ch
     return NULL;
 }
 
-/* An expression for the column; false when the database does not have it. */
+/* Adds an expression for the column. @return false when the database does not have it */
 static bool add_column(struct sources *from, enum rp_table table, const char *name,
                        struct rp_buf *sql)
 {
@@ -149,7 +151,7 @@ static void add_join(const struct sources *from, const char *relation, const cha
         rp_buf_printf(sql, " AND %s.\"guid\" = r.\"guid\"", alias);
 }
 
-/* SELECT that takes exactly the wanted columns that exist. */
+/* Writes a SELECT of exactly the wanted columns that exist. */
 static int write_select(struct rp_table_scan *pass, struct sources *from, struct rp_buf *sql,
                         struct rp_err *err)
 {
@@ -222,7 +224,7 @@ static struct rp_cell cell_of(sqlite3_value *value)
         cell.real = sqlite3_value_double(value);
         break;
     case SQLITE_TEXT:
-    case SQLITE_BLOB: /* which may change the value to UTF-8 */
+    case SQLITE_BLOB: /* Reading the length may change the value to UTF-8. */
         cell.type = RP_CELL_TEXT;
         cell.bytes = sqlite3_value_text(value);
         cell.len = (uint32_t)sqlite3_value_bytes(value);
@@ -233,7 +235,7 @@ static struct rp_cell cell_of(sqlite3_value *value)
     return cell;
 }
 
-/* A value of the row. */
+/* Returns a value of the row. */
 static inline struct rp_cell value_at(const struct rp_table_scan *pass, int at)
 {
     return at < 0        ? (struct rp_cell){.type = RP_CELL_NULL}
@@ -243,7 +245,9 @@ static inline struct rp_cell value_at(const struct rp_table_scan *pass, int at)
 
 enum { NUMBER_CHARS = 32 };
 
-/* Text of a value, not for NULL; that of a number is written to @p room, as SQLite would. */
+/* Returns the text of a value that is not NULL. The text of a number is written to @p room, as
+ * SQLite would write it.
+ */
 static const char *text_of(const struct rp_cell *cell, char *room, size_t *ret_len)
 {
     if (cell->type == RP_CELL_TEXT) {
@@ -270,7 +274,7 @@ static int guid_of_row(struct rp_table_scan *pass, uint32_t *ret, struct rp_err 
         guid = text_of(&cell, room, &len);
     if (!guid)
         return rp_out_of_memory(err);
-    /* Nearly always the same as in the row before. */
+    /* The guid is nearly always that of the row before, so it is compared first. */
     if (pass->guid_known && len == pass->guid_len && memcmp(guid, pass->guid_bytes, len) == 0) {
         *ret = pass->guid;
         return 0;
@@ -318,7 +322,7 @@ static void take_nothing(sqlite3_context *context)
     sqlite3_result_null(context);
 }
 
-/* Only for our own statements: a schema that names the function is refused. */
+/* Only our own statements may call the function: a schema that names it is refused. */
 int rp_table_scan_prepare(struct rp_store *s, struct rp_err *err)
 {
     int result = sqlite3_create_function_v2(s->db, TAKE, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, s,
@@ -336,14 +340,16 @@ static int run_whole(struct rp_table_scan *pass)
     s->steps_left = RP_STEP_BASE + s->size_bytes / RP_STEP_BYTES;
     s->pass = pass;
     while ((result = sqlite3_step(pass->stmt)) == SQLITE_ROW)
-        ; /* one that says nothing */
+        ; /* This message says nothing. */
     s->pass = outer;
     if (pass->failed < 0)
         return pass->failed;
     return result == SQLITE_DONE ? 0 : fail_query(s, result, pass->err);
 }
 
-/* Of the file, not of its rows: how many these are SQLite only knows once it has counted them. */
+/* Reports progress by the file's bytes, because SQLite knows the number of rows only after
+ * counting them.
+ */
 static void tell(struct rp_table_scan *pass)
 {
     enum { ROWS = 4096 };
@@ -366,9 +372,8 @@ static int take_cells(void *ctx, const struct rp_cell *cells)
     return pass->failed = give_row(pass);
 }
 
-/*
- * Hands over what can be read without SQLite: nearly always all. The rest, of which SQLite also
- * knows what to say, is behind the rows to skip.
+/* Hands over the rows that can be read without SQLite, which are nearly always all. SQLite reads
+ * the remaining ones and reports their errors; the rows that were handed over are skipped.
  */
 static bool run_fast(struct rp_table_scan *pass)
 {
@@ -387,7 +392,7 @@ static int run_pass(struct rp_table_scan *pass)
 {
     int result;
 
-    if (!pass->keep_texts) { /* no text is longer than the page that it comes from */
+    if (!pass->keep_texts) { /* No text is longer than the page that it comes from. */
         pass->lent_room = pass->column_count * (RP_LARGEST_PAGE_BYTES + NUMBER_CHARS);
         pass->lent = malloc(pass->lent_room);
         if (!pass->lent)
@@ -453,7 +458,7 @@ static int not_a_number(const struct rp_table_scan *pass, size_t column, struct 
                    rp_table_name(pass->table), pass->columns[column]);
 }
 
-/* The nearest integer towards zero, as SQLite has it. */
+/* Rounds towards zero, as SQLite does. */
 static int64_t whole(double real)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
@@ -502,7 +507,7 @@ int rp_table_scan_real(struct rp_table_scan *pass, size_t column, double *ret, s
     return not_a_number(pass, column, err);
 }
 
-/* With a zero behind it, until the next row: what SQLite hands over has one. */
+/* Lends a text until the next row, with a zero behind it as SQLite's texts have. */
 static const char *lend(struct rp_table_scan *pass, const char *text, size_t len)
 {
     char *copy = pass->lent + pass->lent_used;
@@ -602,7 +607,7 @@ static int add_row(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct 
         result = rp_table_scan_number(pass, 2, 0, &event.parent, err);
     if (result < 0)
         return result;
-    if (event.call == 0) /* some traces name the launching call only as the parent */
+    if (event.call == 0) /* Some traces name the launching call only as the parent. */
         event.call = event.parent;
     return add(ctx, guid, id, &event) ? 0 : rp_out_of_memory(err);
 }
@@ -627,7 +632,7 @@ static int odd_order(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Ids that come twice make runs that cannot be searched. */
+/* Ids that come twice make runs that cannot be searched, so they are sorted one by one. */
 static bool dissolve_runs(struct rp_events *e)
 {
     for (size_t r = 0; r < e->run_count; r++)

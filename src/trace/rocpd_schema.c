@@ -80,7 +80,9 @@ static void add_table(struct rp_buf *sql, enum rp_table table, const char *guid,
     rp_buf_puts(sql, ");\n");
 }
 
-/* docs/formats.md: which kernels and copies wait for which, what modelled times are from. */
+/* Creates our own tables (docs/formats.md), which say which kernels and copies wait for which and
+ * where modelled times come from.
+ */
 int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, struct rp_err *err)
 {
     static const char *const own_columns[RP_TABLE_COUNT] = {
@@ -402,8 +404,9 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
     SPEC(note, event, note, note_columns, .what = "event", READ_ONLY),
 };
 
-/* rocprofv3's suffix is a UUID with underscores; other hexadecimal ones of some length are taken
- * too, but not words: rocpd_event_operation is a table of its own. */
+/* rocprofv3's suffix is a UUID with underscores. Other hexadecimal suffixes of some length are
+ * accepted too, but words are not, because rocpd_event_operation is a table of its own.
+ */
 static bool is_suffix(const char *text)
 {
     size_t len = strspn(text, "0123456789abcdefABCDEF_");
@@ -528,8 +531,9 @@ static int choose(struct rp_store *s, enum rp_table table, bool plain, struct rp
     return add_name(r, name) < 0 ? rp_out_of_memory(err) : 0;
 }
 
-/* The oldest version that has everything found. 3.0.1 only widened a check and cannot be told;
- * 3.0.4 added a table that is not in our list. */
+/* Detects the oldest version that has everything found. 3.0.1 only widened a check, so it cannot
+ * be recognised; 3.0.4 added a table that is not in our list.
+ */
 static int detect(struct rp_store *s, struct rp_err *err)
 {
     static const struct {

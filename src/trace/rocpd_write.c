@@ -22,8 +22,10 @@
 
 enum { RP_STORE_NODE_ID = 1 };
 
-/** Which ids were written and which were only referred to. Zero-initialise; release with
- *  rp_idset_free. */
+/**
+ * This set records which ids were written and which were only referred to. Zero-initialise it and
+ * release it with rp_idset_free().
+ */
 struct rp_idset {
     struct rp_idmap ids;
     bool *written; /**< per id */
@@ -94,7 +96,10 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Ids that were referred to but have no row, ascending; NULL when out of memory. Free it. */
+/**
+ * Returns ids that were referred to but have no row, in ascending order, or NULL when memory ends.
+ * The caller frees them.
+ */
 static int64_t *rp_idset_missing(const struct rp_idset *set, size_t *ret_count)
 {
     int64_t *ids = malloc(((size_t)set->ids.count + 1) * sizeof *ids);
@@ -217,7 +222,7 @@ static void rp_writer_finalize(struct rp_store_writer *w)
     finalize(&w->check_json);
 }
 
-/** Runs a bound INSERT; @p what and @p id say of what in messages. */
+/** Runs a bound INSERT; @p what and @p id name the row in messages. */
 static int rp_writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const char *what,
                           int64_t id, struct rp_err *err)
 {
@@ -314,7 +319,9 @@ static void bind_ref(sqlite3_stmt *stmt, int at, int64_t id)
         sqlite3_bind_int64(stmt, at, id);
 }
 
-/* rocprofv3's views drop rows without a thread: the unknown one is thread 0 and has a row too. */
+/* rocprofv3's views drop rows without a thread, so the unknown thread is thread 0 and has a row
+ * too.
+ */
 static int64_t ref_of(const struct rp_column *column, const void *row)
 {
     int64_t id = *(const int64_t *)(const void *)((const char *)row + column->offset);
@@ -541,7 +548,7 @@ int rp_store_put_row(struct rp_store_writer *w, enum rp_rows rows, const void *r
 {
     int result = 0;
 
-    if (!w->insert[rows]) { /* into a table that comes with its first row */
+    if (!w->insert[rows]) { /* The table is created with its first row. */
         result = rp_schema_create_own(w->db, rp_specs[rows].table, w->guid, err);
         if (result == 0)
             result = prepare_rows(w, rows, err);
@@ -602,7 +609,8 @@ static int rp_writer_complete(struct rp_store_writer *w, struct rp_err *err)
     return result;
 }
 
-/* The columns that rocprofv3 fills; symbol is the name where a counter has no other. */
+/* Prepares the columns that rocprofv3 fills. The symbol is the name where a counter has no other.
+ */
 static int writer_counters_prepare(struct rp_store_writer *w, struct rp_err *err)
 {
     int result = 0;
@@ -695,7 +703,9 @@ static void format_guid(const struct rp_store_origin *origin, char ret[RP_GUID_B
              time_ms & 0xffff, origin->guid_random[0] & 0xfff, low >> 48, low & 0xffffffffffffu);
 }
 
-/* Folder of @p path with its last '/', or "./", so that SQLite cannot take the name for a URI. */
+/* Returns the folder of @p path with its last '/', or "./", so that SQLite cannot take the name
+ * for a URI.
+ */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -721,7 +731,8 @@ static int create_temp(struct rp_store_writer *w, struct rp_err *err)
         fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_FILE);
         if (fd >= 0) {
             if (lstat(w->path, &st) == 0 && S_ISREG(st.st_mode))
-                (void)!fchmod(fd, st.st_mode & 0777); /* whose place it takes */
+                /* The new file gets the mode of the file that it replaces. */
+                (void)!fchmod(fd, st.st_mode & 0777);
             close(fd);
             w->temp_path = rp_buf_steal(&name);
             return 0;
@@ -865,8 +876,7 @@ static int finish(struct rp_store_writer *w, struct rp_err *err)
     if (rename(w->temp_path, w->path) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot put it in place");
     free(rp_steal(w->temp_path));
-    /* The database is in place and whole; a folder that cannot be synced is no reason to say
-     * otherwise. */
+    /* The database is complete and in place, so a folder that cannot be synced is not an error. */
     rp_sync_folder_of(w->path);
     return 0;
 }

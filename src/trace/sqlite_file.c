@@ -26,9 +26,10 @@ static bool files_are_limited(void)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* SQLite keeps the system's error of some statements; that of a COMMIT only the file knows. What a
- * rollback has done since hides it from both: then a write that fails where files are limited is
- * taken for one beyond the limit, for a full disk has a code of its own. */
+/* SQLite keeps the system's error of some statements; only the file knows that of a COMMIT. A
+ * rollback hides it from both. A write that failed where file sizes are limited is then reported
+ * as beyond the limit, because a full disk has a code of its own.
+ */
 static int system_error(sqlite3 *db, int result)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
@@ -185,7 +186,7 @@ static int look_at(const char *path, struct probe *ret, struct rp_err *err)
     return result;
 }
 
-/* file: URI of a path; everything that is not plainly harmless is escaped. */
+/* Adds a file: URI of a path, in which everything that is not plainly harmless is escaped. */
 static void add_uri(struct rp_buf *uri, const char *path)
 {
     rp_buf_puts(uri, path[0] == '/' ? "file://" : "file:./");

@@ -13,7 +13,10 @@
 
 struct rp_err;
 
-/** Describes the last failure of @p db; RP_ENVIRONMENT for memory and files, else RP_BAD_INPUT. */
+/**
+ * Describes the last failure of @p db.
+ * @return RP_ENVIRONMENT for memory and files, else RP_BAD_INPUT
+ */
 int rp_sql_fail(sqlite3 *db, int result, struct rp_err *err);
 
 /** Runs statements without results. */
@@ -24,8 +27,8 @@ int rp_sql_exec(sqlite3 *db, const char *sql, struct rp_err *err);
 /* What a file is, before and after SQLite has seen it. */
 
 /**
- * Opens a database read-only; fails unless it is a whole one as far as its header tells. Only a log
- * that has data makes SQLite leave a file in the folder.
+ * Opens a database read-only and fails unless its header says that it is complete. SQLite leaves a
+ * file in the folder only if there is a log with data.
  */
 int rp_probe_open(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct rp_err *err);
 
@@ -39,8 +42,9 @@ int rp_probe_schema(sqlite3 *db, unsigned most);
 /** Fails, saying what an SQLite database without rocpd tables seems to be. */
 int rp_probe_other(sqlite3 *db, struct rp_err *err);
 
-/* Rows of a table without SQLite, whose own way to a value costs several times as much as its
- * bytes. */
+/* Rows of a table are read without SQLite, which spends several times as long on a value as its
+ * bytes need.
+ */
 
 enum rp_cell_type {
     RP_CELL_NULL,
@@ -61,7 +65,7 @@ struct rp_cell {
 
 enum { RP_LARGEST_PAGE_BYTES = 1 << 16 };
 
-/** Cells of a row, lent until it returns. @return negative: end */
+/** Takes the cells of a row, which are lent until it returns. @return negative: end */
 typedef int rp_leaves_fn(void *ctx, const struct rp_cell *cells);
 
 /** Set fn and ctx, else zero-initialise. */
@@ -76,8 +80,8 @@ struct rp_pages_scan {
 
 /**
  * Hands over the rows of "SELECT aggregate(column, ...) FROM relation" in the order of their ids,
- * the aggregate's arguments as cells, where that only goes through one table. Nothing is written to
- * the file meanwhile.
+ * with the aggregate's arguments as cells. It works only where the statement goes through one
+ * table. Nothing may be written to the file meanwhile.
  * @return 0, also when rows are left; or what fn returned
  */
 int rp_pages_scan(sqlite3 *db, const char *sql, const char *aggregate, struct rp_pages_scan *scan);

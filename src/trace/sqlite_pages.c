@@ -27,7 +27,10 @@ struct wanted {
     size_t rowid_count;
 };
 
-/** Pages of a database, through the file that SQLite has open. Release with pages_free. */
+/**
+ * This reads pages of a database through the file that SQLite has open. Release it with
+ * pages_free().
+ */
 struct pages {
     sqlite3_file *file;    /**< SQLite's: another descriptor of it, closed, would end its locks */
     sqlite3_stmt *reading; /**< holds the read transaction */
@@ -68,13 +71,13 @@ static inline size_t varint(const unsigned char *at, const unsigned char *end, u
     return varint_long(at, end, ret);
 }
 
-/** As varint, of one that may be longer than a byte. */
+/** Reads a varint that may be longer than a byte. */
 static size_t varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret)
 {
     uint64_t number = 0;
 
     for (size_t i = 0; i < 9 && at + i < end; i++) {
-        if (i == 8) { /* the ninth byte has eight bits */
+        if (i == 8) { /* The ninth byte contributes eight bits. */
             *ret = number << 8 | at[i];
             return 9;
         }
@@ -101,7 +104,9 @@ static uint64_t be64(const unsigned char *at)
     return __builtin_bswap64(number);
 }
 
-/* Per type of a number: its bytes, the first of eight, moved to their place. */
+/* For each number type this gives how far to shift its bytes, which are the first of eight, to
+ * their place.
+ */
 static const uint8_t shifts[TYPE_BYTES] = {0, 56, 48, 40, 32, 16, 0, 0, 0, 0, 0, 0};
 
 static void put_value(uint8_t type, const unsigned char *at, uint32_t len, struct rp_cell *ret)
@@ -113,7 +118,7 @@ static void put_value(uint8_t type, const unsigned char *at, uint32_t len, struc
     case TYPE_REAL: {
         uint64_t bits = be64(at);
         memcpy(&ret->real, &bits, sizeof bits);
-        ret->type = isnan(ret->real) ? RP_CELL_NULL : RP_CELL_REAL; /* as SQLite has it */
+        ret->type = isnan(ret->real) ? RP_CELL_NULL : RP_CELL_REAL; /* SQLite reads NaN as NULL. */
         break;
     }
     case TYPE_ZERO:
@@ -139,7 +144,7 @@ static bool read_header(struct record_reader *r, const unsigned char *record, si
     const unsigned char *at, *end;
     uint64_t header_bytes, offset, next_offset, type = 0, bytes = 0;
     size_t used = varint(record, record + len, &header_bytes);
-    uint32_t next = 0; /* column whose type at points to */
+    uint32_t next = 0; /* The column whose type at points to comes next. */
 
     r->header_bytes = 0;
     if (!used || header_bytes < used || header_bytes > len)
@@ -185,7 +190,9 @@ static bool record_read(struct record_reader *r, const unsigned char *record, si
     if (!(r->header_bytes && r->end <= len && memcmp(r->header, record, r->header_bytes) == 0) &&
         !read_header(r, record, len))
         return false;
-    /* Columns that do not fill the record are damage to SQLite, too, where it comes to the last. */
+    /* SQLite also treats a record whose columns do not fill it as damaged when it reads the last
+     * column.
+     */
     if (r->is_last && r->end != bytes)
         return false;
     for (size_t k = 0; k < wanted->rowid_count; k++)
@@ -196,7 +203,7 @@ static bool record_read(struct record_reader *r, const unsigned char *record, si
     return true;
 }
 
-/* The header: SQLite file format, section 1.3. */
+/* The offsets in the header are those of the SQLite file format, section 1.3. */
 enum {
     HEADER_BYTES = 100,
     AT_PAGE_SIZE = 16,
@@ -226,9 +233,9 @@ static uint32_t number_at(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/*
- * SQLite file format, section 1.3.7: what the header says, unless an old SQLite has written since.
- * A file may be longer: what is behind the last page is none. One that is shorter is damaged.
+/* Counts pages by the SQLite file format, section 1.3.7: the header's count holds unless an old
+ * SQLite has written since. Bytes behind the last page are ignored, but a file that is too short
+ * is damaged.
  */
 static bool count_pages(const unsigned char *head, struct pages *pages)
 {
@@ -287,7 +294,7 @@ static bool pages_begin(sqlite3 *db, struct pages *ret)
 {
     struct pages pages = {.ahead = 1};
 
-    /* What a connection that writes has changed may be in its memory only. */
+    /* A connection that writes may keep its changes in memory only. */
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &pages.file) == SQLITE_OK &&
         pages.file && pages.file->pMethods && sqlite3_db_readonly(db, "main") == 1 &&
         hold(db, &pages) && pages_read_header(db, &pages))
@@ -301,8 +308,8 @@ static bool pages_begin(sqlite3 *db, struct pages *ret)
 }
 
 /**
- * A page (the first is 1), until the next call; RECORD_PAD_BYTES behind it can be read.
- * NULL: there is no such page, or it cannot be read
+ * Returns a page (the first is 1), which is valid until the next call; RECORD_PAD_BYTES behind it
+ * can be read. NULL: there is no such page, or it cannot be read
  */
 static const unsigned char *pages_at(struct pages *pages, uint32_t number)
 {
@@ -379,7 +386,7 @@ static uint64_t local_bytes(uint32_t usable, uint64_t bytes)
     return tried <= most ? tried : least;
 }
 
-/* False: not for us. */
+/* Reads a cell. @return false: SQLite must read it */
 static bool read_cell(struct walk *w, const unsigned char *page, uint32_t at)
 {
     const unsigned char *end = page + w->pages->usable_bytes, *cell = page + at;
@@ -396,8 +403,9 @@ static bool read_cell(struct walk *w, const unsigned char *page, uint32_t at)
            record_read(&w->reader, cell, here, bytes, (int64_t)rowid, w->cells);
 }
 
-/* Of a page's cells; as SQLite, which finds a page damaged that has more than there is room for, or
- * none although it is not all of the table. */
+/* Checks the number of a page's cells as SQLite does, which finds a page damaged if it has more
+ * cells than room, or none although it is not the whole table.
+ */
 static bool is_count(const struct walk *w, uint32_t count, bool may_be_empty)
 {
     return (count || may_be_empty) &&
@@ -425,7 +433,7 @@ static int read_leaf(struct walk *w, const unsigned char *page)
     return result;
 }
 
-/* Keeps the page until its children are read. False: not for us. */
+/* Keeps the page until its children are read. @return false: SQLite must read it */
 static bool enter(struct walk *w, const unsigned char *page)
 {
     struct inner *inner = &w->inners[w->depth];
@@ -466,7 +474,7 @@ static uint32_t next_child(struct walk *w)
 
 /**
  * Hands over the rows of the table whose tree has that root.
- * @param ret_rows counts them
+ * @param ret_rows  counts them
  * @return 0, also when rows are left; or what fn returned
  */
 static int leaves_each(struct pages *pages, uint32_t root, const struct wanted *wanted,
