@@ -564,18 +564,6 @@ static int rp_measure_run_command(const struct rp_measure_context *ev,
     return rc;
 }
 
-/* --- standard files of this process while the program runs --------------------------------- */
-
-/** What the program and its tracer say goes there. @return the old one or < 0 */
-static int redirect_stderr(int fd, struct rp_err *err)
-{
-    int old = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-
-    if (old < 0 || dup2(fd, STDERR_FILENO) < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot redirect standard error");
-    return old;
-}
-
 /* --- one run -------------------------------------------------------------------------------- */
 
 static void free_attempt(struct attempt *a)
@@ -601,51 +589,29 @@ static int start(struct attempt *a, struct rp_err *err)
     const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes};
     const bool traced = r->objective == RP_OBJECTIVE_DISPATCH;
     struct rp_run_options options = *a->ev->options;
+    /* Each run has its input from the beginning. */
+    const char *input = r->input ? r->input : "/dev/null";
+    rp_autoclose int input_fd = open(input, O_RDONLY | O_CLOEXEC);
     const struct rp_run_request request = {.env = a->ev->env,
                                            .options = &options,
                                            .argv = r->command.argv,
                                            .traced = traced || a->watched,
                                            .out_dir = a->folder,
                                            .db_prefix = "trace",
+                                           .stdin_fd = input_fd,
                                            .stdout_fd = a->tap.fds[0],
+                                           .stderr_fd = a->tap.fds[1],
                                            .timeout_ns = a->timeout_ns,
                                            .limits = &limits};
 
-    options.more = r->command.env;
-    return traced ? a->ev->tracer->trace(&request, &a->run, err)
-                  : rp_run_program(&request, &a->run, err);
-}
-
-/** Each run has it from its beginning. @return the old standard input; or < 0 */
-static int redirect_stdin(const char *path, struct rp_err *err)
-{
-    rp_autoclose int fd = open(path ? path : "/dev/null", O_RDONLY | O_CLOEXEC);
-    int old;
-
-    if (fd < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s, the programs' input",
-                             path ? path : "/dev/null");
-    old = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (old < 0 || dup2(fd, STDIN_FILENO) < 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot redirect standard input");
-    return old;
-}
-
-static int run_tapped(struct attempt *a, struct rp_err *err)
-{
-    rp_autoclose int old_input = redirect_stdin(a->request->input, err);
-    rp_autoclose int old = old_input < 0 ? -1 : redirect_stderr(a->tap.fds[1], err);
     int rc;
 
-    if (old_input < 0)
-        return old_input;
-    if (old < 0) {
-        dup2(old_input, STDIN_FILENO);
-        return old;
-    }
-    rc = start(a, err);
-    dup2(old_input, STDIN_FILENO);
-    dup2(old, STDERR_FILENO);
+    if (input_fd < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s, the programs' input",
+                             input);
+    options.more = r->command.env;
+    rc = traced ? a->ev->tracer->trace(&request, &a->run, err)
+                : rp_run_program(&request, &a->run, err);
     rp_orphans_kill(a->ev->adopted, 0);
     return rc;
 }
@@ -659,7 +625,7 @@ static int run_program(struct attempt *a, struct rp_err *err)
         rc = rp_output_limiter_open(paths, MOST_PRINTED, &a->tap, err);
     if (rc < 0)
         return rc;
-    rc = run_tapped(a, err);
+    rc = start(a, err);
     rp_output_limiter_close(&a->tap);
     return rc;
 }

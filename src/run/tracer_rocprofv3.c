@@ -316,6 +316,7 @@ struct rp_stderr_copy {
     int pipe[2]; /**< the child writes into [1] */
     int stop[2]; /**< closed [1]: take what is there, then end */
     int log_fd;
+    int shown_fd; /**< where it is shown; borrowed */
     rp_stderr_filter *hides;
     size_t line_len; /**< of a line that waits for its end */
     bool shown;      /**< the line began to be shown: it cannot be hidden any more */
@@ -348,14 +349,14 @@ static bool may_be_log(const char *line, size_t len)
 
 static void show_line(struct rp_stderr_copy *tap)
 {
-    write_all(STDERR_FILENO, tap->line, tap->line_len);
+    write_all(tap->shown_fd, tap->line, tap->line_len);
     tap->line_len = 0;
 }
 
 static void show(struct rp_stderr_copy *tap, const char *data, size_t len)
 {
     if (!tap->hides) {
-        write_all(STDERR_FILENO, data, len);
+        write_all(tap->shown_fd, data, len);
         return;
     }
     for (size_t i = 0; i < len; i++) {
@@ -450,18 +451,19 @@ static int start_thread(struct rp_stderr_copy *tap)
 }
 
 /**
- * Everything goes to this process's standard error at once, only what may become a line of the
- * tracer's log waits for its end.
+ * Everything goes on at once to shown_fd, or without one to this process's standard error; only
+ * what may become a line of the tracer's log waits for its end.
  * @param hides     NULL: nothing is hidden
  * @param log_path  also to this file, whole; NULL: no file
  */
-static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path,
+static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path, int shown_fd,
                                struct rp_stderr_copy **ret, struct rp_err *err)
 {
     struct rp_stderr_copy *tap = rp_alloc_zero(1, sizeof *tap);
     int rc;
 
     tap->hides = hides;
+    tap->shown_fd = shown_fd > 0 ? shown_fd : STDERR_FILENO;
     tap->pipe[0] = tap->pipe[1] = tap->stop[0] = tap->stop[1] = tap->log_fd = -1;
     if (log_path)
         tap->log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, RP_MODE_FILE);
@@ -570,6 +572,7 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
     rp_cleanup(free_changes) struct changes changes = {0};
     rp_autofree char *log = job->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
     struct rp_proc proc = {.path = request->env->rocprofv3,
+                           .stdin_fd = request->stdin_fd,
                            .stdout_fd = request->stdout_fd,
                            .timeout_ns = request->timeout_ns,
                            .limits = request->limits};
@@ -577,7 +580,8 @@ static int start(const struct rp_run_request *request, const struct rp_rocprofv3
     int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
-        rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, &tap, err);
+        rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, request->stderr_fd,
+                                 &tap, err);
     if (rc < 0)
         return rc;
     plan_env(&plan, &changes);

@@ -209,8 +209,9 @@ static int start(const struct rp_run_request *request, const char *record_dir, s
     /* Absolute: the program may change its folder before it loads the collector. */
     rp_autofree char *dir = request->log ? realpath(request->out_dir, NULL) : NULL;
     rp_autofree char *log = dir ? rp_path_join(dir, "tracer.log") : NULL;
-    struct rp_proc proc = {.stdout_fd = request->stdout_fd,
-                           .stderr_fd = -1,
+    struct rp_proc proc = {.stdin_fd = request->stdin_fd,
+                           .stdout_fd = request->stdout_fd,
+                           .stderr_fd = request->stderr_fd > 0 ? request->stderr_fd : -1,
                            .timeout_ns = request->timeout_ns,
                            .limits = request->limits};
     struct rp_run_options options = *request->options;

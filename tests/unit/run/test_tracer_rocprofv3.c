@@ -200,7 +200,7 @@ static void test_tap_(const char *const *pieces, char *shown, size_t room, char 
 
     assert_true(file >= 0 && saved >= 0);
     dup2(file, STDERR_FILENO);
-    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, &tapped, &test_err), 0);
+    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, 0, &tapped, &test_err), 0);
     for (; *pieces; pieces++)
         assert_int_equal(write(rp_stderr_copy_fd(tapped), *pieces, strlen(*pieces)),
                          strlen(*pieces));
@@ -210,6 +210,27 @@ static void test_tap_(const char *const *pieces, char *shown, size_t room, char 
     got = pread(file, shown, room - 1, 0);
     assert_true(got >= 0);
     shown[got] = '\0';
+    close(file);
+    unlink(path);
+}
+
+/** Where a run has a standard error of its own, nothing is shown on that of this process. */
+static void test_tap_to_a_file(void **state)
+{
+    char path[] = "/tmp/test_rocprofv3.XXXXXX", shown[64] = "";
+    int file = mkstemp(path);
+    struct rp_stderr_copy *tapped;
+    char *kept;
+
+    (void)state;
+    assert_true(file >= 0);
+    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, file, &tapped, &test_err), 0);
+    assert_int_equal(write(rp_stderr_copy_fd(tapped), "said\nW20260101 x] hide\n", 23), 23);
+    kept = rp_stderr_copy_close(tapped);
+    assert_string_equal(kept, "said\nW20260101 x] hide\n");
+    assert_int_equal(pread(file, shown, sizeof shown - 1, 0), 5);
+    assert_string_equal(shown, "said\n");
+    free(kept);
     close(file);
     unlink(path);
 }
@@ -259,7 +280,8 @@ int main(void)
         cmocka_unit_test(test_choice),    cmocka_unit_test(test_words),
         cmocka_unit_test(test_args),      cmocka_unit_test(test_messages),
         cmocka_unit_test(test_own_words), cmocka_unit_test(test_warnings),
-        cmocka_unit_test(test_tap),       cmocka_unit_test(test_long_tap),
+        cmocka_unit_test(test_tap),       cmocka_unit_test(test_tap_to_a_file),
+        cmocka_unit_test(test_long_tap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
