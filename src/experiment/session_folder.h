@@ -46,7 +46,7 @@ int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_e
 
 /**
  * Saves standard input: each run of each program reads the same, also after --resume.
- * @return 0; RP_USAGE: it is another one than before, or has no end; RP_ENVIRONMENT;
+ * @return 0; RP_USAGE: it is different from before, or has no end; RP_ENVIRONMENT;
  *         RP_INTERRUPTED
  */
 int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err *err);

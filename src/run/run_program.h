@@ -60,8 +60,8 @@ struct rp_run_request {
     const char *out_dir;                 /**< where the databases go */
     const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
     int stdin_fd;                        /**< for the program; 0 = inherit */
-    int stdout_fd;                       /**< likewise; -1 = inherit */
-    int stderr_fd;                       /**< likewise, and for its tracer; 0 = inherit */
+    int stdout_fd;                       /**< for the program; -1 = inherit */
+    int stderr_fd;                       /**< the same, and for its tracer; 0 = inherit */
     int64_t timeout_ns;                  /**< 0 = none */
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */
 };
