@@ -11,9 +11,8 @@
 #include "base/cleanup.h"
 #include "base/journal.h"
 #include "base/path.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
-static char dir[] = "/tmp/rp-session-XXXXXX";
 static struct rp_buf notes;
 
 static void note(void *context, const char *line)
@@ -49,7 +48,7 @@ static int use(const char *path, bool resume, size_t records, struct rp_err *err
 
 static void one_session_has_it(void **state)
 {
-    rp_autofree char *path = rp_path_join(dir, "one");
+    rp_autofree char *path = rp_path_join(scratch_dir, "one");
     struct rp_session_folder first = folder_of(path, false), second = folder_of(path, false);
     struct rp_err err = RP_ERR_INIT;
     struct stat st;
@@ -69,7 +68,7 @@ static void one_session_has_it(void **state)
 
 static void what_there_is_to_resume(void **state)
 {
-    rp_autofree char *path = rp_path_join(dir, "resumed");
+    rp_autofree char *path = rp_path_join(scratch_dir, "resumed");
     rp_autofree char *journal = rp_path_join(path, "journal.jsonl");
     struct rp_err err = RP_ERR_INIT;
     struct stat st;
@@ -94,7 +93,7 @@ static void what_there_is_to_resume(void **state)
 
 static void folders_in_it(void **state)
 {
-    rp_autofree char *path = rp_path_join(dir, "outer");
+    rp_autofree char *path = rp_path_join(scratch_dir, "outer");
     struct rp_session_folder folder = folder_of(path, false);
     rp_autofree char *made = NULL, *again = NULL;
     struct rp_err err = RP_ERR_INIT;
@@ -164,6 +163,12 @@ static void differences(void **state)
     }
 }
 
+static int tear_down(void **state)
+{
+    rp_buf_free(&notes);
+    return scratch_end(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,12 +177,6 @@ int main(void)
         cmocka_unit_test(folders_in_it),
         cmocka_unit_test(differences),
     };
-    int failed;
 
-    if (!mkdtemp(dir))
-        return 1;
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    rp_remove_tree(dir);
-    rp_buf_free(&notes);
-    return failed;
+    return cmocka_run_group_tests(tests, scratch_begin, tear_down);
 }

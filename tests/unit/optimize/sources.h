@@ -1,18 +1,12 @@
-/* Source files of a test in a folder of their own, and the command for them. */
+/* Source files of a test in its folder, and the command for them. */
 #ifndef RP_TEST_OPTIMIZE_SOURCES_H
 #define RP_TEST_OPTIMIZE_SOURCES_H
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "base/path.h"
 #include "experiment/build_command.h"
 #include "optimize/kernel_source.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 /* What takes the place of HIP's headers, with -nogpuinc: a dump takes 30 ms instead of 2 s. */
 static const char sources_hip[] =
@@ -31,30 +25,13 @@ static const char sources_hip[] =
     "__device__ float expf(float);\n"
     "namespace evil { __device__ float sqrtf(float); }\n";
 
-static char *sources_dir;
-
+/** A new folder, with that header in it. */
 static inline int sources_begin(void **state)
 {
-    (void)state;
-    sources_dir = strdup("/tmp/rp-sources-XXXXXX");
-    return sources_dir && mkdtemp(sources_dir) ? 0 : -1;
-}
-
-static inline int sources_end(void **state)
-{
-    (void)state;
-    rp_remove_tree(sources_dir);
-    free(sources_dir);
+    if (scratch_begin(state) < 0)
+        return -1;
+    free(scratch_put("hip_small.h", sources_hip));
     return 0;
-}
-
-/** @return the path; the caller's to free */
-static inline char *sources_put(const char *name, const char *text)
-{
-    char *path = rp_path_join(sources_dir, name);
-
-    assert_int_equal(rp_write_file(path, text, strlen(text), NULL), 0);
-    return path;
 }
 
 /** @param build  NULL: nothing is said of it */

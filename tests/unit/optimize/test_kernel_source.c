@@ -65,9 +65,8 @@ static int set_up(void **state)
 {
     if (sources_begin(state) < 0)
         return -1;
-    free(sources_put("hip_small.h", sources_hip));
-    free(sources_put("other.h", other));
-    path = sources_put("k.hip", text);
+    free(scratch_put("other.h", other));
+    path = scratch_put("k.hip", text);
     command = sources_command("hipcc -nogpuinc -O3 {source}", path);
     return 0;
 }
@@ -76,7 +75,7 @@ static int tear_down(void **state)
 {
     rp_compile_command_free(command);
     free(path);
-    return sources_end(state);
+    return scratch_end(state);
 }
 
 static size_t behind(const char *mark)
@@ -209,7 +208,7 @@ static void loops_say_what_may_be_done_with_them(void **state)
 
 static void a_file_that_does_not_compile_says_why(void **state)
 {
-    rp_autofree char *bad = sources_put("bad.hip", "#include <hip/hip_runtime.h>\n"
+    rp_autofree char *bad = scratch_put("bad.hip", "#include <hip/hip_runtime.h>\n"
                                                    "__global__ void k() { nonsense; }\n");
     struct rp_compile_command *own = sources_command(NULL, bad);
     struct rp_kernel_source *source;
@@ -227,19 +226,19 @@ static void a_file_that_does_not_compile_says_why(void **state)
 static struct rp_compile_command *scripted_command(const char *script, const char *file)
 {
     static const char *const folders[] = {"rocm", "rocm/bin", "rocm/lib", "rocm/.info"};
-    rp_autofree char *rocm = rp_path_join(sources_dir, folders[0]);
+    rp_autofree char *rocm = rp_path_join(scratch_dir, folders[0]);
     rp_autofree char *hipcc = rp_path_join(rocm, "bin/hipcc");
     rp_autofree char *build = rp_format("%s {source}", hipcc);
     struct rp_compile_command *made;
 
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        rp_autofree char *folder = rp_path_join(sources_dir, folders[i]);
+        rp_autofree char *folder = rp_path_join(scratch_dir, folders[i]);
 
         assert_int_equal(mkdir(folder, 0700), 0);
     }
-    free(sources_put("rocm/lib/libhsa-runtime64.so.1", ""));
-    free(sources_put("rocm/.info/version", "7.2.4\n"));
-    free(sources_put("rocm/bin/hipcc", script));
+    free(scratch_put("rocm/lib/libhsa-runtime64.so.1", ""));
+    free(scratch_put("rocm/.info/version", "7.2.4\n"));
+    free(scratch_put("rocm/bin/hipcc", script));
     assert_int_equal(chmod(hipcc, 0700), 0);
     setenv("ROCM_PATH", rocm, 1);
     made = sources_command(build, file);
@@ -256,7 +255,7 @@ static void a_dump_without_end_is_ended(void **state)
         "    : >\"$0.ended\"\n"
         "exit 0\n",
         path);
-    rp_autofree char *ended = rp_path_join(sources_dir, "rocm/bin/hipcc.ended");
+    rp_autofree char *ended = rp_path_join(scratch_dir, "rocm/bin/hipcc.ended");
     struct rp_kernel_source *source;
     struct rp_err err = RP_ERR_INIT;
 
@@ -272,12 +271,12 @@ static void a_dump_without_end_is_ended(void **state)
 static void a_unit_without_the_header_is_named(void **state)
 {
     rp_autofree char *header =
-        sources_put("alone.h", "template <int N> __global__ void alone(int *a) { a[0] = N; }\n");
+        scratch_put("alone.h", "template <int N> __global__ void alone(int *a) { a[0] = N; }\n");
     rp_autofree char *with =
-        sources_put("with.hip", "#include \"hip_small.h\"\n#include \"alone.h\"\n"
+        scratch_put("with.hip", "#include \"hip_small.h\"\n#include \"alone.h\"\n"
                                 "template __global__ void alone<1>(int *);\n");
     rp_autofree char *without =
-        sources_put("without.hip", "#include \"hip_small.h\"\n__global__ void other(int *a) {}\n");
+        scratch_put("without.hip", "#include \"hip_small.h\"\n__global__ void other(int *a) {}\n");
     const char *const units[] = {without, with};
     struct rp_err err = RP_ERR_INIT;
 

@@ -1,22 +1,24 @@
-/* What replay compare prints, read; children that fail instead of it, by scripts in its place. */
-#include "experiment/judge.h"
-
+/*
+ * What replay compare prints, read; children that fail instead of it, by scripts in its place; the
+ * traces of a profile.
+ */
 #include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "experiment/child_run.h"
+#include "experiment/judge.h"
+#include "trace/rocpd.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "experiment/judge.c"
 
-static char dir[] = "/tmp/rp-measure-XXXXXX";
+/* What replay compare prints, read; children that fail instead of it, by scripts in its place. */
 
 #define RESULT(verdict, reason, ratio)                                                             \
     "{\"verdict\": \"" verdict "\", \"reason\": " reason ", \"a\": {\"median_us\": 20.5},"         \
@@ -132,20 +134,18 @@ static void refuses_what_it_does_not_know(void **state)
 /** rocm-perf is a script that ends so. @return of rp_compare */
 static int compared_by(const char *script, struct rp_compared *ret, struct rp_err *err)
 {
-    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
     rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
+    rp_autofree char *self = scratch_script("rocm-perf", text);
     char folder[] = "cap", program[] = "app";
     char *argv[] = {program, NULL};
     struct rp_run_deadline patience = {0};
     const struct rp_child_context measure = {.self = self,
-                                             .folder = dir,
+                                             .folder = scratch_dir,
                                              .program = argv,
                                              .patience = &patience,
                                              .least_improvement = 0.02};
     const struct rp_captured captured = {.folder = folder};
 
-    assert_int_equal(rp_write_file(self, text, strlen(text), err), 0);
-    assert_int_equal(chmod(self, 0700), 0);
     return rp_compare(&measure, &captured, "a.hsaco", "b.hsaco", ret, err);
 }
 
@@ -220,7 +220,7 @@ static void check_argv(const struct rp_child_context *m, const char *const *word
 
 static void failures_without_a_message(void **state)
 {
-    rp_autofree char *none = rp_path_join(dir, "none");
+    rp_autofree char *none = rp_path_join(scratch_dir, "none");
     const struct rp_proc_end end = {.status = RP_VERDICT};
     struct rp_err err = RP_ERR_INIT;
     struct rp_compared c;
@@ -274,17 +274,122 @@ static void names_of_kernels_are_found_literally(void **state)
     }
 }
 
-static int set_up(void **state)
+/* Kernels of one name in several code objects are found in the traces of a profile. */
+
+/** Code object and kernel n have the number n; a kernel is launched once if its letter is in runs.
+ */
+struct trace {
+    const char *uris[3];
+    const char *names[3];
+    const char *runs;
+};
+
+static void write_trace(const char *file, unsigned seed, const struct trace *t)
 {
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
+    rp_autofree char *path = rp_path_join(scratch_dir, file);
+    const struct rp_store_origin origin = {.hostname = "h",
+                                           .system_name = "Linux",
+                                           .release = "6",
+                                           .version = "1",
+                                           .hardware_name = "x86_64",
+                                           .machine_id = "0",
+                                           .guid_time_ms = 1000 + seed,
+                                           .guid_random = {1, seed},
+                                           .device = "software",
+                                           .complete = true};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_store_writer *w;
+
+    assert_int_equal(rp_store_writer_open(path, &origin, &w, &err), 0);
+    assert_int_equal(
+        rp_store_put_process(w, &(struct rp_row_process){.pid = 9, .command = "app"}, &err), 0);
+    assert_int_equal(rp_store_put_agent(w, &(struct rp_row_agent){.id = 1, .name = "g"}, &err), 0);
+    for (int64_t i = 0; i < 3 && t->uris[i]; i++) {
+        const struct rp_row_code_object object = {.id = i + 1, .agent_id = 1, .uri = t->uris[i]};
+        const struct rp_row_kernel kernel = {.id = i + 1,
+                                             .code_object_id = i + 1,
+                                             .kernel_name = t->names[i],
+                                             .display_name = t->names[i]};
+
+        assert_int_equal(rp_store_put_code_object(w, &object, &err), 0);
+        assert_int_equal(rp_store_put_kernel(w, &kernel, &err), 0);
+    }
+    for (const char *c = t->runs; *c; c++) {
+        const struct rp_row_dispatch dispatch = {
+            .agent_id = 1, .kernel_id = *c - 'a' + 1, .start_ns = 1, .end_ns = 2};
+
+        assert_int_equal(rp_store_put_dispatch(w, &dispatch, &err), 0);
+    }
+    assert_int_equal(rp_store_writer_commit(w, &err), 0);
 }
 
-static int tear_down(void **state)
+static int checked(const struct trace *first, const struct trace *second, struct rp_err *err)
+{
+    rp_remove_tree(scratch_dir);
+    assert_int_equal(rp_mkdirs(scratch_dir, err), 0);
+    write_trace("trace_results.db", 1, first);
+    if (second)
+        write_trace("trace_2_results.db", 2, second);
+    return rp_check_single_code_object(scratch_dir, "_ZL4workPf", err);
+}
+
+static void one_name_of_two_files_is_refused(void **state)
+{
+    const struct trace two = {
+        {"file:///a/app#offset=8192&size=3672", "file:///a/app#offset=16384&size=3664"},
+        {"_ZL4workPf.kd", "_ZL4workPf.kd"},
+        "ab"};
+    const struct trace first = {{two.uris[0]}, {two.names[0]}, "aa"};
+    const struct trace second = {{two.uris[1]}, {two.names[1]}, "a"};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(checked(&two, NULL, &err), -RP_VERDICT);
+    assert_non_null(strstr(err.text, "two kernels of the program have this name"));
+    assert_non_null(strstr(err.text, "offset=8192"));
+    assert_non_null(strstr(err.text, "offset=16384"));
+    assert_int_equal(checked(&first, &second, &err), -RP_VERDICT); /* of two processes */
+}
+
+static void what_is_one_kernel_is_let_pass(void **state)
+{
+    const char *uri = "file:///a/app#offset=8192&size=3672";
+    const struct trace not_launched = {
+        {uri, "file:///a/app#offset=16384&size=3664"}, {"_ZL4workPf.kd", "_ZL4workPf.kd"}, "a"};
+    const struct trace others = {
+        {uri, "file:///b.so#offset=1&size=2"}, {"_ZL4workPf.kd", "_ZL4workPfi.kd"}, "abab"};
+    const struct trace process = {{uri}, {"_ZL4workPf.kd"}, "a"};
+    /* As on two GPUs. */
+    const struct trace gpus = {{uri, uri}, {"_ZL4workPf.kd", "_ZL4workPf.kd"}, "ab"};
+    const struct trace again = {
+        {"memory://7#offset=0x7f00&size=512", "memory://7#offset=0x8f00&size=512"},
+        {"_ZL4workPf", "_ZL4workPf"},
+        "ab"};
+    const struct trace memory = {
+        {"memory://7#offset=0x7f00&size=512", "memory://7#offset=0x8f00&size=513"},
+        {"_ZL4workPf", "_ZL4workPf"},
+        "ab"};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(checked(&not_launched, NULL, &err), 0);
+    assert_int_equal(checked(&others, &process, &err), 0);
+    assert_int_equal(checked(&gpus, NULL, &err), 0);
+    assert_int_equal(checked(&again, NULL, &err), 0);
+    assert_int_equal(checked(&memory, NULL, &err), -RP_VERDICT);
+    rp_remove_tree(scratch_dir);
+    assert_int_equal(rp_check_single_code_object(scratch_dir, "_ZL4workPf", &err), 0);
+}
+
+static void names_are_those_of_the_symbol(void **state)
 {
     (void)state;
-    rp_remove_tree(dir);
-    return 0;
+    assert_true(rp_symbol_is("work.kd", "work"));
+    assert_true(rp_symbol_is("work", "work"));
+    assert_false(rp_symbol_is("works.kd", "work"));
+    assert_false(rp_symbol_is("work.kd.kd", "work"));
+    assert_false(rp_symbol_is("wor", "work"));
+    assert_false(rp_symbol_is(NULL, "work"));
 }
 
 int main(void)
@@ -297,7 +402,10 @@ int main(void)
         cmocka_unit_test(failures_without_a_message),
         cmocka_unit_test(commands_get_the_device_of_the_session),
         cmocka_unit_test(names_of_kernels_are_found_literally),
+        cmocka_unit_test(one_name_of_two_files_is_refused),
+        cmocka_unit_test(what_is_one_kernel_is_let_pass),
+        cmocka_unit_test(names_are_those_of_the_symbol),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

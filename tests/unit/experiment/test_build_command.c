@@ -11,41 +11,32 @@
 #include "base/path.h"
 #include "base/process.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
-static char *dir, *source;
+static char *source;
 
 static void put(const char *name, const char *text)
 {
-    rp_autofree char *path = rp_path_join(dir, name);
-    rp_autofree char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
-
-    assert_int_equal(rp_mkdirs(folder, NULL), 0);
-    assert_int_equal(rp_write_file(path, text, strlen(text), NULL), 0);
+    free(scratch_put(name, text));
 }
 
 static int set_up(void **state)
 {
-    (void)state;
-    dir = strdup("/tmp/rp-compile-XXXXXX");
-    if (!dir || !mkdtemp(dir))
+    if (scratch_begin(state) < 0)
         return -1;
     put("include/scale.h", "#define SCALE 2.0f\n");
     put("local.h", "#include \"include/scale.h\"\n");
     put("k.hip", "#include <hip/hip_runtime.h>\n#include \"local.h\"\n"
                  "__global__ void scale(float *a) { a[threadIdx.x] *= SCALE; }\n"
                  "int main() { return 0; }\n");
-    source = rp_path_join(dir, "k.hip");
+    source = rp_path_join(scratch_dir, "k.hip");
     return source ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    rp_remove_tree(dir);
-    free(dir);
     free(source);
-    return 0;
+    return scratch_end(state);
 }
 
 static bool has(char *const *argv, const char *word)
@@ -256,9 +247,9 @@ static void flags_are_used_or_refused(void **state)
  * not. */
 static void a_header_is_changed_for_those_that_include_it(void **state)
 {
-    rp_autofree char *header = rp_path_join(dir, "local.h");
-    rp_autofree char *copy = rp_path_join(dir, "changed/local.h");
-    rp_autofree char *overlay = rp_format("-ivfsoverlay%s/changed/local.h.overlay", dir);
+    rp_autofree char *header = rp_path_join(scratch_dir, "local.h");
+    rp_autofree char *copy = rp_path_join(scratch_dir, "changed/local.h");
+    rp_autofree char *overlay = rp_format("-ivfsoverlay%s/changed/local.h.overlay", scratch_dir);
     rp_autofree char *build = rp_format("hipcc -O1 %s other.cpp -o app", source);
     struct rp_build_choice choice = {.build = build};
     struct rp_compile_command *command;
@@ -306,12 +297,12 @@ static void the_nearest_database_with_the_source_is_used(void **state)
         rp_format("[{\"directory\": \"%s\", \"file\": \"x.hip\", \"command\": \"false\"},\n"
                   " {\"directory\": \"%s/include\", \"file\": \"../k.hip\", \"command\":"
                   " \"clang++ -DSPACE=\\\\\\\"a\\\\ b\\\\\\\" -c ../k.hip -o k.o\"}]",
-                  dir, dir);
-    rp_autofree char *path = rp_path_join(dir, "build/compile_commands.json");
+                  scratch_dir, scratch_dir);
+    rp_autofree char *path = rp_path_join(scratch_dir, "build/compile_commands.json");
     struct rp_build_choice choice = {0};
     struct rp_compile_command *command;
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
-    rp_autofree char *folder = rp_format("-working-directory=%s/include", dir);
+    rp_autofree char *folder = rp_format("-working-directory=%s/include", scratch_dir);
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
@@ -347,9 +338,9 @@ static void the_nearest_database_with_the_source_is_used(void **state)
  *  and a program. */
 static void the_compiler_takes_them(void **state)
 {
-    rp_autofree char *build = rp_format("hipcc -O1 %s -o %s/app", source, dir);
-    rp_autofree char *copy = rp_path_join(dir, "elsewhere/k.hip");
-    rp_autofree char *output = rp_path_join(dir, "elsewhere/out");
+    rp_autofree char *build = rp_format("hipcc -O1 %s -o %s/app", source, scratch_dir);
+    rp_autofree char *copy = rp_path_join(scratch_dir, "elsewhere/k.hip");
+    rp_autofree char *output = rp_path_join(scratch_dir, "elsewhere/out");
     rp_autofree char *text = rp_read_text(source, 4096);
     struct rp_build_choice choice = {.build = build};
     struct rp_compile_command *command;

@@ -11,11 +11,10 @@
 #include "experiment/child_run.h"
 #include "run/run_program.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "optimize/program_test.c"
 
-static char dir[] = "/tmp/rp-application-XXXXXX";
 static const int64_t SECOND = 1000000000;
 
 static struct rp_run_deadline test_patience;
@@ -23,12 +22,9 @@ static struct rp_run_deadline test_patience;
 /** A script in place of rocm-perf. @return its path */
 static char *write_self(const char *script)
 {
-    char *self = rp_path_join(dir, "rocm-perf");
     rp_autofree char *text = rp_format("#!/bin/sh\n%s\n", script);
 
-    assert_int_equal(rp_write_file(self, text, strlen(text), NULL), 0);
-    assert_int_equal(chmod(self, 0700), 0);
-    return self;
+    return scratch_script("rocm-perf", text);
 }
 
 /** `rocm-perf run` is this script. @return of rp_program_test_run */
@@ -39,14 +35,14 @@ static int run_by(const char *script, enum rp_run_kind what, const char *check,
     char app[] = "app";
     char *program[] = {app, NULL};
     const struct rp_child_context measure = {
-        .self = self, .folder = dir, .program = program, .patience = &test_patience};
+        .self = self, .folder = scratch_dir, .program = program, .patience = &test_patience};
 
     return rp_program_test_run(&measure, "app", what, check, ret, err);
 }
 
 static char *difference(const struct rp_output *before, const struct rp_output *after)
 {
-    const struct rp_child_context measure = {.folder = dir, .patience = &test_patience};
+    const struct rp_child_context measure = {.folder = scratch_dir, .patience = &test_patience};
 
     return rp_output_differs(&measure, before, after);
 }
@@ -200,7 +196,7 @@ static int times_by(const char *script, char **ret_why, struct rp_err *err)
     char app[] = "app";
     char *program[] = {app, NULL};
     const struct rp_child_context measure = {
-        .self = self, .folder = dir, .program = program, .patience = &test_patience};
+        .self = self, .folder = scratch_dir, .program = program, .patience = &test_patience};
     struct rp_program_times times = {0};
     int rc = rp_program_times(&measure, "before", "after", "", 2, 0.02, &times, ret_why, err);
 
@@ -268,7 +264,7 @@ static void advice_is_for_optimize(void **state)
 
 static void check_lines(const char *text, size_t bytes, const char *expected)
 {
-    rp_autofree char *path = rp_path_join(dir, "lines");
+    rp_autofree char *path = rp_path_join(scratch_dir, "lines");
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *said = NULL;
 
@@ -304,8 +300,8 @@ static void last_lines_are_few(void **state)
 
 static void check_difference(const char *a, const char *b, const char *expected)
 {
-    rp_autofree char *one = rp_path_join(dir, "one");
-    rp_autofree char *two = rp_path_join(dir, "two");
+    rp_autofree char *one = rp_path_join(scratch_dir, "one");
+    rp_autofree char *two = rp_path_join(scratch_dir, "two");
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *said = NULL;
 
@@ -340,19 +336,6 @@ static void first_lines_that_differ(void **state)
         "----------------------------------------------------------------...\"");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rp_remove_tree(dir);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,5 +351,5 @@ int main(void)
         cmocka_unit_test(launches_that_fail_are_no_speed),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -635,10 +635,9 @@ static int set_up(void **state)
 
     if (sources_begin(state) < 0)
         return -1;
-    free(sources_put("hip_small.h", sources_hip));
-    free(sources_put("more_hip.h", more_hip));
-    path = sources_put("k.hip", "");
-    scratch = rp_path_join(sources_dir, "scratch");
+    free(scratch_put("more_hip.h", more_hip));
+    path = scratch_put("k.hip", "");
+    scratch = rp_path_join(scratch_dir, "scratch");
     if (mkdir(scratch, 0700) != 0)
         return -1;
     command = sources_command("hipcc -nogpuinc -O3 {source}", path);
@@ -649,7 +648,7 @@ static int tear_down(void **state)
 {
     rp_compile_command_free(command);
     free(scratch);
-    return sources_end(state);
+    return scratch_end(state);
 }
 
 static void check(const struct rp_kernel_source *source, const struct row *row)
@@ -683,7 +682,7 @@ static void run(const struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || rows[i].kernel != rows[i - 1].kernel) {
             rp_autofree char *text = rp_format("#include \"more_hip.h\"\n%s\n", rows[i].kernel);
-            rp_autofree char *path = sources_put("k.hip", text);
+            rp_autofree char *path = scratch_put("k.hip", text);
 
             rp_kernel_source_free(source);
             source = sources_kernel(command, path, rows[i].symbol);

@@ -70,9 +70,8 @@ static int set_up(void **state)
 
     if (sources_begin(state) < 0)
         return -1;
-    free(sources_put("hip_small.h", sources_hip));
-    path = sources_put("k.hip", text);
-    scratch = rp_path_join(sources_dir, "scratch");
+    path = scratch_put("k.hip", text);
+    scratch = rp_path_join(scratch_dir, "scratch");
     if (mkdir(scratch, 0700) != 0)
         return -1;
     command = sources_command("hipcc -nogpuinc -O3 {source}", path);
@@ -86,7 +85,7 @@ static int tear_down(void **state)
     rp_compile_command_free(command);
     free(path);
     free(scratch);
-    return sources_end(state);
+    return scratch_end(state);
 }
 
 /** The kernel with the first `from` as `to`; the caller's to free. */
@@ -426,7 +425,7 @@ static void calls_through_pointers_are_counted(void **state)
     static const char pointer[] = "__global__ void plain(float *a) {\n"
                                   "    float (*f)(float) = twice;\n"
                                   "    a[0] = f(f(a[0]));\n}";
-    rp_autofree char *own_path = sources_put("plain.hip", text);
+    rp_autofree char *own_path = scratch_put("plain.hip", text);
     struct rp_kernel_source *plain = sources_kernel(command, own_path, "_Z5plainPf");
     struct rp_guard_result result;
     struct rp_err err = RP_ERR_INIT;
@@ -475,7 +474,7 @@ static void with_the_real_header(void **state)
         "        v[i] = v[i] + v[0];\n"
         "    a[0] = __shfl_down(a[1], 1) + warpSize;\n"
         "}\n";
-    rp_autofree char *real = sources_put("wide.hip", text);
+    rp_autofree char *real = scratch_put("wide.hip", text);
     struct rp_compile_command *own = sources_command(NULL, real);
     struct rp_kernel_source *wide = sources_kernel(own, real, "wide_kernel");
     struct rp_guard_result result;

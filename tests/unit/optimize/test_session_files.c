@@ -9,18 +9,16 @@
 #include "base/err.h"
 #include "base/path.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "optimize/session_files.c"
 
-static char dir[] = "/tmp/rp-patch-XXXXXX";
-
 static void applies(const char *before, const char *after)
 {
-    rp_autofree char *file = rp_path_join(dir, "k.hip");
-    rp_autofree char *patch = rp_path_join(dir, "k.patch");
-    rp_autofree char *command =
-        rp_format("cd %s && git apply --unidiff-zero --whitespace=nowarn k.patch 2>&1", dir);
+    rp_autofree char *file = rp_path_join(scratch_dir, "k.hip");
+    rp_autofree char *patch = rp_path_join(scratch_dir, "k.patch");
+    rp_autofree char *command = rp_format(
+        "cd %s && git apply --unidiff-zero --whitespace=nowarn k.patch 2>&1", scratch_dir);
     rp_autofree char *got = NULL;
     rp_autobuf text = {0};
     struct rp_err err = RP_ERR_INIT;
@@ -80,22 +78,9 @@ static void many_texts(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rp_remove_tree(dir);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(many_texts)};
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

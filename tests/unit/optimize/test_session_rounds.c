@@ -1,7 +1,6 @@
 /* What becomes of a kernel whose dispatches are not test_captured; a script stands for isolate. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -10,11 +9,9 @@
 
 #include "experiment/child_run.h"
 #include "optimize/session_files.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "optimize/session_rounds.c"
-
-static char dir[] = "/tmp/rp-capture-XXXXXX";
 
 struct test_captured {
     json_t *json;
@@ -30,12 +27,12 @@ static void free_captured(struct test_captured *c)
 /** A budget whose end_ns is long ago ends what runs at once. */
 static struct test_captured capture(const char *script, int64_t end_ns)
 {
-    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
-    rp_autofree char *profile = rp_path_join(dir, "profile");
-    rp_autofree char *folder = rp_path_join(dir, "captures");
+    rp_autofree char *self = scratch_script("rocm-perf", script);
+    rp_autofree char *profile = rp_path_join(scratch_dir, "profile");
+    rp_autofree char *folder = rp_path_join(scratch_dir, "captures");
     char program[] = "app", name[] = "k";
     char *argv[] = {program, NULL};
-    const struct rp_session_options options = {.folder = dir};
+    const struct rp_session_options options = {.folder = scratch_dir};
     const struct rp_kernel_facts facts = {.name = name, .symbol = name};
     struct rp_session s = {.o = &options, .patience = {.end_ns = end_ns}, .program = program};
     struct rp_kernel_run run = {.s = &s, .facts = &facts, .json = json_object()};
@@ -43,9 +40,7 @@ static struct test_captured capture(const char *script, int64_t end_ns)
     struct rp_err err = RP_ERR_INIT;
 
     s.measure = (struct rp_child_context){
-        .self = self, .folder = dir, .program = argv, .patience = &s.patience};
-    assert_int_equal(rp_write_file(self, script, strlen(script), &err), 0);
-    assert_int_equal(chmod(self, 0700), 0);
+        .self = self, .folder = scratch_dir, .program = argv, .patience = &s.patience};
     c.rc = rp_session_capture(&run, profile, folder, &err);
     c.after = rp_session_excuse_budget_end(&s, c.rc, &err);
     c.budget_over = s.budget_over;
@@ -79,19 +74,6 @@ static void what_cannot_be_captured_is_said(void **state)
     assert_string_equal(stop_of(&c), "its dispatches cannot be captured: too large");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rp_remove_tree(dir);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,5 +81,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_captured_is_said),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -9,30 +9,26 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 enum { MOST = 300000 };
 
-static char folder[] = "/tmp/rp-tap-XXXXXX";
 static char *paths[2];
 
 static int make_folder(void **state)
 {
-    (void)state;
-    if (!mkdtemp(folder))
+    if (scratch_begin(state) < 0)
         return -1;
-    paths[0] = rp_path_join(folder, "out");
-    paths[1] = rp_path_join(folder, "err");
+    paths[0] = rp_path_join(scratch_dir, "out");
+    paths[1] = rp_path_join(scratch_dir, "err");
     return paths[0] && paths[1] ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     free(paths[0]);
     free(paths[1]);
-    rp_remove_tree(folder);
-    return 0;
+    return scratch_end(state);
 }
 
 static void print(int fd, char c, size_t count)
@@ -93,9 +89,34 @@ static void where_it_cannot_write(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/out"));
 }
 
+static void long_output_is_cut_in_the_middle(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "log");
+    const char *const argv[] = {"/bin/sh", "-c", "seq 1 2000; echo oops >&2; exit 3", NULL};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc_end end;
+    rp_autofree char *text = NULL;
+    rp_autofree char *how = NULL;
+
+    (void)state;
+    assert_int_equal(rp_child_run(&(struct rp_child){.argv = argv,
+                                                     .stdout_path = path,
+                                                     .stderr_path = path,
+                                                     .timeout_ns = (int64_t)60 * 1000000000,
+                                                     .limits = rp_compiler_limits()},
+                                  &end, &err),
+                     0);
+    text = rp_child_text(path, 40);
+    /* Twenty bytes of each end. */
+    assert_string_equal(text, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n...\n1998\n1999\n2000\noops\n");
+    how = rp_child_end_sentence(&end);
+    assert_string_equal(how, "it ended with exit status 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_output_is_cut_in_the_middle),
         cmocka_unit_test(up_to_the_limit),
         cmocka_unit_test(where_it_cannot_write),
     };

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -10,11 +9,9 @@
 #include "optimize/session_parts.h"
 #include "run/machine.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "optimize/session.c"
-
-static char dir[] = "/tmp/rp-compare-XXXXXX";
 
 #define RESULT(verdict, by, ratio)                                                                 \
     "{\"verdict\": \"" verdict "\", \"reason\": null, \"undecided_by\": " by                       \
@@ -30,10 +27,10 @@ static char dir[] = "/tmp/rp-compare-XXXXXX";
  */
 static unsigned compared(const char *const *texts, struct rp_decision *ret, json_t **ret_json)
 {
-    rp_autofree char *self = rp_path_join(dir, "rocm-perf");
-    rp_autofree char *count = rp_path_join(dir, "count");
+    rp_autofree char *count = rp_path_join(scratch_dir, "count");
     rp_autofree char *script =
-        rp_format("#!/bin/sh\necho >>%s\ncat %s/$(wc -l <%s).json\n", count, dir, count);
+        rp_format("#!/bin/sh\necho >>%s\ncat %s/$(wc -l <%s).json\n", count, scratch_dir, count);
+    rp_autofree char *self = scratch_script("rocm-perf", script);
     rp_autofree char *calls = NULL;
     char a[] = "a", b[] = "b", program[] = "app", hsaco[] = "a.hsaco";
     char *argv[] = {program, NULL};
@@ -43,7 +40,7 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
     struct rp_run_deadline patience = {0};
     struct rp_session s = {.o = &options,
                            .measure = {.self = self,
-                                       .folder = dir,
+                                       .folder = scratch_dir,
                                        .program = argv,
                                        .patience = &patience,
                                        .least_improvement = 0.02}};
@@ -53,12 +50,10 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
 
     rp_write_file(count, "", 0, &err);
     for (unsigned i = 0; texts[i]; i++) {
-        rp_autofree char *path = rp_format("%s/%u.json", dir, i + 1);
+        rp_autofree char *path = rp_format("%s/%u.json", scratch_dir, i + 1);
 
         assert_int_equal(rp_write_file(path, texts[i], strlen(texts[i]), &err), 0);
     }
-    assert_int_equal(rp_write_file(self, script, strlen(script), &err), 0);
-    assert_int_equal(chmod(self, 0700), 0);
     assert_int_equal(rp_session_compare(&run, "b.hsaco", ret, ret_json, &err), 0);
     calls = rp_read_text(count, 100);
     assert_non_null(calls);
@@ -180,9 +175,9 @@ static void patience_is_by_the_device(void **state)
 /* optimize.json of before is not written over by what is none. */
 static void a_source_that_is_gone_leaves_the_result(void **state)
 {
-    rp_autofree char *path = rp_path_join(dir, "optimize.json"), *text = NULL;
+    rp_autofree char *path = rp_path_join(scratch_dir, "optimize.json"), *text = NULL;
     char source[] = "/none/there.hip", original[] = "x";
-    const struct rp_session_options options = {.source = source, .folder = dir};
+    const struct rp_session_options options = {.source = source, .folder = scratch_dir};
     struct rp_session s = {.o = &options,
                            .source = source,
                            .original = original,
@@ -201,19 +196,6 @@ static void a_source_that_is_gone_leaves_the_result(void **state)
     json_decref(s.accepted);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rp_remove_tree(dir);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,5 +208,5 @@ int main(void)
         cmocka_unit_test(a_source_that_is_gone_leaves_the_result),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -1,5 +1,5 @@
 /**
- * @file test_false_accepts.c
+ * @file test_session_accept.c
  * @brief How often a search accepts what gains nothing, and how often what gains something, by
  * simulation: times of a GPU in worlds of noise go through the rule of `replay compare`, those with
  * other values in memory, too, the decision on all geometries and the confirmations, as in a

@@ -8,7 +8,7 @@
 #include "unit/optimize/sources.h"
 
 /* Each build says by macros what is other in it. */
-static const char text[] =
+static const char work[] =
     "#include \"hip_small.h\"\n"
     "#define NOINLINE __attribute__((noinline))\n"
     "__device__ float scale = 1.5f;\n"
@@ -39,31 +39,57 @@ static const char text[] =
 #define WORK0 "_Z4workILi0EEvPKfPfi"
 #define WORK1 "_Z4workILi1EEvPKfPfi"
 
-static int set_up(void **state)
-{
-    if (sources_begin(state) < 0)
-        return -1;
-    free(sources_put("hip_small.h", sources_hip));
-    return 0;
-}
+#define KERNEL(pragma, more)                                                                       \
+    "#include <hip/hip_runtime.h>\n"                                                               \
+    "extern \"C\" __global__ void sum(const float *in, float *out, int n" more ")\n"               \
+    "{\n"                                                                                          \
+    "    float total = 0;\n" pragma "    for (int i = 0; i < n; i++)\n"                            \
+    "        total += in[i * 64 + threadIdx.x];\n"                                                 \
+    "    out[threadIdx.x] = total;\n"                                                              \
+    "}\n"                                                                                          \
+    "int main() { return 0; }\n"
 
-static void build(const char *defines, const char *name, struct rp_code_object *ret)
+/** With the line in which {source} is @p text, in @p folder. */
+static void build_text(const char *text, const char *line, bool twice, const char *folder,
+                       const char *symbol, struct rp_code_object *ret)
 {
-    rp_autofree char *source = sources_put("k.hip", text);
-    rp_autofree char *hsaco = rp_path_join(sources_dir, name);
-    rp_autofree char *line = rp_format("hipcc -nogpuinc -O3 %s {source}", defines);
-    struct rp_compile_command *command = sources_command(line, source);
+    rp_autofree char *dir = rp_path_join(scratch_dir, folder);
+    rp_autofree char *name = rp_format("%s/k.hip", folder);
+    rp_autofree char *hsaco = rp_path_join(dir, "k.hsaco");
+    rp_autofree char *source = NULL;
+    struct rp_compile_command *command;
     struct rp_err err = RP_ERR_INIT;
     struct rp_build_result result;
+    bool same = true;
 
-    if (rp_compile(command, source, "gfx942", hsaco, &result, &err) < 0)
+    source = scratch_put(name, text);
+    command = sources_command(line, source);
+    if ((twice ? rp_compile_twice(command, source, "gfx942", hsaco, &result, &same, &err)
+               : rp_compile(command, source, "gfx942", hsaco, &result, &err)) < 0)
         fail_msg("%s", err.text);
+    assert_true(same);
     if (!result.ok)
-        fail_msg("%s: %s", defines, result.output);
+        fail_msg("%s: %s", line, result.output);
     rp_build_result_free(&result);
-    if (rp_code_object_read(hsaco, WORK0, ret, &err) < 0)
+    if (rp_code_object_read(hsaco, symbol, ret, &err) < 0)
         fail_msg("%s", err.text);
     rp_compile_command_free(command);
+}
+
+static struct rp_code_object object_of(const char *folder, const char *text, bool twice)
+{
+    struct rp_code_object object;
+
+    build_text(text, NULL, twice, folder, "sum", &object);
+    return object;
+}
+
+static void build(const char *defines, const char *folder, struct rp_code_object *ret)
+{
+    rp_autofree char *line =
+        rp_format("hipcc -nogpuinc -I%s -O3 %s {source}", scratch_dir, defines);
+
+    build_text(work, line, false, folder, WORK0, ret);
 }
 
 #define USUAL(loop, deep, work0, one, k1, variable)                                                \
@@ -92,14 +118,14 @@ static void finds_what_changes(void **state)
     struct rp_code_object before;
 
     (void)state;
-    build(rows[0].defines, "before.hsaco", &before);
+    build(rows[0].defines, "before", &before);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rp_code_object after;
         struct rp_err err = RP_ERR_INIT;
         size_t length = 0;
         char **names;
 
-        build(rows[i].defines, "after.hsaco", &after);
+        build(rows[i].defines, "after", &after);
         assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err), 0);
         for (char **name = names; *name; name++) {
             rp_autofree char *word = rp_format("%s ", *name);
@@ -160,7 +186,7 @@ static void sizes_are_not_needed(void **state)
     struct rp_code_object before;
 
     (void)state;
-    build(rows[0].defines, "before.hsaco", &before);
+    build(rows[0].defines, "before", &before);
     drop_sizes(&before);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rp_code_object after;
@@ -168,7 +194,7 @@ static void sizes_are_not_needed(void **state)
         size_t found = 0;
         char **names;
 
-        build(rows[i].defines, "after.hsaco", &after);
+        build(rows[i].defines, "after", &after);
         drop_sizes(&after);
         assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err), 0);
         for (char **name = names; *name; name++, found++) {
@@ -194,8 +220,8 @@ static void what_is_damaged_is_refused(void **state)
     char **names;
 
     (void)state;
-    build(USUAL("", "", "", "", "3.25f", "one"), "before.hsaco", &before);
-    build(USUAL("", "", "", "", "3.25f", "one"), "after.hsaco", &after);
+    build(USUAL("", "", "", "", "3.25f", "one"), "before", &before);
+    build(USUAL("", "", "", "", "3.25f", "one"), "after", &after);
     for (size_t size = after.size; size > 0; size -= size / 8 + 1) {
         after.size = size - 1;
         assert_int_equal(rp_code_changed_kernels(&before, &after, WORK0, &names, &err),
@@ -205,13 +231,75 @@ static void what_is_damaged_is_refused(void **state)
     rp_code_object_free(&before);
 }
 
+static void equal_code_is_equal_wherever_it_lies(void **state)
+{
+    struct rp_code_object plain = object_of("a", KERNEL("", ""), true);
+    struct rp_code_object elsewhere = object_of("b", KERNEL("    // a comment\n", ""), false);
+    struct rp_code_object unrolled = object_of("a", KERNEL("#pragma unroll 4\n", ""), false);
+    struct rp_code_object other_args = object_of("a", KERNEL("", ", int more"), false);
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_code_use use;
+
+    (void)state;
+    assert_string_equal(plain.code_sha256, elsewhere.code_sha256);
+    assert_string_not_equal(plain.code_sha256, unrolled.code_sha256);
+    assert_int_equal(rp_code_object_fits(&plain, &unrolled, &err), 0);
+    assert_int_equal(rp_code_object_fits(&plain, &other_args, &err), -RP_VERDICT);
+    assert_true(plain.kernel.arg_count >= 3);
+    assert_int_equal(plain.kernel.args[2].offset, 16);
+    assert_int_equal(plain.kernel.args[2].bytes, 4);
+    rp_code_object_use(&plain, "gfx942", 256, 1000, &use);
+    assert_int_equal(use.lds_bytes, 1000);
+    assert_int_equal(use.scratch_bytes, 0);
+    assert_true(use.occupancy_known);
+    assert_true(use.occupancy == 1); /* a dozen registers and 1000 bytes leave all slots */
+    rp_code_object_use(&plain, "gfx942", 256, 60000, &use);
+    assert_true(use.occupancy == 0.125); /* one workgroup of 4 waves on a CU of 32 */
+    assert_string_equal(use.limiter, "lds");
+    rp_code_object_use(&plain, NULL, 256, 0, &use);
+    assert_false(use.occupancy_known);
+    rp_code_object_free(&plain);
+    rp_code_object_free(&elsewhere);
+    rp_code_object_free(&unrolled);
+    rp_code_object_free(&other_args);
+}
+
+static void damaged_code_objects_are_refused(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "damaged.hsaco");
+    rp_autofree char *good = rp_path_join(scratch_dir, "a/k.hsaco"); /* left by the first test */
+    struct rp_code_object object, other;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_code_object_read(good, "sum", &object, &err), 0);
+    assert_int_equal(rp_code_object_read(good, "other", &other, &err), -RP_BAD_INPUT);
+    for (size_t bytes = 0; bytes < object.size; bytes += 97) { /* cut off anywhere */
+        assert_int_equal(rp_write_file(path, object.bytes, bytes, &err), 0);
+        if (rp_code_object_read(path, "sum", &other, &err) == 0)
+            rp_code_object_free(&other);
+        else
+            assert_int_equal(err.code, RP_BAD_INPUT);
+    }
+    for (size_t at = 0; at < object.size; at += 61) { /* and changed anywhere: no crash */
+        object.bytes[at] ^= 0xff;
+        assert_int_equal(rp_write_file(path, object.bytes, object.size, &err), 0);
+        if (rp_code_object_read(path, "sum", &other, &err) == 0)
+            rp_code_object_free(&other);
+        object.bytes[at] ^= 0xff;
+    }
+    rp_code_object_free(&object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_code_is_equal_wherever_it_lies),
+        cmocka_unit_test(damaged_code_objects_are_refused),
         cmocka_unit_test(finds_what_changes),
         cmocka_unit_test(sizes_are_not_needed),
         cmocka_unit_test(what_is_damaged_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, set_up, sources_end);
+    return cmocka_run_group_tests(tests, sources_begin, scratch_end);
 }

@@ -14,25 +14,24 @@
 #include "run/run_program.h"
 #include "trace/rocpd.h"
 #include "tune/program_runner.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "experiment/measured_run.c"
 
-static char test_folder[] = "/tmp/rp-objective-XXXXXX";
 static char *test_path;
 
 static int test_make_folder(void **state)
 {
-    (void)state;
-    return mkdtemp(test_folder) && (test_path = rp_path_join(test_folder, "output")) ? 0 : -1;
+    if (scratch_begin(state) < 0)
+        return -1;
+    test_path = rp_path_join(scratch_dir, "output");
+    return 0;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     free(test_path);
-    rp_remove_tree(test_folder);
-    return 0;
+    return scratch_end(state);
 }
 
 static void put(const char *text, size_t bytes)
@@ -121,7 +120,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     const struct rp_row_process process = {.pid = 100, .command = "app"};
     struct rp_err err = RP_ERR_INIT;
     struct rp_store_writer *writer;
-    char *db = rp_path_join(test_folder, "trace.db"), *why = NULL;
+    char *db = rp_path_join(scratch_dir, "trace.db"), *why = NULL;
     const struct rp_run run = {.db_paths = &db, .db_count = 1};
     bool failed = false;
     double ns = 0;
