@@ -111,7 +111,7 @@ static int find_strategy(struct autotune *a, struct rp_err *err)
                    name);
 }
 
-/** Programs that were built stay in the folder, for --resume. */
+/** Programs that were built stay in the folder, so that --resume finds them. */
 static int open_live(struct autotune *a, struct rp_err *err)
 {
     int rc = rp_session_folder_keep_input(&a->folder, err);
@@ -134,7 +134,7 @@ static int open_runner(struct autotune *a, struct rp_err *err)
 
 /* --- the journal ------------------------------------------------------------------------------ */
 
-/** With a folder, answers go through the journal there. */
+/** Answers go through the journal of the folder, if there is a folder. */
 static int open_journal(struct autotune *a, struct rp_err *err)
 {
     const struct rp_search_identity identity = {.search = &a->search,
@@ -223,7 +223,7 @@ static int write_json(const struct autotune *a, const json_t *json, struct rp_er
     return rp_write_private_file(path, line, strlen(line), err);
 }
 
-/** The result is not lost for a copy of it. */
+/** The result must not be lost because a copy of it cannot be written. */
 static int without(const struct autotune *a, const char *option, struct rp_err *err)
 {
     const struct rp_err failed = *err;
@@ -247,7 +247,7 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
     return 0;
 }
 
-/** The first failure tells most: those behind it are often due to the same. */
+/** The first failure tells most, because those behind it often have the same cause. */
 static char *why_given_up(const struct autotune *a)
 {
     const struct rp_config_result *first = &a->result.tuned[0];
@@ -261,7 +261,7 @@ static char *why_given_up(const struct autotune *a)
                      first->reason ? first->reason : "");
 }
 
-/** Not after an hour of runs. */
+/** The outputs are checked here, so that they do not fail after an hour of runs. */
 static int check_outputs(const struct rp_autotune_options *o, struct rp_err *err)
 {
     const struct {

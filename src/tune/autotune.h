@@ -1,7 +1,7 @@
 /**
  * @file autotune.h
- * @brief `rocm-perf autotune`: a space, somebody who runs its configurations, a search, and the
- *        files that it leaves: journal, autotune.json, picture, exports.
+ * @brief Does `rocm-perf autotune`: it has a space, a runner of its configurations and a search,
+ * and leaves these files: journal, autotune.json, picture, exports.
  */
 #ifndef RP_TUNE_AUTOTUNE_H
 #define RP_TUNE_AUTOTUNE_H
@@ -28,12 +28,12 @@ struct rp_autotune_options {
     const char *plot, *export_t4, *export_t1; /**< files; NULL: none */
     const char *import; /**< recorded space: its fastest configurations are run first; NULL: none */
     void (*note)(void *context, const char *line);
-    /** As rp_enumerate_watch, with the same context; NULL: nobody waits. */
+    /** It is called as rp_enumerate_watch, with the same context. NULL: nobody waits. */
     void (*counting)(void *context, uint64_t tried, uint64_t most, size_t found);
     void *context;
 };
 
-/** Zero-initialise; release with rp_autotune_result_free. */
+/** Initialise it with zeros, and release it with rp_autotune_result_free. */
 struct rp_autotune_result {
     json_t *json; /**< schemas/autotune.schema.json */
     bool found;   /**< there is a best configuration */
@@ -47,7 +47,7 @@ struct rp_autotune_result {
  */
 int rp_autotune(const struct rp_autotune_options *options, struct rp_autotune_result *ret,
                 struct rp_err *err);
-/** Accepts zeros. */
+/** Accepts a result of zeros. */
 void rp_autotune_result_free(struct rp_autotune_result *result);
 
 #endif

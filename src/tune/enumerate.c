@@ -1,5 +1,6 @@
-/* Backtracking: parameters get values one after the other, and each constraint is looked at as soon
- * as the last of its parameters has one. No recursion, and a limit of what is tried. */
+/* The search backtracks: parameters get values one after the other, and each constraint is tested
+ * as soon as the last of its parameters has a value. It does not recurse, and it tries a limited
+ * number of combinations. */
 #include "tune/space_file.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "base/process.h"
 #include "base/vec.h"
 
-/* Some 30 s and a third of a second; fuzzing sets less. */
+/* These take some 30 s and a third of a second; fuzzing sets less. */
 #ifndef RP_ENUMERATE_MOST_TRIED
 #define RP_ENUMERATE_MOST_TRIED 300000000
 #endif
@@ -49,7 +50,7 @@ int rp_rules_constrain(struct rp_rules *rules, const struct rp_space *space, con
 
 /* --- the order in which parameters get values ------------------------------------------------- */
 
-/** What could not be computed. */
+/** Counts what could not be computed. */
 struct failures {
     uint64_t computed, failed;
     const char *why; /**< of the last one */
@@ -81,8 +82,8 @@ static bool all_placed(const struct rp_expression *expression, const bool *place
     return true;
 }
 
-/** Of the constraints that the parameter stands in: the fewest parameters that are yet to be placed
- *  before one is complete. */
+/** Looks at the constraints that the parameter stands in, and returns the fewest parameters that
+ * must still be placed before one of them is complete. */
 static size_t still_open(const struct search *s, size_t parameter, const bool *placed)
 {
     size_t least = RP_MAX_PARAMETERS + 1;
@@ -102,8 +103,9 @@ static size_t still_open(const struct search *s, size_t parameter, const bool *p
     return least;
 }
 
-/** The parameter that leads to a complete constraint first; the first of several. Those in no
- *  constraint are the last ones. @return -1: none whose condition is complete */
+/** Chooses the parameter that completes a constraint soonest, and the first of several. Parameters
+ * without a constraint come last.
+ * @return -1: no parameter has a complete condition */
 static int choose_next(const struct search *s, const bool *placed)
 {
     size_t least = SIZE_MAX;
@@ -169,7 +171,7 @@ static void free_search(struct search *s)
 
 /* --- trying ----------------------------------------------------------------------------------- */
 
-/** @param if_absent  what it is without a value that it needs */
+/** @param if_absent result when a value that it needs is absent */
 static bool holds(const struct search *s, const struct rp_expression *expression,
                   const uint16_t *row, bool if_absent, struct failures *failures)
 {
@@ -196,7 +198,7 @@ static bool allowed(struct search *s, size_t level, const uint16_t *row)
     return true;
 }
 
-/** Values to try: from next on, before end. */
+/** The values from next on and before end are still to be tried. */
 struct level {
     uint32_t next, end;
 };
@@ -214,10 +216,10 @@ static struct level open_level(struct search *s, size_t level, const uint16_t *r
     return (struct level){condition->otherwise, (uint32_t)condition->otherwise + 1};
 }
 
-/** Whether anybody waits: said now and then, and a signal is heard. */
+/** Reports progress now and then to whoever waits, and notices a signal. */
 static int look_up(const struct search *s, const struct rp_space *to, struct rp_err *err)
 {
-    enum { EVERY = 1 << 20 }; /* about a tenth of a second */
+    enum { EVERY = 1 << 20 }; /* This many take about a tenth of a second. */
 
     if (s->tried % EVERY != 0)
         return 0;
@@ -228,7 +230,8 @@ static int look_up(const struct search *s, const struct rp_space *to, struct rp_
 
 enum found { FOUND_ALL, FOUND_ONE, FOUND_TOO_MUCH /**< more than may be tried */ };
 
-/** @param to  gets what is found; NULL: the first one is enough. @return enum found, or < 0 */
+/** @param to gets what is found; NULL: the first one is enough
+ * @return enum found, or < 0 */
 static int try_all(struct search *s, struct rp_space *to, struct rp_err *err)
 {
     const size_t last = s->space->parameter_count - 1;
@@ -264,7 +267,7 @@ static int try_all(struct search *s, struct rp_space *to, struct rp_err *err)
 
 /* --- whom to blame ---------------------------------------------------------------------------- */
 
-/** @return whether surely no configuration is left without these constraints, or < 0 */
+/** @return whether certainly no configuration is left without these constraints, or < 0 */
 static int is_empty_without(const struct search *of, const bool *without, struct failures *ret,
                             struct rp_err *err)
 {

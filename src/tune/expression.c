@@ -17,13 +17,13 @@ enum { RP_EXPRESSION_STACK = 1024 };
 enum rp_step_kind {
     RP_STEP_CONSTANT,  /**< pushes constants[argument] */
     RP_STEP_PARAMETER, /**< pushes the value of parameter argument */
-    /* of the top */
+    /* These act on the top value. */
     RP_STEP_NEGATIVE,
     RP_STEP_POSITIVE,
     RP_STEP_NOT,
     RP_STEP_TRUTH,
     RP_STEP_ABS,
-    /* of the two on top, which are replaced by one */
+    /* These act on the two values on top, and replace them by one. */
     RP_STEP_ADD,
     RP_STEP_SUBTRACT,
     RP_STEP_MULTIPLY,
@@ -39,7 +39,7 @@ enum rp_step_kind {
     RP_STEP_LESS_EQUAL,
     RP_STEP_GREATER,
     RP_STEP_GREATER_EQUAL,
-    /* of what decides early: argument is the step to go on with */
+    /* These may decide early: argument is the step to go on with. */
     RP_STEP_AND,    /**< top is false: it becomes false, go on there; otherwise it is dropped */
     RP_STEP_OR,     /**< top is true: it becomes true, go on there; otherwise it is dropped */
     RP_STEP_CHAIN,  /**< a b -> b when they compare; or false, go on there */
@@ -53,8 +53,8 @@ struct rp_step {
     uint32_t argument;
 };
 
-/* Text to steps, by recursive descent: each level of parentheses and each sign counts against a
- * limit, so that no text makes the parser's own stack overflow. */
+/* Text becomes steps by recursive descent. Each level of parentheses and each sign counts against a
+ * limit, so that no text overflows the parser's own stack. */
 
 enum {
     MOST_NESTED = 200, /**< two of a level of parentheses, one of a sign */
@@ -130,13 +130,13 @@ static int read_number(struct parser *p)
     return 0;
 }
 
-/** What a backslash and this character stand for; 0: nothing. */
+/** Returns the character that a backslash and this character stand for, or 0. */
 static char escaped(char c)
 {
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : strchr("'\"\\", c) ? c : '\0';
 }
 
-/** 'a' or "a". The text is a constant at once. */
+/** Reads 'a' or "a". The text becomes a constant at once. */
 static int read_text(struct parser *p)
 {
     struct token *token = &p->token;
@@ -161,7 +161,7 @@ static int read_text(struct parser *p)
     return 0;
 }
 
-/** {NAME}: for parameters whose names are no words of the language. */
+/** Reads {NAME}, which is for parameters whose names are no words of the language. */
 static int read_braces(struct parser *p)
 {
     struct token *token = &p->token;
@@ -232,7 +232,7 @@ static bool next_is(const struct parser *p, const char *word)
            memcmp(p->text + token->begin, word, strlen(word)) == 0;
 }
 
-/** @return 1 it was the word, and is behind; 0 it is another; < 0 failure in what follows */
+/** @return 1 it was the word, and has been read; 0 it is another; < 0 failure in what follows */
 static int take(struct parser *p, const char *word)
 {
     int rc;
@@ -243,7 +243,8 @@ static int take(struct parser *p, const char *word)
     return rc < 0 ? rc : 1;
 }
 
-/** One of words. @return its number + 1, 0 none of them, < 0 failure */
+/** Reads one of several words.
+ * @return its number + 1, 0 none of them, < 0 failure */
 static int take_one_of(struct parser *p, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -267,7 +268,7 @@ static int expect(struct parser *p, const char *word)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/** What a step does to the depth of the stack, when it does not go elsewhere. */
+/** Says how a step changes the depth of the stack, unless it jumps. */
 static int effect(enum rp_step_kind kind)
 {
     if (kind <= RP_STEP_PARAMETER)
@@ -293,7 +294,7 @@ static int emit_kind(struct parser *p, enum rp_step_kind kind)
     return emit(p, (struct rp_step){.kind = kind});
 }
 
-/** The steps from first on that decide early and are of this kind go on behind the last one. */
+/** Steps of this kind from first on decide early, and jump to the place behind the last one. */
 static void land(struct parser *p, size_t first, enum rp_step_kind kind)
 {
     for (size_t i = first; i < p->code->count; i++)
@@ -301,7 +302,7 @@ static void land(struct parser *p, size_t first, enum rp_step_kind kind)
             p->code->steps[i].argument = (uint32_t)p->code->count;
 }
 
-/** @param value  a text is the expression's from now on, also on failure */
+/** @param value a text belongs to the expression from now on, also on failure */
 static int emit_constant(struct parser *p, struct rp_value value)
 {
     struct rp_expression *code = p->code;
@@ -323,7 +324,7 @@ static int enter(struct parser *p)
     return 0;
 }
 
-/** Behind "min(", "max(" or "abs(". */
+/** Parses what follows "min(", "max(" or "abs(". */
 static int parse_call(struct parser *p, enum rp_step_kind kind)
 {
     size_t count = 0;
@@ -389,7 +390,8 @@ static int parse_primary(struct parser *p)
     if (token.kind == TOKEN_NAME)
         return parse_name(p);
     if (token.kind == TOKEN_NUMBER || token.kind == TOKEN_TEXT) {
-        p->token.value.kind = RP_VALUE_INTEGER; /* a text is no longer the token's */
+        /* The text does not belong to the token any more. */
+        p->token.value.kind = RP_VALUE_INTEGER;
         rc = emit_constant(p, token.value);
         return rc < 0 ? rc : advance(p);
     }
@@ -401,7 +403,7 @@ static int parse_primary(struct parser *p)
     return rc < 0 ? rc : expect(p, ")");
 }
 
-/** primary ** sign, from the right: 2 ** 3 ** 2 is 2 ** 9. */
+/** Parses primary ** sign from the right: 2 ** 3 ** 2 is 2 ** 9. */
 static int parse_power(struct parser *p)
 {
     int rc = parse_primary(p);
@@ -452,7 +454,7 @@ static int parse_sum(struct parser *p)
     return rc;
 }
 
-/** Behind "in" and "not in": [a, b] or (a, b). */
+/** Parses what follows "in" and "not in": [a, b] or (a, b). */
 static int parse_list(struct parser *p, bool negated)
 {
     static const char *const open[] = {"[", "("}, *const closing[] = {"]", ")"};
@@ -489,7 +491,8 @@ static bool is_comparison(const struct parser *p)
     return next_is(p, "in") || next_is(p, "not");
 }
 
-/** in and not in: not within a chain. @return 1 it was one */
+/** Parses in and not in, which cannot stand within a chain.
+ * @return 1 it was one */
 static int parse_membership(struct parser *p)
 {
     const bool negated = next_is(p, "not");
@@ -542,7 +545,7 @@ static int parse_not(struct parser *p)
     return rc;
 }
 
-/** Operands of and, or of or: all but the last decide early. */
+/** Parses operands of and, or of or. All but the last may decide early. */
 static int parse_junction(struct parser *p, const char *const *words, enum rp_step_kind kind,
                           int (*operand)(struct parser *))
 {
@@ -686,7 +689,7 @@ static void set_boolean(struct rp_value *to, bool boolean)
     *to = (struct rp_value){.kind = RP_VALUE_BOOLEAN, .boolean = boolean};
 }
 
-/** Exact, where a conversion of the integer to a real is not. */
+/** Compares exactly; a conversion of the integer to a real would round. */
 static int compare_mixed(int64_t integer, double real)
 {
     int64_t whole;
@@ -695,13 +698,13 @@ static int compare_mixed(int64_t integer, double real)
         return -1;
     if (real < -0x1p63)
         return 1;
-    whole = (int64_t)real; /* towards zero */
+    whole = (int64_t)real; /* The conversion rounds towards zero. */
     if (integer != whole)
         return integer < whole ? -1 : 1;
     return (real < (double)whole) - (real > (double)whole);
 }
 
-/** @return false: a text and a number */
+/** @return false: they are a text and a number */
 static bool compare(const struct rp_value *a, const struct rp_value *b, int *ret)
 {
     int64_t x = 0, y = 0;
@@ -757,7 +760,7 @@ static const char *integer_power(int64_t base, int64_t exponent, struct rp_value
 
     if (exponent < 0)
         return base == 0 ? zero_division : set_real(ret, pow((double)base, (double)exponent));
-    if (exponent > 63 && base >= -1 && base <= 1) /* 0, 1 and -1 go on for ever */
+    if (exponent > 63 && base >= -1 && base <= 1) /* 0, 1 and -1 would go on for ever. */
         exponent = 62 + exponent % 2;
     for (; exponent > 0; exponent--)
         if (__builtin_mul_overflow(result, base, &result))
@@ -773,7 +776,7 @@ static const char *integers(enum rp_step_kind kind, int64_t a, int64_t b, struct
 
     if (divides && b == 0)
         return zero_division;
-    if (divides && b == -1) /* the remainder of INT64_MIN by -1 traps */
+    if (divides && b == -1) /* The remainder of INT64_MIN by -1 would trap. */
         return kind == RP_STEP_MODULO ? set_integer(ret, 0) : integers(RP_STEP_SUBTRACT, 0, a, ret);
     switch (kind) {
     case RP_STEP_ADD:
@@ -782,7 +785,7 @@ static const char *integers(enum rp_step_kind kind, int64_t a, int64_t b, struct
         return __builtin_sub_overflow(a, b, &result) ? too_large : set_integer(ret, result);
     case RP_STEP_MULTIPLY:
         return __builtin_mul_overflow(a, b, &result) ? too_large : set_integer(ret, result);
-    case RP_STEP_DIVIDE: /* exact where it can be */
+    case RP_STEP_DIVIDE: /* The division is exact where it can be. */
         return a % b == 0 ? set_integer(ret, a / b) : set_real(ret, (double)a / (double)b);
     case RP_STEP_FLOOR_DIVIDE:
         return set_integer(ret, a / b - (a % b != 0 && (a < 0) != (b < 0)));
@@ -830,7 +833,7 @@ static const char *min_or_max(enum rp_step_kind kind, struct rp_value *a, const 
     return NULL;
 }
 
-/** a becomes the result. */
+/** Computes a result, and stores it in a. */
 static const char *calculate(enum rp_step_kind kind, struct rp_value *a, const struct rp_value *b)
 {
     int64_t x, y;
@@ -880,7 +883,8 @@ static void go(struct machine *m, const struct rp_step *step, bool result)
     m->at = step->argument;
 }
 
-/** Of what decides early. @return why it fails, or NULL */
+/** Does a step that may decide early.
+ * @return why it fails, or NULL */
 static const char *branch(struct machine *m, const struct rp_step *step)
 {
     bool holds = false;
@@ -908,7 +912,7 @@ static const char *branch(struct machine *m, const struct rp_step *step)
         if (equal(m->top, m->top + 1))
             go(m, step, true);
         return NULL;
-    default: /* RP_STEP_NOT_IN */
+    default: /* The step is RP_STEP_NOT_IN. */
         set_boolean(m->top, false);
         return NULL;
     }
@@ -935,7 +939,8 @@ enum rp_evaluated rp_expression_evaluate(const struct rp_expression *expression,
                                          const struct rp_space *space, const uint16_t *row,
                                          struct rp_value *ret, const char **ret_why)
 {
-    struct machine m; /* not initialised: what is read has been pushed before */
+    /* It is not initialised, because every value that is read has been pushed before. */
+    struct machine m;
 
     m.top = m.stack;
     m.at = 0;

@@ -1,6 +1,6 @@
 /**
  * @file expression.h
- * @brief What constraints and conditions of a search space say.
+ * @brief Parses and evaluates constraints and conditions of a search space.
  */
 #ifndef RP_TUNE_EXPRESSION_H
 #define RP_TUNE_EXPRESSION_H
@@ -23,17 +23,16 @@ struct rp_expression {
     size_t parameter_count;
 };
 
-/* What constraints and conditions of a search space say: BLOCK_M * BLOCK_N <= 1024.
- *
- * Meaning as in Python, which other tuners use: // rounds down, % has the sign of the divisor, **
- * binds more tightly than a sign before it, a < b < c is a chain. Also && || and !. A number may be
- * an integer (exact: what does not fit in 64 bits fails), a real or a boolean (0 or 1); a text is
- * only equal to a text. The language is described in docs/format/search-space.md.
- */
+/* Constraints and conditions of a search space are expressions as BLOCK_M * BLOCK_N <= 1024. They
+ * mean what they mean in Python, which other tuners use: // rounds down, % has the sign of the
+ * divisor, ** binds more tightly than a sign before it, and a < b < c is a chain. && || and ! are
+ * allowed, too. A number may be an integer (exact: what does not fit in 64 bits fails), a real or a
+ * boolean (0 or 1); a text is only equal to a text. The language is described in
+ * docs/format/search-space.md. */
 
 /**
- * @param space  its parameters are the names that the text may use; they are known by their numbers
- *               from then on, so that parameters may be added to it later
+ * @param space has the parameters whose names the text may use. The expression keeps their numbers,
+ * so parameters may be added later.
  * @return 0; RP_BAD_INPUT with the column; RP_ENVIRONMENT
  */
 int rp_expression_parse(const char *text, const struct rp_space *space, struct rp_expression **ret,
@@ -55,7 +54,7 @@ enum rp_evaluated rp_expression_evaluate(const struct rp_expression *expression,
                                          const struct rp_space *space, const uint16_t *row,
                                          struct rp_value *ret, const char **ret_why);
 
-/** Not 0, not an empty text. */
+/** A value is true unless it is 0 or an empty text. */
 bool rp_value_truth(const struct rp_value *value);
 
 #endif

@@ -23,29 +23,28 @@
 
 /* The text is split into words as a shell does, but by us: a value is a part of one word whatever
  * it is made of, and no shell sees it. With RP_TEMPLATE_SHELL the text is a script for /bin/sh, and
- * values reach it in variables: quoted where they are set, and never read as code.
- */
+ * values reach it in variables: they are quoted where they are set, and never read as code. */
 
-/** Linux: MAX_ARG_STRLEN is 32 pages, with the zero at the end. */
+/** MAX_ARG_STRLEN of Linux is 32 pages, with the zero at the end. */
 enum { MOST_ARGUMENT_BYTES = 32 * 4096 - 1 };
 
-/** All together: what Linux gives however small the stack's limit is is 128 KiB, mostly 2 MiB; a
- *  part is the environment's. */
+/** This limits all words together. Linux gives 128 KiB however small the stack's limit is, and
+ * mostly 2 MiB; a part is the environment's. */
 enum { MOST_COMMAND_BYTES = 1 << 20 };
 
-/** Instead of a parameter's number: {output}. */
+/** This stands in the place of a parameter's number for {output}. */
 static const size_t OUTPUT = SIZE_MAX;
 static const char OUTPUT_NAME[] = "output";
 enum { MOST_OUTPUT_BYTES = 4096 };
 
-/** A text, or a place for a parameter's value. */
+/** A piece is a text, or a place for a parameter's value. */
 struct piece {
     char *text; /**< NULL: a parameter */
     size_t bytes;
     size_t parameter;
 };
 
-/** With RP_TEMPLATE_SHELL, the only one is the script. */
+/** With RP_TEMPLATE_SHELL the only word is the script. */
 struct word {
     struct piece *pieces;
     size_t count;
@@ -91,7 +90,7 @@ static void add_piece(struct parser *p, struct piece piece)
     *rp_array_add(&word->pieces, &word->count) = piece;
 }
 
-/** The text so far becomes a piece. */
+/** Makes a piece of the text so far. */
 static void flush(struct parser *p)
 {
     const size_t bytes = p->literal.len;
@@ -100,7 +99,7 @@ static void flush(struct parser *p)
         add_piece(p, (struct piece){.bytes = bytes, .text = rp_buf_steal(&p->literal)});
 }
 
-/** Before a character or a placeholder, or at a quote: '' is a word, too. */
+/** Begins a word before a character or a placeholder, or at a quote, because '' is a word, too. */
 static void begin_word(struct parser *p)
 {
     if (!p->in_word)
@@ -132,7 +131,8 @@ static int fail_unknown(struct parser *p, size_t begin, size_t bytes)
         begin + 1, bytes > 60 ? 60 : (int)bytes, p->text + begin, rp_buf_text(&names));
 }
 
-/** At a brace: {{, }}, or a placeholder. @return 1 a parameter, whose number is written; 0; < 0 */
+/** Reads {{, }}, or a placeholder.
+ * @return 1 a parameter, whose number is written; 0; < 0 */
 static int take_brace(struct parser *p, size_t *ret_parameter)
 {
     const char *begin = p->text + p->at, *end;
@@ -182,7 +182,7 @@ static int take_value(struct parser *p)
     return 0;
 }
 
-/** At a quote. Values may stand within it. */
+/** Reads a quoted part, in which values may stand. */
 static int take_quoted(struct parser *p)
 {
     const size_t begin = p->at++;
@@ -201,7 +201,8 @@ static int take_quoted(struct parser *p)
         if (quote == '"' && (c == '$' || c == '`'))
             return fail_at(p, p->at,
                            "only a shell knows what this means: use single quotes, or --shell");
-        /* as in a shell: a backslash is one unless it is before one of these */
+        /* As in a shell, a backslash is an ordinary character unless it stands before one of these.
+         */
         if (quote == '"' && c == '\\' && p->text[p->at + 1] &&
             strchr("\"\\$`\n", p->text[p->at + 1]))
             p->at++;
@@ -252,7 +253,7 @@ static int split_next(struct parser *p)
     return 0;
 }
 
-/** X=1 ./program: what a shell would take for a variable would be the program's name. */
+/** Finds X=1 ./program: a shell would set a variable, but here X=1 would be the program's name. */
 static bool begins_with_assignment(const char *text)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -282,8 +283,8 @@ static int split(struct parser *p)
 
 /* --- scripts ---------------------------------------------------------------------------------- */
 
-/** Where in a script a value stands. What this does not know about (here documents, quotes within
- *  $()) splits a value at worst, but makes no code of it. */
+/** Says where in a script a value stands. In cases that this does not know (here documents, quotes
+ * within $()) a value is split at worst, but never becomes code. */
 struct place {
     enum { QUOTED_NOT, QUOTED_SINGLE, QUOTED_DOUBLE } quoting;
     bool arithmetic; /**< within $(( )) */
@@ -291,7 +292,7 @@ struct place {
     char glue;       /**< $ or a backslash that what follows belongs to, or 0 */
 };
 
-/** @return behind what stands at at, which is no brace */
+/** @return the place behind what stands at at, which is no brace */
 static size_t pass_script(const char *script, size_t at, struct place *place)
 {
     const char c = script[at];
@@ -329,7 +330,8 @@ static bool has_texts(const struct rp_parameter *parameter)
     return false;
 }
 
-/** The variable that has the value. A backslash or $ in front would take its quote away. */
+/** Adds the variable that has the value. A backslash or $ before it would cancel its quote, so
+ * these are refused. */
 static int add_variable(struct parser *p, const struct place *place, size_t begin, size_t parameter)
 {
     const char *before = "\"", *behind = "\"";
@@ -376,7 +378,7 @@ static int add_script(struct parser *p)
     return rc < 0 ? rc : 0;
 }
 
-/** 'it'\''s' */
+/** Writes a quote within the value as in 'it'\''s'. */
 static void add_quoted(struct rp_buf *to, const char *value)
 {
     rp_buf_puts(to, "'");
@@ -421,7 +423,7 @@ static bool is_variable(const char *name)
     return bytes > 0 && !name[bytes] && !(name[0] >= '0' && name[0] <= '9');
 }
 
-/** The command need not have what is the same everywhere. */
+/** The command need not have a parameter that is the same everywhere. */
 static bool is_constant(const struct rp_space *space, size_t parameter)
 {
     for (size_t c = 1; c < space->count; c++)
@@ -459,7 +461,7 @@ static int check_use(const struct parser *p)
     return 0;
 }
 
-/** In bytes; of quoted text in a script. */
+/** Returns the length in bytes, in a script that of the quoted text. */
 static size_t longest_value(const struct rp_parameter *parameter, bool quoted)
 {
     size_t longest = 0;
@@ -486,7 +488,8 @@ static int check_length(struct rp_err *err, size_t bytes, const char *what, cons
                    what, name, bytes, MOST_ARGUMENT_BYTES);
 }
 
-/** No configuration's words are longer than those of the longest values. */
+/** No configuration's words are longer than those of the longest values, so only these are checked.
+ */
 static int check_lengths(const struct parser *p)
 {
     const bool shell = p->to->flags & RP_TEMPLATE_SHELL;
@@ -527,7 +530,7 @@ static int check_lengths(const struct parser *p)
     return 0;
 }
 
-/** A word with a parameter that has no value is left out, which the program must not be. */
+/** A word with a parameter that has no value is left out, and the program must not be left out. */
 static int check_program(const struct parser *p)
 {
     const struct word *program = &p->to->words[0];
@@ -549,10 +552,11 @@ static int check_program(const struct parser *p)
 }
 
 /**
- * @param flags  of enum rp_template_flags
- * @return 0; RP_USAGE: what is wrong and at which column: an unknown placeholder, a parameter that
- *         the command does not depend on, a quote that is not closed, what only a shell can do, a
- *         value that is longer than the system lets an argument be; RP_ENVIRONMENT
+ * Parses a command.
+ * @param flags of enum rp_template_flags
+ * @return 0; RP_USAGE with the fault and its column: an unknown placeholder, a parameter that the
+ * command does not depend on, a quote that is not closed, what only a shell can do, a value that is
+ * longer than the system lets an argument be; RP_ENVIRONMENT
  */
 static int rp_template_parse(const char *text, const struct rp_space *space, unsigned flags,
                              struct rp_template **ret, struct rp_err *err)
@@ -580,7 +584,7 @@ static int rp_template_parse(const char *text, const struct rp_space *space, uns
 
 /* --- filling ---------------------------------------------------------------------------------- */
 
-/** @return whether all parameters in it have values */
+/** @return whether all parameters in the word have values */
 static bool fill_word(const struct word *word, const struct rp_space *space, size_t config,
                       const char *output, struct rp_buf *to)
 {
@@ -645,21 +649,21 @@ static void fill_env(const struct rp_space *space, size_t config, struct rp_env_
     }
 }
 
-/** Does the command depend on the parameter? */
+/** Says whether the command depends on the parameter. */
 static bool rp_template_uses(const struct rp_template *template, size_t parameter)
 {
     return (template->flags & RP_TEMPLATE_ENVIRONMENT) || template->used[parameter];
 }
 
-/** Does the command have {output}? */
+/** Says whether the command has {output}. */
 static bool rp_template_has_output(const struct rp_template *template)
 {
     return template->has_output;
 }
 
 /**
- * @param space   of rp_template_parse
- * @param output  with RP_TEMPLATE_OUTPUT: what {output} becomes, at most 4095 bytes; else NULL
+ * @param space as for rp_template_parse
+ * @param output with RP_TEMPLATE_OUTPUT the text for {output}, at most 4095 bytes; else NULL
  * @return 0 or RP_ENVIRONMENT
  */
 static int rp_template_fill_output(const struct rp_template *template, const struct rp_space *space,
@@ -696,7 +700,7 @@ static void put_model(struct rp_buf *to, const char *word, const struct rp_gpu *
                   gpu->gfx, gpu->compute_units);
 }
 
-/** Adds a GPU to the list; others must be like the first one. */
+/** Adds a GPU to the list. Further GPUs must be like the first one. */
 static int add(struct rp_buf *list, const char *word, const struct rp_gpu *gpu, char *first_word,
                const struct rp_gpu **first, struct rp_err *err)
 {
@@ -719,7 +723,8 @@ static int add(struct rp_buf *list, const char *word, const struct rp_gpu *gpu, 
     return 0;
 }
 
-/** The same of a list of GPUs. @param visible  ROCR_VISIBLE_DEVICES; NULL or "": all */
+/** Chooses from a given list of GPUs.
+ * @param visible ROCR_VISIBLE_DEVICES; NULL or "": all */
 static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char *visible,
                             char **ret, struct rp_err *err)
 {
@@ -739,7 +744,7 @@ static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char 
          word = strtok_r(NULL, ",", &rest)) {
         const struct rp_gpu *gpu = rp_gpus_first_visible(gpus, count, word);
 
-        if (!gpu) /* ROCr looks no further */
+        if (!gpu) /* ROCr stops at the first GPU that does not exist. */
             break;
         rc = add(&list, word, gpu, first_word, &first, err);
     }
@@ -782,10 +787,10 @@ int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *
 }
 
 /**
- * Whether the software device has all of these.
- * @param gpus   numbers, NULL-terminated
- * @param count  how many it has
- * @return 0; RP_USAGE: which one it has not
+ * Checks that the software device has all of these.
+ * @param gpus numbers, NULL-terminated
+ * @param count how many it has
+ * @return 0; RP_USAGE names the one that it does not have
  */
 static int rp_gpu_choice_check_software(const char *const *gpus, size_t count, struct rp_err *err)
 {
@@ -823,7 +828,7 @@ static double now_ms(void)
 
 /* --- templates -------------------------------------------------------------------------------- */
 
-/** Values that reach neither command would be tuned by chance. */
+/** Values that reach neither command would be tuned by chance, so they are refused. */
 static int check_used(const struct live *l, struct rp_err *err)
 {
     const struct rp_space *space = l->o.space;
@@ -874,7 +879,8 @@ int rp_program_runner_check(const struct rp_program_runner_options *options, str
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/** The name of the program is made of the command that builds it, as if it were named alike. */
+/** The name of the program is made from the command that builds it, so that equal commands share
+ * one program. */
 static int fill_build(const struct live *l, size_t config, struct rp_evaluation_request *request,
                       struct rp_err *err)
 {
@@ -920,7 +926,7 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
     struct live *l = state;
     rp_cleanup(rp_evaluation_request_free) struct rp_evaluation_request request = {0};
 
-    /* the search's clock is ahead when it has had answers without waiting for them */
+    /* The search's clock is ahead when it got answers without waiting for them. */
     if (!l->started || now_ms() - l->clock_ms < job->begun_ms)
         l->clock_ms = now_ms() - job->begun_ms;
     l->started = true;
@@ -987,7 +993,7 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
         return rc;
     }
     hello = rp_tune_pool_device(l->pool);
-    /* whoever sees none of its GPUs would fail */
+    /* A worker that sees none of its GPUs would fail. */
     if (hello->on.software)
         rc = rp_run_options_inherit(&run, err);
     if (rc == 0 && hello->on.software && options->pool.gpus)

@@ -1,6 +1,7 @@
 /**
  * @file program_runner.h
- * @brief A runner that runs programs: commands of templates, on the workers of a pool.
+ * @brief Runs programs for a search: it fills commands from templates, and gives them to the
+ * workers of a pool.
  */
 #ifndef RP_TUNE_PROGRAM_RUNNER_H
 #define RP_TUNE_PROGRAM_RUNNER_H
@@ -16,7 +17,7 @@
 struct rp_err;
 struct rp_space;
 
-/** Of templates: texts with {NAME} where the values of a configuration go. */
+/** Templates are texts with {NAME} where the values of a configuration go. */
 enum rp_template_flags {
     RP_TEMPLATE_SHELL = 1,       /**< --shell */
     RP_TEMPLATE_ENVIRONMENT = 2, /**< --env: each parameter is an environment variable, too */
@@ -40,22 +41,23 @@ struct rp_program_runner_options {
 };
 
 /**
- * Whether templates fit the space: every placeholder is a parameter, every parameter with several
- * values is in one of them.
+ * Checks that templates fit the space: every placeholder is a parameter, and every parameter with
+ * several values is in one of them.
  * @return 0; RP_USAGE; RP_ENVIRONMENT
  */
 int rp_program_runner_check(const struct rp_program_runner_options *options, struct rp_err *err);
 
-/** Starts the workers, which its close ends. @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
+/** Starts the workers. Closing the runner ends them.
+ * @return 0; RP_USAGE; RP_ENVIRONMENT; RP_INTERRUPTED */
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err);
-/* What `--gpus all` means: a worker for each GPU, all of one model. */
+/* `--gpus all` means a worker for each GPU, where all GPUs are of one model. */
 
 /**
- * All GPUs of this machine that we may use, or of the software device, as a list: "0,1,2". Those
- * that ROCR_VISIBLE_DEVICES leaves.
- * @param wish  not resolved
- * @param ret  owned
+ * Lists all GPUs of this machine that ROCR_VISIBLE_DEVICES leaves us, or those of the software
+ * device: "0,1,2".
+ * @param wish not resolved
+ * @param ret owned
  * @return 0; RP_ENVIRONMENT: there is none, or they are of several models, which are named
  */
 int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *err);

@@ -14,7 +14,7 @@
 
 /* --- text that is no JSON yet ----------------------------------------------------------------- */
 
-/** Behind the string that begins at at. */
+/** Returns the place behind the string that begins at at. */
 static size_t after_string(const char *text, size_t bytes, size_t at)
 {
     for (at++; at < bytes && text[at] != '"'; at++)
@@ -22,7 +22,8 @@ static size_t after_string(const char *text, size_t bytes, size_t at)
     return at < bytes ? at + 1 : bytes;
 }
 
-/** NaN, Infinity and -Infinity, which Python writes, become null. @return whether there are any */
+/** Replaces NaN, Infinity and -Infinity, which Python writes, by null.
+ * @return whether there are any */
 static bool rp_json_without_nan(const char *text, size_t bytes, struct rp_buf *ret)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -52,7 +53,7 @@ static bool rp_json_without_nan(const char *text, size_t bytes, struct rp_buf *r
     return any;
 }
 
-/** How far the object of entries goes that are whole. 0: there is none */
+/** Finds where the last complete entry ends. It returns 0 when none is complete. */
 static size_t end_of_entries(const char *text, size_t bytes, size_t from)
 {
     size_t end = 0;
@@ -69,7 +70,7 @@ static size_t end_of_entries(const char *text, size_t bytes, size_t from)
             end = at + 1;
         if (text[at] == '}' || text[at] == ']') {
             if (--depth == 0)
-                return 0; /* it was closed: something else is wrong with it */
+                return 0; /* The object was closed, so something else is wrong with it. */
             if (depth == 1)
                 end = at + 1;
         }
@@ -86,9 +87,9 @@ static size_t find(const char *text, size_t bytes, const char *what)
 }
 
 /**
- * What Kernel Tuner wrote as far as it came: without what a kill left of the last entry, and with
- * the brackets that it would have written at its end.
- * @return whether it looks like one at all
+ * Completes a file that Kernel Tuner did not finish: a last entry that a kill left incomplete is
+ * removed, and the missing brackets are added.
+ * @return whether it looks like such a file at all
  */
 static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf *ret)
 {
@@ -105,7 +106,8 @@ static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf 
 
 /* --- parts of an entry ------------------------------------------------------------------------ */
 
-/** Takes over value. @return 0, or RP_BAD_INPUT */
+/** Sets a member and takes over value.
+ * @return 0, or RP_BAD_INPUT */
 static int rp_recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
 {
     if (!value || json_object_set_new(object, key, value) < 0)
@@ -113,7 +115,8 @@ static int rp_recorded_set(json_t *object, const char *key, json_t *value, struc
     return 0;
 }
 
-/** Copies parameters to an entry that is to get times. @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
+/** Copies parameters to an entry that will get times.
+ * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
 static int rp_recorded_add_parameters(json_t *config, const json_t *names, const json_t *from,
                                       struct rp_err *err)
 {
@@ -146,7 +149,7 @@ static int set_time(json_t *config, const char *key, double ms, struct rp_err *e
     return isfinite(ms) && ms >= 0 ? rp_recorded_set(config, key, json_real(ms), err) : 0;
 }
 
-/** Median, deviation, least and first of an array of times, if it is one. */
+/** Adds median, deviation, least and first of an array of times, if it is one. */
 static int rp_recorded_add_repeats(json_t *config, const json_t *times, double unit_ms,
                                    struct rp_err *err)
 {
@@ -156,7 +159,7 @@ static int rp_recorded_add_repeats(json_t *config, const json_t *times, double u
 
     for (size_t i = 0; i < count; i++) {
         if (!json_is_number(json_array_get(times, i)))
-            return 0; /* what is no list of times says nothing about them */
+            return 0; /* A value that is no list of times says nothing about them. */
         list[i] = json_number_value(json_array_get(times, i)) * unit_ms;
         mean += list[i] / (double)count;
     }
@@ -176,7 +179,7 @@ static int rp_recorded_add_repeats(json_t *config, const json_t *times, double u
     return rp_recorded_set(config, "repeats", json_integer((json_int_t)count), err);
 }
 
-/* Cache files of Kernel Tuner: {"device_name", "kernel_name", "tune_params_keys": [NAME, ...],
+/* Cache files of Kernel Tuner are {"device_name", "kernel_name", "tune_params_keys": [NAME, ...],
  * "tune_params", "objective", "cache": {"16,1": {NAME: value, ..., "time": mean in ms or the name
  * of an error, "times": [...], "compile_time", "benchmark_time", ...}, ...}}. While it runs, and
  * after a kill, the last two brackets are missing. Newer ones also name errors under "__error__";
@@ -197,7 +200,7 @@ static int recorded_kernel_tuner_time_of(const json_t *entry, double *ret, struc
     return *ret < failed_ms;
 }
 
-/** Of an entry that has failed, the time it took to find that out counts, too. */
+/** For an entry that has failed, the time it took to find that out counts, too. */
 static int set_duration(json_t *config, const char *key, const json_t *entry, const char *from,
                         struct rp_err *err)
 {
@@ -232,7 +235,8 @@ static int set_text(json_t *native, const char *key, const json_t *root, const c
     return text ? rp_recorded_set(native, key, json_incref(text), err) : 0;
 }
 
-/** {"parameters", "configs", …}; owned. @return 0; RP_BAD_INPUT; RP_ENVIRONMENT */
+/** Makes {"parameters", "configs", …}, which the caller owns.
+ * @return 0; RP_BAD_INPUT; RP_ENVIRONMENT */
 static int rp_recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct rp_err *err)
 {
     const json_t *cache = json_object_get(root, "cache");
@@ -260,12 +264,12 @@ static int rp_recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct 
     return 0;
 }
 
-/* T4, the results of the tuning community: {"schema_version", "metadata": {"timeunit"}, "results":
- * [{"configuration": {NAME: value}, "times": {"compilation" or "compilation_time", "benchmark",
- * "runtimes": [...], ...}, "invalidity": "correct" or why not, "correctness", "measurements":
- * [{"name", "value", "unit"}], "objectives": [NAME]}]}. */
+/* T4 is the format in which the tuning community exchanges results: {"schema_version", "metadata":
+ * {"timeunit"}, "results": [{"configuration": {NAME: value}, "times": {"compilation" or
+ * "compilation_time", "benchmark", "runtimes": [...], ...}, "invalidity": "correct" or why not,
+ * "correctness", "measurements": [{"name", "value", "unit"}], "objectives": [NAME]}]}. */
 
-/** @return in ms; 0: no time */
+/** @return the unit in ms; 0: it is no time */
 static double unit_of(const char *name)
 {
     static const struct {
@@ -301,7 +305,8 @@ static const json_t *measurement(const json_t *result, const char *name)
     return NULL;
 }
 
-/** The objective's, or else the mean of the runs. @param unit  of times that do not say theirs */
+/** Reads the objective's time, or else the mean of the runs.
+ * @param unit for times without their own */
 static int runtime_of(const json_t *result, double unit, double *ret, struct rp_err *err)
 {
     const char *objective =
@@ -364,7 +369,7 @@ static int recorded_t4_convert(const json_t *result, const json_t *names, double
     return 0;
 }
 
-/** Names of all configurations, in the order in which they come. */
+/** Lists the names of all configurations, in the order in which they come. */
 static int list_names(const json_t *results, json_t *names, struct rp_err *err)
 {
     rp_autojson seen = json_object();
@@ -432,7 +437,7 @@ static int rp_recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_er
 
 /* --- configurations --------------------------------------------------------------------------- */
 
-/** @return false: there, but not a finite number */
+/** @return false: it is there, but not a finite number */
 static bool time_of(const json_t *config, const char *key, double *ret)
 {
     const json_t *json = json_object_get(config, key);
@@ -523,7 +528,7 @@ static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err
 
 /* --- other formats ---------------------------------------------------------------------------- */
 
-/** In the format of ours; owned. */
+/** Converts to our own format; the caller owns the result. */
 static int to_native(json_t *root, json_t **ret, struct rp_err *err)
 {
     if (json_object_get(root, "cache"))
@@ -538,7 +543,7 @@ static int to_native(json_t *root, json_t **ret, struct rp_err *err)
     return 0;
 }
 
-/** Python writes NaN, and Kernel Tuner leaves its caches open: then text is mended. */
+/** Python writes NaN, and Kernel Tuner leaves its caches open, so such text is fixed first. */
 static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_err *err)
 {
     rp_autobuf closed = {0}, mended = {0};
@@ -556,7 +561,7 @@ static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_
     return rp_json_space_parse(text, bytes, ret, err);
 }
 
-/** The same as its reader, from text in memory. */
+/** Does the same as its reader, from text in memory. */
 static int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret,
                              struct rp_err *err)
 {
@@ -607,7 +612,8 @@ struct simulated {
     unsigned workers;
 };
 
-/** What such a run takes: the median of the repeats, or their mean where that is all there is. */
+/** Returns the simulated runtime: the median of the repeats, or their mean where only that is
+ * known. */
 static double rp_simulated_ms(const struct rp_recorded *recorded, size_t config)
 {
     const struct rp_recorded_run *run = &recorded->runs[config];
@@ -745,7 +751,8 @@ static int by_time(const void *left, const void *right)
     return (a->config > b->config) - (a->config < b->config);
 }
 
-/** Which of ours is its configuration? By names and values. @return -1: none */
+/** Finds by names and values which of our configurations is its configuration.
+ * @return -1: none */
 static int64_t import_find(const struct rp_space *space, const struct rp_space *its,
                            const int *places, size_t config)
 {
@@ -782,9 +789,9 @@ static size_t collect(const struct rp_recorded *from, const struct rp_space *spa
 }
 
 /**
- * Rows that differ in a parameter which this space does not have are one configuration: its time is
- * the lowest of theirs. That parameter may be what this space has fixed at its best, and if not,
- * one run shows it.
+ * Rows that differ only in a parameter which this space does not have are one configuration, and
+ * its time is the lowest of theirs. This space may have fixed that parameter at its best value; if
+ * not, one run shows it.
  */
 static size_t keep_fastest_of_each(struct known *known, size_t count)
 {

@@ -1,7 +1,7 @@
 /**
  * @file recorded_space.h
- * @brief A search space of which every configuration has been run: what searches are tried on
- *        without a GPU.
+ * @brief Reads a search space of which every configuration has been run, so that searches can be
+ * tried without a GPU.
  */
 #ifndef RP_TUNE_RECORDED_SPACE_H
 #define RP_TUNE_RECORDED_SPACE_H
@@ -19,7 +19,7 @@ struct rp_err;
 struct rp_recorded;
 struct rp_space;
 
-/** What one configuration took. Times below 0 are not recorded. */
+/** Says what one configuration took. Times below 0 are not recorded. */
 struct rp_recorded_run {
     bool ok;           /**< it ran, and its times are those of a run that may be believed */
     double runtime_ms; /**< mean of the repeats; always there when ok, and above 0 */
@@ -28,7 +28,7 @@ struct rp_recorded_run {
     unsigned repeats;            /**< 0: not recorded */
 };
 
-/** Owned; release with rp_recorded_free. */
+/** Release it with rp_recorded_free. */
 struct rp_recorded {
     struct rp_space *space;
     struct rp_recorded_run *runs; /**< one per configuration of space, same number */
@@ -37,9 +37,10 @@ struct rp_recorded {
 };
 
 /**
- * Reads a recorded space, plain or compressed by gzip: of ours (docs/format/search-space.md), a
- * cache file of Kernel Tuner, also one that was never closed, or results in the format T4.
- * @param ret  written only on success
+ * Reads a recorded space, plain or compressed by gzip. It may be in our format
+ * (docs/format/search-space.md), a cache file of Kernel Tuner, also one that was never closed, or
+ * results in the format T4.
+ * @param ret written only on success
  * @return 0; RP_BAD_INPUT: the file is not one, with what is wrong and where; RP_ENVIRONMENT
  */
 int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *err);
@@ -47,25 +48,21 @@ int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *e
 /** Accepts NULL and zeros. */
 void rp_recorded_free(struct rp_recorded *recorded);
 
-/* Runs that were recorded, instead of runs: to try searches without a GPU.
- *
- * Time is the recorded one, too: of building and of all repeats, on each of the workers.
- */
+/* Answers with recorded runs instead of running programs, so that searches can be tried without a
+ * GPU. Time is recorded, too: that of building and of all repeats, on each of the workers. */
 
 /**
- * @param recorded  has to live as long
+ * @param recorded must live as long as the runner
  * @return 0; RP_ENVIRONMENT
  */
 int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
                       struct rp_err *err);
 
-/* Earlier results as a start: their fastest configurations are run first.
- *
- * Their times are of another day, and maybe of another GPU, so that only their order counts. Of
- * rows that are one configuration here the fastest counts.
- */
+/* Earlier results may start a search: their fastest configurations are run first. Their times are
+ * of another day, and maybe of another GPU, so only their order counts. If several rows are one
+ * configuration here, the fastest counts. */
 
-/** Zero-initialise; release with rp_imported_free. */
+/** Initialise it with zeros, and release it with rp_imported_free. */
 struct rp_imported {
     uint32_t *fastest; /**< numbers in the space, fastest first */
     size_t fastest_count;

@@ -45,14 +45,14 @@ struct rp_search {
     bool stopped;
 };
 
-/** Whether running it again can tell anything. */
+/** Says whether another run can tell anything. */
 static inline bool rp_search_noisy(const struct rp_search *s)
 {
     return !s->runner->exact && s->o->most_samples > 1;
 }
 
-/* The best of many noisy numbers is too good to be true: the first ones are run again, one sample
- * of each in turn, so that whatever changes meanwhile changes all of them. */
+/* The best of many noisy numbers is better than the truth, so the first ones are run again. They
+ * take turns with one sample each, so that a change of the machine affects all of them. */
 
 static int by_runtime(const void *left, const void *right)
 {
@@ -63,7 +63,7 @@ static int by_runtime(const void *left, const void *right)
     return (a->config > b->config) - (a->config < b->config);
 }
 
-/** The fastest ones as the search has seen them, fastest first. */
+/** Chooses the configurations that the search has seen as the fastest, fastest first. */
 static void rp_search_choose(struct rp_search *s)
 {
     struct rp_search_result *result = s->result;
@@ -86,7 +86,7 @@ static void rp_search_choose(struct rp_search *s)
         result->finalist_count = s->o->finalists;
 }
 
-/** Whom not to run again, and not to name when the search is interrupted. */
+/** Notes a configuration that must not be run again, nor named when the search is interrupted. */
 static void note_failure(struct rp_search *s, size_t config)
 {
     for (size_t i = 0; i < s->result->tuned_count; i++)
@@ -117,7 +117,7 @@ static void rp_search_take_samples(double **to, size_t *count, const struct rp_r
 static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
                           struct rp_tune_task **ret_task, struct rp_err *err);
 
-/** @param most_runs  until all is confirmed */
+/** @param most_runs upper limit of runs until all is confirmed */
 static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
 {
     struct rp_run_answer answer = {0};
@@ -141,7 +141,7 @@ static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
     return rc;
 }
 
-/** Answers of another search count only if it had the same ones in turn. */
+/** Answers of another search count only if the same configurations took turns in it. */
 static void name_contest(struct rp_search *s, size_t begin)
 {
     rp_autobuf names = {0};
@@ -158,7 +158,7 @@ static struct rp_tune_task *rp_search_free_task(struct rp_search *s);
 static int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
                             unsigned samples, struct rp_err *err);
 
-/** Those from begin to the last one that counts as a finalist. */
+/** Runs the finalists from begin to the last one that counts. */
 static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 {
     const size_t count = s->result->finalist_count - begin, all = count * s->o->most_samples;
@@ -167,7 +167,7 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 
     name_contest(s, begin);
     for (size_t i = 0; rc == 0 && i < all; i++) {
-        /* each round begins with another one */
+        /* Each round begins with another configuration. */
         const size_t at = begin + (i % count + i / count) % count;
         struct rp_tune_task *task;
 
@@ -187,8 +187,8 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
 }
 
 /**
- * Who has failed now is out, and stands behind the others: nothing that works sometimes is the
- * best.
+ * A finalist that has failed now is out, and goes behind the others, because a program that works
+ * only sometimes cannot be the best.
  */
 static void judge(struct rp_search *s)
 {
@@ -211,7 +211,7 @@ static void judge(struct rp_search *s)
     qsort(result->finalists, kept, sizeof *result->finalists, by_runtime);
 }
 
-/** Where all of them fail, the next best ones are run, and those behind them. */
+/** Where all of them fail, the next best ones are run, and so on. */
 static int run_again(struct rp_search *s, struct rp_err *err)
 {
     enum { GROUPS = 3 };
@@ -222,7 +222,7 @@ static int run_again(struct rp_search *s, struct rp_err *err)
         int rc;
 
         result->finalist_count = begin + group < all ? begin + group : all;
-        result->lost_count = 0; /* they stand before these now */
+        result->lost_count = 0; /* They stand before these now. */
         if ((rc = run_rounds(s, begin, err)) < 0)
             return rc;
         result->confirm.configs = result->finalist_count;
@@ -250,7 +250,8 @@ static void name_ties(struct rp_search *s)
 
         if (!rp_search_noisy(s))
             other->tied = other->runtime_ms == first->runtime_ms;
-        else if (log.count > 1 && best.count > 1) /* one slow run hides any difference of means */
+        else if (log.count > 1 && best.count > 1)
+            /* A single slow run hides any difference of means, so the samples are compared. */
             other->tied =
                 !rp_race_differ(&log, &best) && other->interval.low <= first->interval.high;
         else
@@ -258,7 +259,8 @@ static void name_ties(struct rp_search *s)
     }
 }
 
-/** Runs the best ones again, orders them, and names ties. @return as rp_search */
+/** Runs the best ones again, orders them, and names ties.
+ * @return as rp_search */
 static int rp_search_confirm(struct rp_search *s, struct rp_err *err)
 {
     int rc;
@@ -281,12 +283,13 @@ enum {
 /** A run that takes that many times what the best one takes by the clock is stopped. */
 static const double slack = 5;
 
-/** But not before that: starting a program takes its time whatever it computes. */
+/** A run is not stopped before that, because starting a program takes its time whatever it
+ * computes. */
 static const double least_cap_ms = 30000;
 
 /**
- * How many configurations of a space may be run: floor(max_fraction * count), and never all of
- * them; 0 where that is less than 1.
+ * Returns how many configurations of a space may be run: floor(max_fraction * count), and never all
+ * of them. It is 0 where that is less than 1.
  */
 static size_t rp_search_most(size_t count, double max_fraction)
 {
@@ -307,7 +310,7 @@ static struct rp_tune_task *rp_search_free_task(struct rp_search *s)
     return NULL;
 }
 
-/** @param its_ms  what the best one takes; 0 or below: not known */
+/** @param its_ms time of the best one; 0 or below: not known */
 static double cap_ms(const struct rp_search *s, double its_ms)
 {
     double cap = its_ms > 0 ? fmax(slack * its_ms, least_cap_ms) : 0;
@@ -343,7 +346,8 @@ static int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsi
     return 0;
 }
 
-/** The next answer, and whose it is. @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
+/** Waits for the next answer, and says whose it is.
+ * @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
 static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
                           struct rp_tune_task **ret_task, struct rp_err *err)
 {
@@ -361,7 +365,7 @@ static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
                    (unsigned long long)ret->number);
 }
 
-/** Adds the answer's samples to those of *to. */
+/** Adds the answer's samples to *to. */
 static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
 {
     double *grown;
@@ -381,7 +385,7 @@ static const struct rp_config_result *best(const struct rp_search *s)
     return s->best < 0 ? NULL : &s->result->tuned[s->best];
 }
 
-/** How many more samples tell something: 0 none. */
+/** Says how many more samples would tell something, or 0. */
 static unsigned more_samples(const struct rp_search *s, const struct rp_config_result *tuned)
 {
     const unsigned most = rp_search_noisy(s) ? s->o->most_samples : 1;
@@ -396,7 +400,7 @@ static unsigned more_samples(const struct rp_search *s, const struct rp_config_r
     return rp_race_slower(&mine, &its, &s->noise, rp_race_level(s->o->least_samples, most)) ? 0 : 1;
 }
 
-/** How many times as long as the best one's run it took at least. */
+/** Returns the lower limit of its time, as a multiple of the best one's run. */
 static double timed_out_at(const struct rp_search *s)
 {
     if (!(s->o->timeout_ms > 0) || !(s->best_run_ms > 0))
@@ -412,15 +416,16 @@ static void tell(struct rp_search *s, struct rp_config_result *tuned)
         tuned->runtime_ms = rp_samples_median(tuned->samples_ms, tuned->sample_count);
         told = RP_REPORTED_OK;
     } else if (tuned->outcome == RP_EVALUATION_TIMEOUT && best(s)) {
-        /* by the clock it is that much slower, and most of what differs is what is measured */
+        /* It is slower by that much on the clock, and most of the difference is in the part that is
+         * measured. */
         tuned->runtime_ms = timed_out_at(s) * best(s)->runtime_ms;
         told = RP_REPORTED_CENSORED;
     }
     s->o->strategy->tell(s->strategy, tuned->config, told, tuned->runtime_ms);
 }
 
-/** Those that are left take as long as those before, or as long as there is time for. Nobody waits
- *  for a recorded one. */
+/** The remaining runs take as long as those before, or as long as there is time for. Nobody waits
+ * for recorded runs. */
 static double left_ms(const struct rp_search *s)
 {
     const size_t done = s->result->tuned_count;
@@ -469,7 +474,7 @@ static void look_whether_to_stop(struct rp_search *s)
         stop(s, RP_END_TIME);
 }
 
-/** The configuration is done with: what it was goes to the result. */
+/** Puts the finished configuration into the result. */
 static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms)
 {
     struct rp_search_result *result = s->result;
@@ -504,12 +509,12 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms
         s->best_warmup_ms = warmup_ms;
     }
     if (best(s) && s->stopped && result->end == RP_END_FAILURES)
-        s->stopped = false; /* it was out already, and works */
+        s->stopped = false; /* It was given up already, and works nevertheless. */
     report(s, tuned, tuned->phase);
     look_whether_to_stop(s);
 }
 
-/** The best one has been run again: is the machine still the one it was? */
+/** The best one has been run again, which shows whether the machine still has the same speed. */
 static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
                          struct rp_run_answer *answer)
 {
@@ -538,7 +543,7 @@ static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/** One run that counts, by the clock; below 0: not known. */
+/** Returns the wall-clock time of one measured run. Below 0 it is not known. */
 static double one_run_ms(const struct rp_run_answer *answer)
 {
     const double ms = answer->run_ms - answer->warmup_ms;
@@ -578,8 +583,8 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
     return 0;
 }
 
-/** What is to be run next, or what a strategy answers instead. Strategies are told of the first
- *  ones before they are asked for more. */
+/** Chooses what is run next, or what a strategy answers instead. Strategies get the results of the
+ * first ones before they are asked for more. */
 static int64_t choose(struct rp_search *s, const char **ret_phase)
 {
     int64_t config;
@@ -650,7 +655,7 @@ static int explore(struct rp_search *s, struct rp_err *err)
     }
 }
 
-/** Of what ran: how good the model is that it makes, whoever has searched. */
+/** Says how good a model of the finished runs is, whatever strategy has searched. */
 static int judge_model(struct rp_search *s, struct rp_err *err)
 {
     const struct rp_search_result *result = s->result;
@@ -696,7 +701,7 @@ static int run(struct rp_search *s, struct rp_err *err)
     s->result->predict.ms = s->now_ms - s->result->seed.ms;
     if (rc == 0)
         rc = rp_search_confirm(s, err);
-    if (rc == -RP_INTERRUPTED) { /* what was found so far is the result */
+    if (rc == -RP_INTERRUPTED) { /* The result is what was found so far. */
         s->stopped = false;
         stop(s, RP_END_INTERRUPT);
         free_finalists(s->result);

@@ -1,6 +1,7 @@
 /**
  * @file search.h
- * @brief A search: who runs configurations, what is run, what came of it, and how that is written.
+ * @brief Searches a space: it says who runs configurations, what is run, what the results are, and
+ * how they are written.
  */
 #ifndef RP_TUNE_SEARCH_H
 #define RP_TUNE_SEARCH_H
@@ -25,11 +26,11 @@ struct rp_err;
 struct rp_space;
 struct rp_strategy;
 
-/* Who runs configurations for the search: workers on GPUs, a recorded space, a journal of
- *        what was run before. Several jobs may be out; answers come in any order.
- */
+/* A runner runs configurations for the search: workers on GPUs, a recorded space, or a journal of
+ * earlier runs. Several jobs may run at a time, and answers come in any order. */
 
-/** By the word that journals have. @return false: no outcome has it */
+/** Finds an outcome by its word in journals.
+ * @return false: no outcome has it */
 static inline bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret)
 {
     for (int i = 0; name && i <= RP_EVALUATION_NO_TIME; i++)
@@ -40,7 +41,7 @@ static inline bool rp_run_outcome_find(const char *name, enum rp_evaluation_outc
     return false;
 }
 
-/** An answer to one is none to another. */
+/** An answer for one purpose does not serve another. */
 enum rp_run_purpose {
     RP_RUN_EXPLORE, /**< how fast is this one? */
     RP_RUN_DRIFT,   /**< is it as fast as it was? */
@@ -58,7 +59,7 @@ struct rp_run_job {
     double begun_ms; /**< when it was submitted, since the search began: its clock goes on there */
 };
 
-/** Release with rp_run_answer_free. */
+/** Release it with rp_run_answer_free. */
 struct rp_run_answer {
     uint64_t number;
     enum rp_evaluation_outcome outcome;
@@ -79,7 +80,7 @@ static inline void rp_run_answer_free(struct rp_run_answer *answer)
     *answer = (struct rp_run_answer){0};
 }
 
-/** What is run on; texts belong to the runner. */
+/** Describes the device of the runs. Texts belong to the runner. */
 struct rp_run_device {
     const char *kind;        /**< "software", "hardware", "recorded" */
     const char *name;        /**< of the GPU; "" when nobody knows */
@@ -95,10 +96,12 @@ struct rp_runner {
     struct rp_run_device device;
     /** @return 0; RP_ENVIRONMENT */
     int (*submit)(void *state, const struct rp_run_job *job, struct rp_err *err);
-    /** Waits for one of those that are out. @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
+    /** Waits for one of the running jobs.
+     * @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
     int (*next)(void *state, struct rp_run_answer *ret, struct rp_err *err);
-    /** When the next one of those that are out is there, where that is known before: runners whose
-     *  time is made up. NULL elsewhere. @return whether one is out */
+    /** Says when the next running job ends, if that is known before, as for runners with simulated
+     * time. Other runners have NULL here.
+     * @return whether a job is running */
     bool (*due_ms)(void *state, double *ret_ms, uint64_t *ret_number);
     void (*close)(void *state);
     void *state;
@@ -112,14 +115,12 @@ static inline void rp_runner_close(struct rp_runner *runner)
     *runner = (struct rp_runner){0};
 }
 
-/* A search: a strategy says what is run, a runner runs it, and the best ones are run again
- *        in turn until it is known which one is the best, or that nobody can tell.
- *
- * Given the same answers in the same order it does the same: that is what makes it go on from a
- * journal (tune/search_journal.h).
+/* In a search a strategy chooses what is run, a runner runs it, and the best ones are run again in
+ * turn until it is known which one is the best, or that nobody can tell. The same answers in the
+ * same order lead to the same search, which lets it go on from a journal (tune/search_journal.h).
  */
 
-/** What came of one configuration. */
+/** This is the result of one configuration. */
 struct rp_config_result {
     size_t config;
     enum rp_evaluation_outcome outcome;
@@ -133,7 +134,7 @@ struct rp_config_result {
     double build_ms, run_ms, at_ms;
 };
 
-/** The best ones, run again in turn. */
+/** Finalists are the best ones, which are run again in turn. */
 struct rp_finalist {
     size_t config;
     double *samples_ms; /**< owned by the result */
@@ -174,7 +175,7 @@ struct rp_search_options {
     void *context;
 };
 
-/** Why no further configuration was run. */
+/** Says why no further configuration was run. */
 enum rp_search_end {
     RP_END_FRACTION,  /**< max_fraction of the space */
     RP_END_EVALS,     /**< budget_evals */
@@ -192,7 +193,7 @@ struct rp_phase_sum {
     double ms; /**< by the clock */
 };
 
-/** Zero-initialise; release with rp_search_result_free. */
+/** Initialise it with zeros, and release it with rp_search_result_free. */
 struct rp_search_result {
     size_t most; /**< how many might be run */
     struct rp_config_result *tuned;
@@ -211,15 +212,15 @@ struct rp_search_result {
     enum rp_search_end end;
 };
 
-/** @return 0, also when nothing ran; RP_ENVIRONMENT. ret is to be released in any case. */
+/** @return 0, also when nothing ran; RP_ENVIRONMENT. In any case ret has to be released. */
 int rp_search(const struct rp_search_options *options, const struct rp_runner *runner,
               struct rp_search_result *ret, struct rp_err *err);
 /** Accepts zeros. */
 void rp_search_result_free(struct rp_search_result *result);
 
-/* A search as autotune.json, and as a picture (search_results.c). */
+/* A search is written as autotune.json, and as a picture (search_results.c). */
 
-/** What the search does not know of itself. */
+/** The search does not know these of itself. */
 struct rp_search_about {
     const char *name;    /**< of the space: its file, or what a recorded one says */
     const char *command; /**< template; NULL: simulated */
@@ -227,18 +228,19 @@ struct rp_search_about {
     const char *device; /**< as of rp_run_device; NULL: not said */
 };
 
-/** autotune.json (schemas/autotune.schema.json); owned. */
+/** Makes autotune.json (schemas/autotune.schema.json); the caller owns it. */
 json_t *rp_search_json(const struct rp_search_options *options, const struct rp_runner *runner,
                        const struct rp_search_result *result, const struct rp_search_about *about);
 
-/** NAME=value NAME=value for people: no control characters, and of long values the beginning. */
+/** Writes NAME=value NAME=value for people, without control characters. Long values are cut. */
 void rp_search_put_parameters(const struct rp_space *space, size_t config, struct rp_buf *to);
 
-/** SVG: runtimes in the order of evaluation on a logarithmic axis, and the best one so far. */
+/** Draws an SVG: runtimes in the order of evaluation on a logarithmic axis, and the best one so
+ * far. */
 void rp_search_svg(const struct rp_search_options *options, const struct rp_search_result *result,
                    const struct rp_search_about *about, struct rp_buf *to);
 
-/* Export of what was measured in the format T4, which other tools score and simulate. */
+/* Measured results can be exported in the format T4, which other tools score and simulate. */
 
 /** T4 knows these and no others. */
 enum rp_fair_t4_validity {
@@ -250,7 +252,8 @@ enum rp_fair_t4_validity {
     RP_T4_CONSTRAINTS,
 };
 
-/** One configuration, in the order in which they were tried. Times below 0 are not known. */
+/** This is one configuration, in the order in which they were tried. Times below 0 are not known.
+ */
 struct rp_fair_t4_result {
     size_t config;
     enum rp_fair_t4_validity validity;
@@ -265,7 +268,8 @@ struct rp_fair_t4_source {
     const char *name, *device; /**< what was tuned, and on what */
 };
 
-/** The same to a file. @return 0, RP_ENVIRONMENT */
+/** Writes the same to a file.
+ * @return 0, RP_ENVIRONMENT */
 int rp_fair_t4_write(const char *path, const struct rp_space *space,
                      const struct rp_fair_t4_result *results, size_t count,
                      const struct rp_fair_t4_source *source, struct rp_err *err);

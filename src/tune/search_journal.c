@@ -23,12 +23,13 @@ static const char format[] = "rocm-perf-autotune 2";
 
 /* --- what an answer means --------------------------------------------------------------------- */
 
-/** What is run, as far as texts say it; they need not be UTF-8. */
+/** Adds the texts that say what is run. They need not be UTF-8. */
 static bool add_texts(const struct rp_search_identity *of, json_t *to)
 {
     const struct rp_runner *runner = of->runner;
     char threads[16];
-    /* How the software device runs programs: modelled times do not depend on it. */
+    /* The threads say how the software device runs programs; modelled times do not depend on them.
+     */
     const bool has_threads = runner->device.threads && !runner->exact;
     const struct {
         const char *key, *text;
@@ -45,7 +46,7 @@ static bool add_texts(const struct rp_search_identity *of, json_t *to)
     return true;
 }
 
-/** All that decides what comes of a configuration: --resume with others is refused. */
+/** These decide what the result of a configuration is, so --resume with other values is refused. */
 static json_t *meaning_of(const struct rp_search_identity *of)
 {
     const struct rp_run_device *device = &of->runner->device;
@@ -69,7 +70,7 @@ static json_t *meaning_of(const struct rp_search_identity *of)
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/** The parameters as they were given, and which of their combinations there are. */
+/** Hashes the parameters as they were given, and which of their combinations exist. */
 static void hash_space(const struct rp_space *space, char ret[RP_SHA256_TEXT])
 {
     rp_autobuf text = {0};
@@ -99,7 +100,8 @@ static bool add_first(const struct rp_search_options *search, json_t *to)
            json_array_size(list) == search->first_count;
 }
 
-/** What a search asks: --resume with others asks otherwise, and has the answers that are there. */
+/** These decide what a search asks. --resume with other values asks differently, and uses the
+ * answers that exist. */
 static json_t *questions_of(const struct rp_search_identity *of)
 {
     const struct rp_search_options *s = of->search;
@@ -165,7 +167,7 @@ static int begin(struct rp_session_folder *folder, json_t *meaning, json_t *ques
     return rp_journal_add(folder->journal, "autotune", NULL, json_incref(meaning), err);
 }
 
-/** Takes the line over. */
+/** Passes the line on and frees it. */
 static void tell(const struct rp_session_folder *folder, char *line)
 {
     if (folder->note)
@@ -173,7 +175,7 @@ static void tell(const struct rp_session_folder *folder, char *line)
     free(line);
 }
 
-/** The journal says what was asked from here on. */
+/** The journal records the settings that hold from here on. */
 static int keep_questions(struct rp_session_folder *folder, const json_t *opening, json_t *now,
                           struct rp_err *err)
 {
@@ -272,7 +274,8 @@ static struct pending *find_pending(const struct remembered *r, uint64_t number)
 
 /* --- what stands in the journal --------------------------------------------------------------- */
 
-/** What makes two questions the same: a number of samples does not, nor does a budget. */
+/** Makes the text that is equal for equal questions. The number of samples and the budget do not
+ * matter. */
 static char *question(const char *purpose, const char *contest, const char *config)
 {
     return rp_format("%s %s %s", purpose, contest ? contest : "", config);
@@ -326,13 +329,13 @@ static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_
     return rc;
 }
 
-/** 0: for ever */
+/** 0 stands for ever. */
 static bool is_longer(double cap_ms, double than_ms)
 {
     return than_ms > 0 && (cap_ms == 0 || cap_ms > than_ms);
 }
 
-/** Who was stopped earlier than it would be now might come to its end. */
+/** A run that was stopped earlier than it would be now might end, so its answer is not enough. */
 static bool says_enough(const json_t *data, const struct rp_run_job *job)
 {
     const char *outcome = json_string_value(json_object_get(data, "outcome"));
@@ -344,8 +347,8 @@ static bool says_enough(const json_t *data, const struct rp_run_job *job)
 }
 
 /**
- * The first answer to the same question that this search has not had, and rather that to the very
- * same job: with several workers equal ones may have overtaken each other.
+ * Finds the first answer to the same question that this search has not had. It prefers the answer
+ * to the very same job, because with several workers equal jobs may have overtaken each other.
  * @return 1 + its number; 0: there is none
  */
 static size_t find_answer(const struct remembered *r, const char *asked,
@@ -367,7 +370,7 @@ static size_t find_answer(const struct remembered *r, const char *asked,
     return found;
 }
 
-/** It takes as long as it took then. */
+/** A recorded job takes as long as it took then. */
 static double due_ms(const json_t *data, const struct rp_run_job *job)
 {
     const double begun = number_or(data, "begun_ms", 0), at = number_or(data, "at_ms", begun);
@@ -398,11 +401,12 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
 static bool is_before(const struct remembered *r, const struct pending *a, const struct pending *b)
 {
     if (!r->inner->due_ms)
-        return a->answer < b->answer; /* the order of then */
+        return a->answer < b->answer; /* Answers keep the order of then. */
     return a->due_ms < b->due_ms || (a->due_ms == b->due_ms && a->job.number < b->job.number);
 }
 
-/** The one whose answer stands in the journal and is to come next. @return NULL: none */
+/** Finds the job whose answer stands in the journal and is to come next.
+ * @return NULL: none */
 static struct pending *next_known(const struct remembered *r)
 {
     struct pending *first = NULL, inner = {0};
@@ -413,7 +417,7 @@ static struct pending *next_known(const struct remembered *r)
         if (p->job.number && p->answer && (!first || is_before(r, p, first)))
             first = p;
     }
-    /* where time is made up, what is run now may be there before */
+    /* With simulated time, a job that runs now may end earlier. */
     if (first && r->inner->due_ms &&
         r->inner->due_ms(r->inner->state, &inner.due_ms, &inner.job.number) &&
         is_before(r, &inner, first))
@@ -429,7 +433,7 @@ static int remember(struct remembered *r, struct pending *of, struct rp_run_answ
     if (rc < 0)
         return rp_wrap(err, "the journal's answer %zu", of->answer);
     ret->number = of->job.number;
-    ret->at_ms = fmax(of->due_ms, r->now_ms); /* in the order of then, it may come late */
+    ret->at_ms = fmax(of->due_ms, r->now_ms); /* In the order of then, it may come late. */
     return 0;
 }
 
@@ -470,7 +474,7 @@ static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_ans
     return NULL;
 }
 
-/** An answer of the inner runner: it is in the journal before anybody sees it. */
+/** Writes an answer of the inner runner to the journal before anybody sees it. */
 static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_err *err)
 {
     struct pending *of = find_pending(r, answer->number);
@@ -479,7 +483,8 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     if (!of)
         return rp_fail(err, RP_ENVIRONMENT, "an answer to job %llu, which is not out",
                        (unsigned long long)answer->number);
-    answer->at_ms = fmax(answer->at_ms, r->now_ms); /* its clock knows nothing of what was before */
+    /* The inner runner's clock does not include the time of earlier answers. */
+    answer->at_ms = fmax(answer->at_ms, r->now_ms);
     return rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file search_journal.h
- * @brief The journal of a search: what its answers are answers to, and which search may go on with
- *        it. Format: docs/formats.md.
+ * @brief Keeps the journal of a search: it says what its answers are answers to, and which search
+ * may go on with it. docs/formats.md describes the format.
  */
 #ifndef RP_TUNE_SEARCH_JOURNAL_H
 #define RP_TUNE_SEARCH_JOURNAL_H
@@ -17,7 +17,7 @@ struct rp_journal;
 struct rp_session_folder;
 struct rp_space;
 
-/** All of a search that the journal says. */
+/** The journal records this of a search. */
 struct rp_search_identity {
     const struct rp_search_options *search;
     const struct rp_program_runner_options *live;
@@ -35,18 +35,16 @@ struct rp_search_identity {
 int rp_search_journal_open(struct rp_session_folder *folder,
                            const struct rp_search_identity *identity, struct rp_err *err);
 
-/* A runner that keeps every answer in a journal, and gives those that are there instead of
- *        running anything: a search that was killed goes on where it was, and one with other
- *        limits has what was run before. What is written: docs/formats.md.
- *
- * Answers are found by configuration and purpose, not by their order, so the search may ask for
- * other configurations in between. Of the same search they come in the order of then.
- */
+/* This runner keeps every answer in a journal, and gives the answers that are there instead of
+ * running anything. So a search that was killed goes on where it was, and one with other limits
+ * reuses earlier runs. docs/formats.md says what is written. Answers are found by configuration and
+ * purpose, not by their order, so the search may ask for other configurations in between. Answers
+ * of the same search come in the order of then. */
 
 /**
- * @param journal  that of this search; answers are added to it
- * @param inner    who runs what the journal does not know; all of them have to live as long
- * @return 0; RP_ENVIRONMENT. Its next: RP_BAD_INPUT, too: an answer of the journal is none
+ * @param journal that of this search; answers are added to it
+ * @param inner runs what the journal does not know; all of these must live as long as the runner
+ * @return 0; RP_ENVIRONMENT. Its next also returns RP_BAD_INPUT for a line that is no answer.
  */
 int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
                            const struct rp_runner *inner, struct rp_runner *ret,
@@ -54,7 +52,7 @@ int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *sp
 /** Accepts zeros. */
 void rp_journal_runner_close(struct rp_runner *runner);
 
-/** How many answers were there already. */
+/** Counts the answers that were there already. */
 size_t rp_journal_runner_count(const struct rp_runner *runner);
 
 #endif

@@ -17,11 +17,10 @@
 #include "tune/space.h"
 #include "tune/strategy.h"
 
-/* JSON that is put together member by member: whoever does not get memory makes NULL of what
- *        it is part of, so only the whole is to be looked at.
- */
+/* JSON is put together member by member. A value for which there is no memory makes NULL of
+ * everything that it is part of, so only the whole has to be checked. */
 
-/** Takes value over. A failure makes *object NULL; so does a value of NULL. */
+/** Takes over value. A failure makes *object NULL, and so does a value of NULL. */
 static void rp_json_set(json_t **object, const char *key, json_t *value)
 {
     if (*object && json_object_set_new(*object, key, value) < 0) {
@@ -55,7 +54,7 @@ static json_t *clock_ms(double ms)
     return json_real((double)(int64_t)(ms * 1e6 + 0.5) / 1e6);
 }
 
-/** {"NAME": value, …} without parameters that have no value. Owned. */
+/** Makes {"NAME": value, …} without parameters that have no value. The caller owns it. */
 static json_t *rp_search_parameters(const struct rp_space *space, size_t config)
 {
     json_t *object = json_object();
@@ -85,10 +84,11 @@ void rp_search_put_parameters(const struct rp_space *space, size_t config, struc
         if (to->len > from + MOST_VALUE) {
             to->len = from + MOST_VALUE;
             while (to->len > from && ((unsigned char)to->data[to->len] & 0xc0) == 0x80)
-                to->len--; /* no half of a character */
+                to->len--; /* A character must not be cut in half. */
             rp_buf_puts(to, "...");
         }
-        for (; from < to->len; from++) /* nothing that a terminal obeys */
+        /* The text must not contain anything that a terminal obeys. */
+        for (; from < to->len; from++)
             if ((unsigned char)to->data[from] < ' ' || to->data[from] == 127)
                 to->data[from] = '?';
         between = " ";
@@ -139,7 +139,8 @@ static json_t *finalists_json(const struct rp_space *space, const struct rp_sear
     return array;
 }
 
-/** Those that worked, and failed when they were run again: no one knows how fast they are. */
+/** Lists those that worked first and failed when they were run again: nobody knows how fast they
+ * are. */
 static json_t *lost_json(const struct rp_space *space, const struct rp_search_result *result)
 {
     json_t *array = json_array();
@@ -289,15 +290,15 @@ json_t *rp_search_json(const struct rp_search_options *options, const struct rp_
     return root;
 }
 
-/* Colours of Okabe and Ito, which people who are blind to some can tell as well; each kind has a
- * shape of its own, too. */
+/* These are colours of Okabe and Ito, which colour-blind people can tell apart as well. Each kind
+ * has a shape of its own, too. */
 #define SEED      "#595959"
 #define PREDICTED "#0072b2"
 #define FAILED    "#d55e00"
 #define BEST      "#009e73"
 
-/* Around the plot: values and their name on the left, below it a row of what failed, numbers and
- * their name. */
+/* Around the plot are values and their name on the left, and below it a row of failures, numbers
+ * and their name. */
 enum {
     WIDTH = 900,
     HEIGHT = 520,
@@ -313,7 +314,7 @@ enum {
     MOST_TITLE = 70, /**< characters */
 };
 
-/** Of neighbouring labels. */
+/** Neighbouring labels must have this distance. */
 static const double least_apart = 16;
 
 struct axes {
@@ -351,7 +352,7 @@ static struct axes axes_of(const struct rp_search_result *result)
     return axes;
 }
 
-/** Bytes of the next character, or of what is none. */
+/** Counts the bytes of the next character, or of those that are none. */
 static size_t step_over(const char *text)
 {
     const size_t bytes = rp_utf8_length(text, strlen(text));
@@ -359,7 +360,8 @@ static size_t step_over(const char *text)
     return bytes ? bytes : 1;
 }
 
-/** As it may stand in XML, one line; of a long one (a path) the end. */
+/** Writes a text as one line that may stand in XML. Only the end of a long one, as of a path, is
+ * written. */
 static void put_text(struct rp_buf *to, const char *text, size_t most)
 {
     rp_autobuf escaped = {0};
@@ -395,7 +397,8 @@ static void put_line(struct rp_buf *to, const struct axes *axes, double ms, doub
     rp_buf_puts(to, "\n");
 }
 
-/** Less than a decade: the same steps between values; more: 1, 2 and 5 of each, or its 1 alone. */
+/** Within a decade the steps between values are equal. Beyond it the axis shows 1, 2 and 5 of each
+ * decade, or its 1 alone. */
 static void put_runtimes(const struct axes *axes, struct rp_buf *to)
 {
     static const double steps[] = {1, 2, 5};
@@ -471,7 +474,7 @@ static void put_circle(struct rp_buf *to, char phase, double x, double y)
     rp_buf_printf(to, "<circle class=\"%c\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", phase, x, y);
 }
 
-/** @return number of the best one from 1 on; 0: none works */
+/** @return number of the best one, from 1 on; 0: none works */
 static size_t put_points(const struct axes *axes, const struct rp_search_result *result,
                          struct rp_buf *to)
 {
@@ -556,8 +559,8 @@ void rp_search_svg(const struct rp_search_options *options, const struct rp_sear
     rp_buf_puts(to, "</svg>\n");
 }
 
-/** What is wrong with a configuration, and the value which Kernel Tuner then gives the objective:
- *  autotuning_methodology takes no other texts. */
+/** Says what is wrong with a configuration, and which value Kernel Tuner then gives the objective.
+ * autotuning_methodology accepts no other texts. */
 static const struct {
     const char *invalidity, *value;
 } validities[] = {
@@ -574,7 +577,7 @@ static json_t *results_t4_known(double ms)
     return json_real(ms > 0 ? ms : 0);
 }
 
-/* The schema has compilation_time; Kernel Tuner and autotuning_methodology compilation. */
+/* The schema has compilation_time; Kernel Tuner and autotuning_methodology have compilation. */
 static json_t *times(const struct rp_fair_t4_result *result)
 {
     json_t *object = json_object(), *runtimes = json_array();
@@ -612,7 +615,7 @@ static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4
 }
 
 /**
- * @param ret  JSON, owned by the caller
+ * @param ret JSON, owned by the caller
  * @return 0; RP_BAD_INPUT: a number is not finite
  */
 static int rp_fair_t4_text(const struct rp_space *space, const struct rp_fair_t4_result *results,

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-/** Open addressing: slots hold a configuration's number + 1, 0 is free. */
+/** The table uses open addressing: slots hold a configuration's number + 1, and 0 is free. */
 struct rp_space_index {
     uint32_t *slots;
     size_t capacity; /**< a power of two, more than half of it free */
@@ -54,7 +54,7 @@ void rp_space_free(struct rp_space *space)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/** The same kind and the same value: 1, 1.0 and true are three values. */
+/** Values are the same if both kind and value are: 1, 1.0 and true are three values. */
 static bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
 {
     if (a->kind != b->kind)
@@ -72,7 +72,8 @@ static bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
     return false;
 }
 
-/** The shortest of the usual precisions that reads back as the same number; 1000.0, not 1e+03. */
+/** Chooses the shortest of the usual precisions that reads back as the same number: 1000.0, not
+ * 1e+03. */
 static void real_text(double real, struct rp_buf *to)
 {
     const bool plain = fabs(real) >= 1 && fabs(real) < 1e15;
@@ -84,7 +85,7 @@ static void real_text(double real, struct rp_buf *to)
             break;
     }
     rp_buf_puts(to, text);
-    if (!strpbrk(text, ".e")) /* a whole one, which is to stay a real */
+    if (!strpbrk(text, ".e")) /* A whole number needs a point to stay a real. */
         rp_buf_puts(to, ".0");
 }
 
@@ -139,7 +140,7 @@ static int check_parameter(const struct rp_space *space, const char *name, size_
     return 0;
 }
 
-/** Into a parameter whose values grow one by one: each is compared with those before it. */
+/** Copies values to a parameter one by one, because each is compared with those before it. */
 static int copy_values(struct rp_parameter *to, const struct rp_value *values, size_t count,
                        struct rp_err *err)
 {
@@ -191,7 +192,7 @@ static size_t row_bytes(const struct rp_space *space)
     return space->parameter_count * sizeof *space->choices;
 }
 
-/** FNV-1a. */
+/** The hash is FNV-1a. */
 static uint64_t hash_row(const struct rp_space *space, const uint16_t *row)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -201,7 +202,7 @@ static uint64_t hash_row(const struct rp_space *space, const uint16_t *row)
     return hash ^ (hash >> 32);
 }
 
-/** The slot in which the row stands, or the free one where it would. */
+/** Finds the slot in which the row stands, or the free one where it would. */
 static uint32_t *slot_of(const struct rp_space *space, const uint16_t *row)
 {
     const struct rp_space_index *index = space->index;
@@ -291,7 +292,7 @@ int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
             return rp_fail(err, RP_BAD_INPUT, "more than %d MiB of text", MOST_MIB);
     }
     if (got == 0)
-        gzerror(file, &code); /* an end within compressed data is told here only */
+        gzerror(file, &code); /* Only this call reports an end within compressed data. */
     if (got < 0 || code != Z_OK) {
         const char *why = gzerror(file, &code);
 
@@ -375,7 +376,7 @@ int rp_space_check_name(const char *name, struct rp_err *err)
     return 0;
 }
 
-/** Values in the order in which configurations have them first. */
+/** Collects values in the order in which configurations first have them. */
 struct seen {
     struct rp_value values[RP_MAX_PARAMETER_VALUES];
     size_t count;

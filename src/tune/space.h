@@ -1,6 +1,6 @@
 /**
  * @file space.h
- * @brief A search space: parameters, and the configurations that are allowed, one row each.
+ * @brief Holds a search space: parameters, and the configurations that are allowed, one row each.
  *
  * Who makes a space (a file of parameters and constraints, a list, a recorded space) adds
  * parameters first and then configurations. From then on nothing changes it: configurations are
@@ -37,7 +37,7 @@ struct rp_parameter {
     size_t count;
 };
 
-/** In a configuration: a conditional parameter whose condition does not hold. */
+/** In a configuration this marks a conditional parameter whose condition does not hold. */
 enum { RP_NO_VALUE = UINT16_MAX };
 enum {
     RP_MAX_PARAMETERS = 256,
@@ -45,7 +45,7 @@ enum {
     RP_MAX_CONFIGS = 10000000,       /**< of a space: the model looks at each of them */
 };
 
-/** Owned; release with rp_space_free. */
+/** Release it with rp_space_free. */
 struct rp_space {
     struct rp_parameter *parameters;
     size_t parameter_count;
@@ -57,7 +57,8 @@ struct rp_space {
 
 struct rp_space *rp_space_new(void);
 void rp_space_free(struct rp_space *space);
-/** As a number: false 0, true 1. @return false: it is text */
+/** Converts a value to a number: false is 0, true 1.
+ * @return false: it is text */
 static inline bool rp_value_number(const struct rp_value *value, double *ret)
 {
     switch (value->kind) {
@@ -76,14 +77,15 @@ static inline bool rp_value_number(const struct rp_value *value, double *ret)
     return false;
 }
 
-/** As users write it: 16, 0.5, true, text as it is. Reals read back as the same number. */
+/** Writes a value as users write it: 16, 0.5, true, text as it is. Reals read back as the same
+ * number. */
 void rp_value_text(const struct rp_value *value, struct rp_buf *to);
 
 /**
- * Adds a parameter; only before the first configuration.
- * @param values  copied, with their texts
+ * Adds a parameter, which is only possible before the first configuration.
+ * @param values copied, with their texts
  * @return 0; RP_BAD_INPUT: no name or one that is there already, no value, the same one twice, too
- *         many; RP_ENVIRONMENT
+ * many; RP_ENVIRONMENT
  */
 int rp_space_add_parameter(struct rp_space *space, const char *name, const struct rp_value *values,
                            size_t count, struct rp_err *err);
@@ -108,7 +110,7 @@ static inline const uint16_t *rp_space_row(const struct rp_space *space, size_t 
     return space->choices + config * space->parameter_count;
 }
 
-/** NULL: the parameter has no value there. */
+/** Returns NULL when the parameter has no value there. */
 static inline const struct rp_value *rp_space_value(const struct rp_space *space, size_t config,
                                                     size_t parameter)
 {
@@ -118,39 +120,42 @@ static inline const struct rp_value *rp_space_value(const struct rp_space *space
 }
 
 /**
- * What names a configuration in journals, whatever the order of parameters and values in a file: a
- * JSON object with sorted keys, without parameters that have no value. Owned.
+ * Names a configuration in journals, whatever the order of parameters and values in a file: it is a
+ * JSON object with sorted keys, without parameters that have no value. The caller owns it.
  */
 char *rp_space_key(const struct rp_space *space, size_t config);
 
-/* What all files of search spaces have in common: JSON, plain or compressed, and lists of
- *        configurations in it.
- */
+/* All files of search spaces share these: JSON, plain or compressed, and lists of configurations in
+ * it. */
 
 #define rp_autojson __attribute__((cleanup(rp_json_drop))) json_t *
 
-/** A whole file, decompressed if gzip compressed it. @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
+/** Reads a whole file, and decompresses it if gzip compressed it.
+ * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
 int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err);
 
 /** @return 0; RP_BAD_INPUT with line and column: no JSON, or the same key twice in an object */
 int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_err *err);
 
-/** The text is borrowed. @return false: neither a number, a text, true nor false */
+/** Borrows the text.
+ * @return false: it is neither a number, a text, true nor false */
 bool rp_json_value(const json_t *json, struct rp_value *ret);
-/** Owned. */
+/** The caller owns the result. */
 json_t *rp_json_of_value(const struct rp_value *value);
 
-/** Names are printed and stand in templates. @return 0, RP_BAD_INPUT */
+/** Checks a name, because names are printed and stand in templates.
+ * @return 0, RP_BAD_INPUT */
 int rp_space_check_name(const char *name, struct rp_err *err);
 
 /**
- * Adds a parameter with the values that configs, an array of objects, have of it. One that lacks
- * it, or has null, is one in which it does not count.
+ * Adds a parameter with the values that it has in configs, an array of objects. It does not count
+ * in an object that lacks it or has null.
  */
 int rp_json_add_parameter(struct rp_space *space, const char *name, const json_t *configs,
                           struct rp_err *err);
 
-/** @param config  its values have been added. @return as rp_space_add: 1 it was there already */
+/** @param config its values have been added
+ * @return as rp_space_add: 1 it was there already */
 int rp_json_add_config(struct rp_space *space, const json_t *config, struct rp_err *err);
 
 static inline void rp_json_drop(json_t **json)

@@ -14,10 +14,10 @@
 #include "tune/expression.h"
 #include "tune/space.h"
 
-/* Lists of values as Python writes them, which T1 has: [1, 2] + list(range(8, 65, 8)),
- * [2**i for i in range(6) if i != 3]. */
+/* Lists of values may be as Python writes them, which T1 has: [1, 2] + list(range(8, 65, 8)), [2**i
+ * for i in range(6) if i != 3]. */
 
-/** Zero-initialise; release with rp_value_list_free. */
+/** Initialise it with zeros, and release it with rp_value_list_free. */
 struct rp_value_list {
     struct rp_value *list;
     size_t count;
@@ -48,7 +48,7 @@ static void rp_value_list_free(struct rp_value_list *values)
     *values = (struct rp_value_list){0};
 }
 
-/** Copies the value. */
+/** Appends a copy of the value. */
 static int append(struct parser *p, struct rp_value_list *to, struct rp_value value)
 {
     if (to->count == RP_MAX_PARAMETER_VALUES)
@@ -104,7 +104,8 @@ static int expect(struct parser *p, char sign)
     return take_sign(p, sign) ? 0 : fail_here(p, what);
 }
 
-/** Up to what ends an expression here: a comma, a bracket that it has not opened, for or if. */
+/** Takes the text up to the end of an expression: a comma, a bracket that it has not opened, for or
+ * if. */
 static char *take_expression(struct parser *p)
 {
     size_t at, depth = 0;
@@ -135,7 +136,8 @@ static char *take_expression(struct parser *p)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/** An expression of names, or of none. @param row  may be NULL without names */
+/** Evaluates an expression with or without names.
+ * @param row may be NULL without names */
 static int evaluate(struct parser *p, const struct rp_expression *expression,
                     const struct rp_space *names, const uint16_t *row, struct rp_value *ret)
 {
@@ -169,7 +171,7 @@ static int parse_expression(struct parser *p, const struct rp_space *names,
     return 0;
 }
 
-/** Arguments of range(). */
+/** Parses an argument of range(). */
 static int parse_integer(struct parser *p, int64_t *ret)
 {
     autospace none = rp_space_new();
@@ -185,7 +187,8 @@ static int parse_integer(struct parser *p, int64_t *ret)
     return 0;
 }
 
-/** Behind "range": (end), (begin, end) or (begin, end, step), without the end. */
+/** Parses what follows "range": (end), (begin, end) or (begin, end, step). The end is not included.
+ */
 static int parse_range(struct parser *p, struct rp_value_list *to)
 {
     int64_t numbers[3] = {0, 0, 1};
@@ -215,7 +218,7 @@ static int parse_range(struct parser *p, struct rp_value_list *to)
     return 0;
 }
 
-/** Behind "for": NAME in VALUES. The space has NAME alone. */
+/** Parses what follows "for": NAME in VALUES. The space has NAME alone. */
 static int parse_loop(struct parser *p, struct rp_space *names)
 {
     rp_cleanup(rp_value_list_free) struct rp_value_list values = {0};
@@ -235,7 +238,7 @@ static int parse_loop(struct parser *p, struct rp_space *names)
     return rp_space_add_parameter(names, name, values.list, values.count, p->err);
 }
 
-/** [ELEMENT for NAME in VALUES if CONDITION]: from where the element begins to before ]. */
+/** Parses [ELEMENT for NAME in VALUES if CONDITION], from the beginning of the element to the ]. */
 static int parse_comprehension(struct parser *p, size_t begin, struct rp_value_list *to)
 {
     autospace names = rp_space_new();
@@ -268,7 +271,7 @@ static int parse_comprehension(struct parser *p, size_t begin, struct rp_value_l
     return 0;
 }
 
-/** Behind [ or (. */
+/** Parses what follows [ or (. */
 static int parse_elements(struct parser *p, char closing, struct rp_value_list *to)
 {
     autospace none = rp_space_new();
@@ -277,7 +280,7 @@ static int parse_elements(struct parser *p, char closing, struct rp_value_list *
     while (rc == 0 && !take_sign(p, closing)) {
         const size_t begin = p->at;
 
-        free(take_expression(p)); /* what follows it tells what it is */
+        free(take_expression(p)); /* The text behind it shows what it is. */
         if (take_word(p, "for")) {
             rc = parse_comprehension(p, begin, to);
             return rc < 0 ? rc : expect(p, closing);
@@ -347,8 +350,8 @@ static int rp_values_parse(const char *text, struct rp_value_list *ret, struct r
     return 0;
 }
 
-/** A value so that it is read back. @return false: a text with a character that cannot be written
- */
+/** Writes a value so that it can be read back.
+ * @return false: a text has a character that cannot be written */
 static bool rp_value_python(const struct rp_value *value, struct rp_buf *to)
 {
     if (value->kind == RP_VALUE_BOOLEAN) {
@@ -383,7 +386,7 @@ static bool rp_fair_t1_is(const json_t *root)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/** "Values": a text as Python writes lists, or, which is not in the schema, a list. */
+/** Reads "Values": a text as Python writes lists, or a list, which is not in the schema. */
 static int t1_read_values(const json_t *json, struct rp_value_list *ret, struct rp_err *err)
 {
     rp_autobuf text = {0};
@@ -417,7 +420,7 @@ static int read_parameter(const json_t *json, struct rp_space *space, struct rp_
 }
 
 /**
- * Adds parameters to space and constraints to rules; configurations are enumerated by the caller.
+ * Adds parameters to space and constraints to rules. The caller enumerates configurations.
  * @return 0; RP_BAD_INPUT; RP_ENVIRONMENT
  */
 static int rp_fair_t1_read(const json_t *root, struct rp_space *space, struct rp_rules *rules,
@@ -467,7 +470,8 @@ static int put_name(const char *name, size_t bytes, struct rp_buf *to, struct rp
     return 0;
 }
 
-/** One token, which Python writes in another way. @return its length; 0: it is none; < 0 */
+/** Converts one token that Python writes in another way.
+ * @return its length; 0: it is none; < 0 */
 static long put_other(const char *at, struct rp_buf *to, struct rp_err *err)
 {
     static const struct {
@@ -496,7 +500,7 @@ static long put_other(const char *at, struct rp_buf *to, struct rp_err *err)
     return (long)bytes;
 }
 
-/** The expression has been parsed, so texts and braces are closed. */
+/** The expression has been parsed before, so texts and braces are closed. */
 static int put_expression(const char *at, struct rp_buf *to, struct rp_err *err)
 {
     while (*at) {
@@ -521,7 +525,7 @@ static int put_expression(const char *at, struct rp_buf *to, struct rp_err *err)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/** int, float, bool or string; NULL: several kinds that T1 has no type for. */
+/** Returns int, float, bool or string. NULL stands for several kinds that T1 has no type for. */
 static const char *type_of(const struct rp_parameter *parameter)
 {
     size_t of_kind[4] = {0};
@@ -588,8 +592,8 @@ static int add_condition(json_t *conditions, const char *text, const struct rp_s
     return 0;
 }
 
-/** Where the condition does not hold, the parameter has its other value; where it does, one of its
- *  own, of which that may be none. */
+/** Where the condition does not hold, the parameter has its other value. Where it holds, the
+ * parameter has one of its own values, which may be no value. */
 static int add_when(json_t *conditions, const struct rp_space *space,
                     const struct rp_space_condition *condition, size_t number, struct rp_err *err)
 {
@@ -638,7 +642,7 @@ static int add_conditions(json_t *conditions, const struct rp_space *space,
     return rc;
 }
 
-/** What the schema asks for beside the space. It has no HIP. */
+/** Fills in what the schema demands beside the space. It has no HIP. */
 static json_t *kernel_json(const char *name)
 {
     return json_pack("{s:s,s:o,s:s,s:{s:s},s:{s:s}}", "Language", "CUDA", "KernelName",
@@ -674,8 +678,8 @@ static int build(const struct rp_space *space, const struct rp_rules *rules, con
 
 /* --- is it the same --------------------------------------------------------------------------- */
 
-/** Reads it back. Lists of configurations may be no full product, and a condition that cannot be
- *  computed is not met, while a constraint does not hold then. */
+/** Reads the export back to check it. Lists of configurations may be no full product; and a
+ * condition that cannot be computed is not met, while a constraint does not hold then. */
 static int check(const json_t *root, const struct rp_space *space, struct rp_err *err)
 {
     rp_cleanup(free_space) struct rp_space *again = rp_space_new();
@@ -764,7 +768,7 @@ static int read_list(const json_t *configs, struct rp_space *space, struct rp_er
 
 /* --- the values of a parameter ---------------------------------------------------------------- */
 
-/** Owned texts are the JSON's. */
+/** Owned texts belong to the JSON. */
 struct values {
     struct rp_value list[RP_MAX_PARAMETER_VALUES + 1]; /**< and "else" */
     size_t count;
@@ -804,7 +808,7 @@ static int range_of_integers(int64_t from, int64_t to, int64_t step, struct valu
     return 0;
 }
 
-/** 0.1 + 2 * 0.1 is to be 0.3: what is beyond 12 digits is the error of the addition. */
+/** 0.1 + 2 * 0.1 must be 0.3: digits beyond the 12th are the error of the addition. */
 static double rounded(double real)
 {
     char text[40];
@@ -826,7 +830,7 @@ static int range_of_reals(double from, double to, double step, struct values *re
     return 0;
 }
 
-/** [from, to] or [from, to, step]. */
+/** Reads [from, to] or [from, to, step]. */
 static int read_range(const json_t *list, struct values *to, struct rp_err *err)
 {
     const size_t count = json_array_size(list);
@@ -893,7 +897,7 @@ static int check_keys(const json_t *object, const char *const *known, struct rp_
     return 0;
 }
 
-/** The values that an object of a parameter names in one way or another. */
+/** Reads the values that an object of a parameter names in one way or another. */
 static int read_object(const json_t *object, struct values *to, struct rp_err *err)
 {
     static const char *const known[] = {"values", "range", "powers_of_two", "when", "else", NULL};
@@ -958,7 +962,7 @@ static int add_parameter(struct rp_space *space, struct rp_rules *rules, const c
     return rc;
 }
 
-/** When all parameters are known. */
+/** Conditions are read when all parameters are known. */
 static int read_conditions(const json_t *parameters, const struct rp_space *space,
                            struct rp_rules *rules, struct rp_err *err)
 {
@@ -1011,14 +1015,15 @@ static int read_parameters(const json_t *parameters, const json_t *constraints,
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/** A list of objects; in the form without "parameters" it might be a parameter's values. */
+/** Says whether it is a list of objects. In the form without "parameters" it might be a parameter's
+ * values. */
 static bool is_list_of_configs(const json_t *json)
 {
     return json_is_array(json) &&
            (json_array_size(json) == 0 || json_is_object(json_array_get(json, 0)));
 }
 
-/** Parameters and rules. */
+/** Reads parameters and rules. */
 static int read_rules(const json_t *root, struct rp_space *space, struct rp_rules *rules,
                       struct rp_err *err)
 {
@@ -1031,7 +1036,7 @@ static int read_rules(const json_t *root, struct rp_space *space, struct rp_rule
     if (!json_is_object(parameters) && json_object_get(root, "constraints"))
         return rp_fail(err, RP_BAD_INPUT,
                        "\"constraints\" needs \"parameters\": {\"NAME\": [values]}");
-    if (!json_is_object(parameters)) /* {"NAME": [values], ...} */
+    if (!json_is_object(parameters)) /* The form is {"NAME": [values], ...}. */
         return read_parameters(root, NULL, space, rules, err);
     if (check_keys(root, known, err) < 0)
         return -(int)err->code;
@@ -1056,7 +1061,7 @@ static int read_root(const json_t *root, struct rp_space *space, struct rp_rules
     return rc < 0 ? rc : rp_enumerate(rules, space, notes, watch, err);
 }
 
-/** The same as its reader, from text in memory. */
+/** Does the same as its reader, from text in memory. */
 static int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
                           const struct rp_enumerate_watch *watch, struct rp_space **ret,
                           struct rp_rules *ret_rules, struct rp_err *err)

@@ -16,7 +16,8 @@
 
 /* --- neighbours ------------------------------------------------------------------------------- */
 
-/** Of parameters with many values only those this many places away in the file are neighbours. */
+/** A parameter may have many values: only those at most this many places away in the file are
+ * neighbours. */
 enum { RP_NEIGHBOUR_PLACES = 64 };
 
 static void keep_neighbour(struct rp_neighbours *to, int64_t config)
@@ -25,7 +26,7 @@ static void keep_neighbour(struct rp_neighbours *to, int64_t config)
         rp_vec_push(to, (uint32_t)config);
 }
 
-/** The row exists only with another parameter's value taken away, or with one given to it. */
+/** The row exists only if another parameter loses its value or gets one. */
 static void keep_followers(const struct rp_space *space, uint16_t *row, size_t changed,
                            struct rp_neighbours *to)
 {
@@ -81,9 +82,10 @@ void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_nei
         change(space, row, i, ret);
 }
 
-/* Configurations far from those already chosen: what to run when nothing is known. */
+/* When nothing is known, configurations far from those already chosen are run. */
 
-/** Where each value of each parameter is between its lowest, 0, and its highest, 1. Owned. */
+/** Says where each value of each parameter is between its lowest, 0, and its highest, 1. The caller
+ * owns it. */
 struct rp_fill_in {
     const struct rp_space *space;
     float **places; /**< per parameter, by the value's number, and behind them of "no value" */
@@ -91,7 +93,8 @@ struct rp_fill_in {
 
 enum { DRAWS = 8, TRIES = 64 };
 
-/** The share of values below it: numbers by size, whatever their order in the file. */
+/** Computes the share of values below each value. Numbers are ordered by size, whatever their order
+ * in the file. */
 static float *places_of(const struct rp_parameter *parameter)
 {
     rp_autofree double *sorted = rp_alloc_zero(parameter->count, sizeof *sorted);
@@ -118,7 +121,7 @@ static float *places_of(const struct rp_parameter *parameter)
     }
     places[parameter->count] = -1;
     return places;
-texts: /* one apart from each other */
+texts: /* Texts have a distance of one. */
     for (size_t i = 0; i <= parameter->count; i++)
         places[i] = (float)(2 + i);
     return places;
@@ -149,7 +152,7 @@ static double fill_in_place(const struct rp_fill_in *filling, size_t config, siz
     return (double)filling->places[parameter][choice == RP_NO_VALUE ? count : choice];
 }
 
-/** Sum over the parameters; a text is as far from another one as it gets. */
+/** Adds up the distances of all parameters; a text is as far from another one as possible. */
 static double rp_fill_in_distance(const struct rp_fill_in *filling, size_t a, size_t b)
 {
     double sum = 0;
@@ -182,8 +185,9 @@ int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,
 }
 
 /**
- * Of some configurations drawn at random, the one that is farthest from the nearest chosen one.
- * @param taken  one byte per configuration; those that are not 0 are not drawn
+ * Draws some configurations at random, and returns the one that is farthest from its nearest chosen
+ * one.
+ * @param taken one byte per configuration; those that are not 0 are not drawn
  * @return -1: none is free
  */
 static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8_t *taken,
@@ -209,7 +213,8 @@ static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8
     return best;
 }
 
-/* Every configuration as likely as the other, without repetition: what any search has to beat. */
+/* This strategy draws every configuration with the same probability, without repetition. Any search
+ * has to beat it. */
 
 struct chance {
     const struct rp_space *space;
@@ -237,7 +242,7 @@ static void close_chance(void *state)
     free(c);
 }
 
-/** One at a time, so that the order is the same however many workers there are. */
+/** Draws one at a time, so that the order is the same however many workers there are. */
 static int64_t ask_chance(void *state)
 {
     struct chance *c = state;
@@ -276,10 +281,10 @@ static const struct rp_strategy random_strategy = {.name = "random",
                                                    .phase = phase_of_chance,
                                                    .close = close_chance};
 
-/* The search that is used unless another one is asked for. A model alone stays in the basin that
- * it knows; a local search alone learns nothing from what it has seen. So three ways take turns:
- * the configuration with the largest expected improvement, the most promising neighbour of the
- * best one, and local searches from random starts that the model leads. */
+/* This search is used unless another one is asked for. A model alone stays in the basin that it
+ * knows, and a local search alone learns nothing from what it has seen. So three ways take turns:
+ * the configuration with the largest expected improvement, the most promising neighbour of the best
+ * one, and local searches from random starts that the model leads. */
 
 enum {
     SEEDS = 10,
@@ -290,12 +295,12 @@ enum {
     STALE = 25, /**< evaluations without progress after which climbs come twice as often */
 };
 
-/** Progress: faster by half a per cent. */
+/** Progress means faster by half a per cent. */
 static const double progress = 0.005;
 
 enum origin { FREE, SEED, MODEL, NEIGHBOUR, CLIMB };
 
-/** In origins: a climb was there, or it was the best. */
+/** In origins this marks a place where a climb was, or that was the best. */
 enum { VISITED = 0x80 };
 
 struct climb {
@@ -381,7 +386,7 @@ static size_t refit_every(const struct portfolio *p)
     return p->told.count / 10 + 1;
 }
 
-/** Keeps the best ones, sorted; equal scores in the order in which they come. */
+/** Keeps the best ones, sorted. Equal scores stay in the order in which they come. */
 static void rank(struct portfolio *p, double score, uint32_t config)
 {
     size_t at = p->ranked_count;
@@ -407,7 +412,8 @@ static void score_block(struct portfolio *p, const uint32_t *configs, size_t cou
         rank(p, rp_model_improvement(&p->model, &predictions[i]), configs[i]);
 }
 
-/** All that are free, from a random one on; of a space that is too large, as many at random. */
+/** Scores all that are free, from a random one on. In a space that is too large it scores as many
+ * at random. */
 static void score_free(struct portfolio *p)
 {
     const uint32_t count = (uint32_t)p->space->count;
@@ -442,7 +448,7 @@ static void refit(struct portfolio *p)
     }
     if (rp_model_fit(&p->features, p->told.items, p->told.count, rp_random_next(&p->random), &model,
                      &err) < 0)
-        return; /* which cannot be: the best one has run */
+        return; /* This cannot happen, because the best one has run. */
     rp_model_free(&p->model);
     p->model = model;
     p->has_model = true;
@@ -450,7 +456,8 @@ static void refit(struct portfolio *p)
     score_free(p);
 }
 
-/** The free neighbour that may be the fastest: mean less one standard deviation. */
+/** Finds the free neighbour that may be the fastest: its score is the mean less one standard
+ * deviation. */
 static int64_t best_neighbour(struct portfolio *p, size_t of)
 {
     struct rp_prediction predictions[RP_MODEL_BLOCK];
@@ -467,7 +474,7 @@ static int64_t best_neighbour(struct portfolio *p, size_t of)
 
         rp_model_predict(&p->model, p->neighbours.items + from, n, p->codes, predictions);
         for (size_t i = 0; i < n; i++) {
-            /* what fails half of the time had better be twice as fast */
+            /* A configuration that fails half of the time should be twice as fast. */
             const double success = predictions[i].success;
             const double bound = predictions[i].mean - predictions[i].sd -
                                  rp_exact_log(success > 0.02 ? success : 0.02);
@@ -494,7 +501,8 @@ static int64_t by_model(struct portfolio *p)
     return -1;
 }
 
-/** Of the neighbours that were told, the fastest one if it is faster. @return -1: none is */
+/** Finds the fastest of the neighbours with a known time, if it is faster.
+ * @return -1: none is */
 static int64_t known_way_up(struct portfolio *p)
 {
     double lowest = p->climb.log_ms;
@@ -513,7 +521,7 @@ static int64_t known_way_up(struct portfolio *p)
     return best;
 }
 
-/** Places where a climb was are not climbed from again: it would end where that one did. */
+/** A climb does not start where one was before, because it would end where that one did. */
 static void move_climb(struct portfolio *p, size_t to)
 {
     const bool seen = p->origins[to] & VISITED;

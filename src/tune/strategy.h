@@ -1,6 +1,6 @@
 /**
  * @file strategy.h
- * @brief Who says which configuration is run next.
+ * @brief Chooses which configuration is run next.
  *
  * A strategy is asked for a configuration, and told what came of it. Several may be out at a time.
  * It is deterministic: the same seed, the same order of asks and tells and the same times give the
@@ -26,7 +26,7 @@ struct rp_strategy_options {
     unsigned workers;        /**< how many are out at the same time at most */
 };
 
-/** What ask answers instead of a configuration. */
+/** ask answers these instead of a configuration. */
 enum { RP_ASK_NONE_LEFT = -1, RP_ASK_WAIT = -2 };
 
 struct rp_strategy {
@@ -34,21 +34,22 @@ struct rp_strategy {
     /** @param space  has to live until close */
     void *(*open)(const struct rp_space *space, const struct rp_strategy_options *options);
     /**
-     * @return a configuration not asked for before; RP_ASK_NONE_LEFT; RP_ASK_WAIT: nothing until
-     *         one that is out has been told
+     * @return a configuration not asked for before; RP_ASK_NONE_LEFT; RP_ASK_WAIT: nothing until a
+     * running one has a result
      */
     int64_t (*ask)(void *state);
-    /** Also of a configuration that was not asked for, while none is out: it never will be. */
+    /** It is also called for a configuration that was not asked for, while none is running: it
+     * never will be asked for. */
     void (*tell)(void *state, size_t config, enum rp_reported told, double ms);
-    /** Of the last ask: "seed" (from nothing that was told) or "predict". */
+    /** Says how the last answer was found: "seed" (without any result) or "predict". */
     const char *(*phase)(const void *state);
     void (*close)(void *state);
 };
 
-/** NULL: there are not that many. The first one is the one that is taken without being named. */
+/** Returns NULL when there are fewer. The first one is used when none is named. */
 const struct rp_strategy *rp_strategy_number(size_t number);
 
-/** NULL: none of that name. */
+/** Returns NULL when no strategy has that name. */
 static inline const struct rp_strategy *rp_strategy_find(const char *name)
 {
     const struct rp_strategy *strategy;
@@ -59,20 +60,21 @@ static inline const struct rp_strategy *rp_strategy_find(const char *name)
     return NULL;
 }
 
-/* Configurations of a space that differ from one in a single parameter. */
+/* Neighbours are configurations of a space that differ from one in a single parameter. */
 
-/** Zero-initialise; release with rp_vec_free. */
+/** Initialise it with zeros, and release it with rp_vec_free. */
 struct rp_neighbours {
     RP_VEC(uint32_t);
 };
 
 /**
- * Finds them, in the order of parameters and values. Where the other value decides whether a
- * conditional parameter has one, the configurations in which that one follows count as well.
+ * Finds neighbours in the order of parameters and values. Where the other value decides whether a
+ * conditional parameter has one, the configurations that follow from it count as well.
  */
 void rp_neighbours_of(const struct rp_space *space, size_t config, struct rp_neighbours *ret);
 
-/** Any free configuration, each as likely as the other or nearly so. @return -1: none is */
+/** Draws any free configuration, each with the same probability or nearly so.
+ * @return -1: none is */
 int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,
                           struct rp_random *random);
 

@@ -54,7 +54,7 @@ static double number_of(const struct rp_parameter *parameter, size_t value)
     return number;
 }
 
-/** Of a whole number; others have none. */
+/** Counts how often 2 divides a whole number; other numbers have none. */
 static unsigned twos_of(double number)
 {
     unsigned twos = 0;
@@ -88,7 +88,8 @@ static int compare_ranked(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/** Equal numbers get equal codes, from 1 on; 0 is for what has none. @return the codes */
+/** Equal numbers get equal codes, from 1 on. 0 is for a value that has none.
+ * @return the codes */
 static size_t rank_numbers(struct ranked *ranked, size_t count, uint16_t *codes)
 {
     size_t code = 0;
@@ -102,7 +103,8 @@ static size_t rank_numbers(struct ranked *ranked, size_t count, uint16_t *codes)
     return code + 1;
 }
 
-/** Takes the codes. One that is the same for all values is no feature. */
+/** Adds a feature and takes over the codes. A feature that is the same for all values is dropped.
+ */
 static void add(struct rp_space_features *features, struct rp_config_feature feature)
 {
     if (feature.levels < 3 &&
@@ -127,7 +129,7 @@ static double combined(enum rp_feature_kind kind, double a, double b)
     }
 }
 
-/** Their number itself instead of its rank, from 1 on: these are summed up. */
+/** These codes are the numbers themselves instead of ranks, because they are added up. */
 static size_t count_twos(const struct rp_parameter *parameter, uint16_t *codes)
 {
     size_t most = 0;
@@ -139,7 +141,7 @@ static size_t count_twos(const struct rp_parameter *parameter, uint16_t *codes)
     return most + 1;
 }
 
-/** b is a for features of one parameter. */
+/** For features of one parameter, b is a. */
 static void add_ranked(struct rp_space_features *features, enum rp_feature_kind kind, size_t a,
                        size_t b)
 {
@@ -167,7 +169,7 @@ static void add_ranked(struct rp_space_features *features, enum rp_feature_kind 
 
 /* --- one parameter ---------------------------------------------------------------------------- */
 
-/** 1 for the value of that number, or for all values when which is the count. */
+/** The code is 1 for the value of that number; when which is the count, for all values. */
 static void add_yes_or_no(struct rp_space_features *features, enum rp_feature_kind kind,
                           size_t parameter, size_t which)
 {
@@ -183,7 +185,7 @@ static void add_yes_or_no(struct rp_space_features *features, enum rp_feature_ki
                                              .codes = codes});
 }
 
-/** More texts than one question for each can be asked about: their order as given. */
+/** There are more texts than features for each, so their order is used as given. */
 static void add_order(struct rp_space_features *features, size_t parameter)
 {
     const size_t count = features->space->parameters[parameter].count;
@@ -242,7 +244,8 @@ static void add_all_twos(struct rp_space_features *features)
 
     for (size_t i = 0; i < features->count; i++)
         sizes += features->feature[i].kind == RP_FEATURE_TWOS;
-    if (sizes >= 2 && features->count < RP_MAX_FEATURES) /* without codes: it is the sum itself */
+    /* It has no codes, because it is the sum itself. */
+    if (sizes >= 2 && features->count < RP_MAX_FEATURES)
         add(features, (struct rp_config_feature){.kind = RP_FEATURE_ALL_TWOS,
                                                  .levels = (uint16_t)(64 * sizes)});
 }
@@ -277,7 +280,7 @@ static size_t place(const struct rp_space *space, const uint16_t *row, size_t pa
     return row[parameter] == RP_NO_VALUE ? space->parameters[parameter].count : row[parameter];
 }
 
-/** The configuration's code of each feature. */
+/** Computes the configuration's code of each feature. */
 static void rp_features_of(const struct rp_space_features *features, size_t config,
                            uint16_t *ret_codes)
 {
@@ -300,7 +303,7 @@ static void rp_features_of(const struct rp_space_features *features, size_t conf
             break;
         default:
             ret_codes[i] = feature->codes[at];
-            if (feature->kind == RP_FEATURE_TWOS) /* all of them come before their sum */
+            if (feature->kind == RP_FEATURE_TWOS) /* All of them come before their sum. */
                 twos += feature->codes[at];
         }
     }
@@ -308,14 +311,15 @@ static void rp_features_of(const struct rp_space_features *features, size_t conf
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/** Samples, one after the other: the codes of all features, and what is to be predicted. */
+/** Samples stand one after the other: the codes of all features, and the number that is to be
+ * predicted. */
 struct rp_samples {
     const uint16_t *codes; /**< count rows of features codes */
     const double *values;
     size_t count, features;
 };
 
-/** Of nodes that are still to be split: which samples of the order are theirs. */
+/** Nodes that are still to be split have these samples of the order. */
 struct part {
     uint32_t from, to;
 };
@@ -350,7 +354,8 @@ static void range_of(const uint16_t *column, const uint32_t *order, struct part 
     *ret_high = high;
 }
 
-/** What a cut takes off the squared deviations, but for a term that all cuts share. */
+/** Computes by how much a cut reduces the squared deviations, without a term that all cuts share.
+ */
 static double gain_of(const struct grower *grower, struct part part, const uint16_t *column,
                       uint16_t cut)
 {
@@ -403,7 +408,8 @@ static bool best_split(struct grower *grower, struct part part, struct split *re
     return found;
 }
 
-/** Puts the samples up to the cut first. @return where the others begin */
+/** Puts the samples up to the cut first.
+ * @return where the others begin */
 static uint32_t divide(struct grower *grower, struct part part, struct split split)
 {
     const uint16_t *column = grower->columns + split.feature * grower->samples->count;
@@ -513,8 +519,8 @@ static double walk(const struct rp_tree_node *nodes, uint32_t at, const uint16_t
     return nodes[at].value;
 }
 
-/** For rows of codes. Variance is the trees' (over their number); NULL: not wanted. It goes tree by
- * tree, so that the nodes of one stay in the cache for all rows. */
+/** Predicts rows of codes. The variance is that of the trees, divided by their number; NULL: not
+ * wanted. It goes tree by tree, so that the nodes of one stay in the cache for all rows. */
 static void rp_trees_predict(const struct rp_trees *trees, const uint16_t *codes, size_t rows,
                              double *ret_mean, double *ret_variance)
 {
@@ -526,7 +532,7 @@ static void rp_trees_predict(const struct rp_trees *trees, const uint16_t *codes
             const double value = walk(trees->nodes, trees->roots[i], codes + row * trees->features);
             const double off = value - ret_mean[row];
 
-            /* Welford's update */
+            /* This is Welford's update. */
             ret_mean[row] += off / (i + 1);
             if (ret_variance)
                 ret_variance[row] += off * (value - ret_mean[row]);
@@ -537,13 +543,13 @@ static void rp_trees_predict(const struct rp_trees *trees, const uint16_t *codes
 
 enum { TIME_TREES = 40, SUCCESS_TREES = 30 };
 
-/** Spread of a time that all trees agree on: two in a hundred. */
+/** A time on which all trees agree still has a spread of two in a hundred. */
 static const double model_noise = 0.02;
 
-/** By how much differences of times above the median count less. */
+/** Differences of times above the median count less by this factor. */
 static const double slow_share = 0.1;
 
-/** A configuration is never ruled out for good. */
+/** With this minimum a configuration is never ruled out for good. */
 static const double least_success = 0.02;
 
 static int compare_doubles(const void *left, const void *right)
@@ -587,7 +593,7 @@ static void draw_together(struct learned *learned)
             learned->times[i] = median + slow_share * (learned->times[i] - median);
 }
 
-/** Those with times first, failures behind them. */
+/** Samples with times come first, and failures behind them. */
 static void collect(const struct rp_space_features *features,
                     const struct rp_observation *observations, size_t count, struct learned *to)
 {
@@ -687,7 +693,7 @@ enum { FOLDS = 5, TREES = 40, MOST_SCORED = 1 << 17 };
 
 static const double least_r2 = 0.75, least_spearman = 0.8, least_coverage = 0.6;
 
-/** Of a normal distribution, nine tenths are this many standard deviations from the mean. */
+/** In a normal distribution, nine tenths are within this many standard deviations from the mean. */
 static const double nine_tenths = 1.6448536269514722, noise = 0.02;
 
 struct check {
@@ -727,7 +733,7 @@ static void confidence_room(struct check *c, size_t count)
     c->ranks[1] = rp_alloc(count * sizeof *c->ranks[1] + 1);
 }
 
-/** Runs that ended, shuffled: a search looks at similar ones one after the other. */
+/** Runs that ended are shuffled, because a search looks at similar ones one after the other. */
 static void confidence_collect(struct check *c, const struct rp_observation *observations,
                                size_t count, uint64_t seed)
 {
@@ -746,7 +752,7 @@ static void confidence_collect(struct check *c, const struct rp_observation *obs
     }
 }
 
-/** Of each fifth sample from the fold's number on, by a model of all others. */
+/** Predicts each fifth sample from the fold's number on, by a model of all others. */
 static int predict_fold(struct check *c, size_t fold, uint64_t seed, struct rp_err *err)
 {
     const size_t width = c->features->count;
@@ -794,7 +800,7 @@ static void rank(const struct check *c, double *values, double *ranks)
     }
 }
 
-/** Where one of them is always the same they agree only if the other is as well. */
+/** If one of them is constant, they agree only if the other is constant as well. */
 static double correlation(const double *a, const double *b, size_t count)
 {
     double ma = 0, mb = 0, ab = 0, aa = 0, bb = 0;
@@ -827,7 +833,7 @@ static void sum_up(struct check *c, struct rp_confidence *ret)
         rest += off * off;
         within += fabs(off) <= nine_tenths * c->sd[i];
     }
-    if (total <= 1e-18 * n) /* they differ by rounding only: nothing can be explained */
+    if (total <= 1e-18 * n) /* They differ by rounding only, so nothing can be explained. */
         return;
     rank(c, c->measured, c->ranks[0]);
     rank(c, c->predicted, c->ranks[1]);
@@ -840,7 +846,8 @@ static void sum_up(struct check *c, struct rp_confidence *ret)
                ret->coverage < least_coverage || c->count < RP_CONFIDENCE_TRUSTED;
 }
 
-/** All configurations that were not run, or of a large space as many at random. */
+/** Looks at all configurations that were not run. In a large space it looks at as many at random.
+ */
 static double largest_gain(const struct rp_model *model, const uint8_t *taken, uint16_t *codes,
                            uint64_t seed)
 {

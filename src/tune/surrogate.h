@@ -1,7 +1,7 @@
 /**
  * @file surrogate.h
- * @brief What a search learns: features of configurations, a model of their times, and how far it
- * may be trusted.
+ * @brief Learns from a search: it has features of configurations, a model of their times, and says
+ * how far that may be trusted.
  *
  * The model is of extremely randomized trees, a regression that also says where it knows little.
  * Each tree splits all samples until those of a leaf are alike; at each split one random cut per
@@ -19,7 +19,7 @@
 struct rp_err;
 struct rp_space;
 
-/* Random numbers that are the same on every machine: xoshiro256**, seeded by splitmix64. */
+/* Random numbers are the same on every machine: xoshiro256**, seeded by splitmix64. */
 
 struct rp_random {
     uint64_t word[4];
@@ -62,26 +62,25 @@ static inline uint64_t rp_random_next(struct rp_random *random)
     return result;
 }
 
-/** From 0 on, below n; n is at least 1. The bias of a product's high word is below n / 2^32. */
+/** Draws from 0 on, below n, which is at least 1. The bias of a product's high word is below n /
+ * 2^32. */
 static inline uint32_t rp_random_below(struct rp_random *random, uint32_t n)
 {
     return (uint32_t)(((rp_random_next(random) >> 32) * n) >> 32);
 }
 
-/** From 0 on, below 1. */
+/** Draws from 0 on, below 1. */
 static inline double rp_random_unit(struct rp_random *random)
 {
     return (double)(rp_random_next(random) >> 11) * 0x1p-53;
 }
 
-/* What the model sees of a configuration: numbers that are known before it is run.
- *
- * For each parameter its value; for each two sizes (numbers above 0) their product and quotient,
+/* The model sees these numbers of a configuration, which are known before it is run. There are: for
+ * each parameter its value; for each two sizes (numbers above 0) their product and quotient,
  * because threads, tiles and work per thread are such; for each size how often 2 divides it, and
- * that of all sizes together; for texts one yes or no per value; for conditional parameters
- * whether they have a value. Features are given as ranks among the values that can occur (decision
- * trees see no more than their order), so no logarithm is needed and nothing depends on rounding.
- */
+ * that of all sizes together; for texts one yes or no per value; for conditional parameters whether
+ * they have a value. Features are given as ranks among the values that can occur (decision trees
+ * see no more than their order), so no logarithm is needed and nothing depends on rounding. */
 
 enum rp_feature_kind {
     RP_FEATURE_VALUE, /**< of a number, or of a text's place among more than RP_MAX_TEXT_FEATURES */
@@ -100,7 +99,7 @@ struct rp_config_feature {
     uint16_t *codes; /**< by the value's number, or the pair of them */
 };
 
-/** Owned; release with rp_features_free. */
+/** Release it with rp_features_free. */
 struct rp_space_features {
     const struct rp_space *space; /**< has to live as long */
     struct rp_config_feature *feature;
@@ -111,7 +110,7 @@ struct rp_space_features {
 struct rp_space_features rp_features_new(const struct rp_space *space);
 void rp_features_free(struct rp_space_features *features);
 
-/* The trees. */
+/* This section grows the trees. */
 
 struct rp_tree_node {
     uint16_t feature, cut; /**< codes up to the cut go to child, others to child + 1 */
@@ -119,7 +118,7 @@ struct rp_tree_node {
     double value;          /**< of a leaf: the samples' mean */
 };
 
-/** Owned; release with rp_trees_free. */
+/** Release it with rp_trees_free. */
 struct rp_trees {
     struct rp_tree_node *nodes;
     uint32_t *roots;
@@ -127,7 +126,7 @@ struct rp_trees {
     size_t features;
 };
 
-/* What a strategy is told (tune/strategy.h). */
+/* A strategy gets these results (tune/strategy.h). */
 
 enum rp_reported {
     RP_REPORTED_OK,
@@ -135,13 +134,11 @@ enum rp_reported {
     RP_REPORTED_CENSORED, /**< it was stopped: it takes at least that long */
 };
 
-/* The surrogate: from what was told so far, what other configurations will take.
- *
- * It learns the logarithm of times, so that it is about ratios. Times above their median are drawn
- * together: how bad a bad configuration is does not matter, and the trees' splits go to the better
- * half. Failures are learned apart, as a probability; a run that was stopped counts as one that
- * took as long as it was given.
- */
+/* The surrogate predicts from the results so far what other configurations will take. It learns the
+ * logarithm of times, so that ratios count. Times above their median are drawn together: how bad a
+ * bad configuration is does not matter, and the trees' splits go to the better half. Failures are
+ * learned apart, as a probability; a run that was stopped counts as one that took as long as it was
+ * given. */
 
 struct rp_observation {
     uint32_t config;
@@ -149,7 +146,7 @@ struct rp_observation {
     double log_ms; /**< natural logarithm; of a failure nothing */
 };
 
-/** Owned; release with rp_model_free. */
+/** Release it with rp_model_free. */
 struct rp_model {
     const struct rp_space_features *features;
     struct rp_trees time, success;
@@ -163,8 +160,8 @@ struct rp_prediction {
 };
 
 /**
- * @param features      has to live as long
- * @param observations  at least one that ended
+ * @param features must live as long as the model
+ * @param observations at least one that ended
  * @return 0; RP_BAD_INPUT: none ended
  */
 int rp_model_fit(const struct rp_space_features *features,
@@ -178,18 +175,17 @@ enum { RP_MODEL_BLOCK = 256 /**< configurations at a time */ };
 void rp_model_predict(const struct rp_model *model, const uint32_t *configs, size_t count,
                       uint16_t *codes, struct rp_prediction *ret);
 
-/** How much faster than the best it will be on average, slower being 0, times that it runs. */
+/** Computes how much faster than the best it will be on average, where slower counts as 0, times
+ * the probability that it runs. */
 double rp_model_improvement(const struct rp_model *model, const struct rp_prediction *prediction);
 
-/* How far the model may be trusted: what it says of runs that it has not seen.
- *
- * Five times a fifth of the runs is left out, a model of the others is asked about them. A model
- * of trees is right about all runs that it knows, so that nothing but this tells anything.
- */
+/* Says how far the model may be trusted, by predicting runs that it has not seen. Five times a
+ * fifth of the runs is left out, and a model of the others predicts it. A model of trees is right
+ * about all runs that it knows, so no other test tells anything. */
 
 enum {
     RP_CONFIDENCE_SAMPLES = 10, /**< fewer runs that ended tell nothing */
-    /** Fewer may fit well by luck, or because none is like the best ones: of 16 searches of a
+    /** Fewer runs may fit well by luck, or because none is like the best ones: of 16 searches of a
      * recorded space with 10 and 15 runs 15 had a good fit, and 7 a best one 1.3 to 7.7 times as
      * slow as the optimum; with 30 runs 7 of 8 found it, and one was 1.23 times as slow. */
     RP_CONFIDENCE_TRUSTED = 30,
@@ -202,9 +198,11 @@ struct rp_confidence {
     double spearman;     /**< rank correlation of predicted and measured times */
     double coverage;     /**< share of times within the interval that should hold nine of ten */
     double residual_std; /**< of log_ms, about the share by which a prediction is off */
-    /** r2 < 0.75, spearman < 0.8, coverage < 0.6 or too few: predictions must not be trusted. */
+    /** With r2 < 0.75, spearman < 0.8, coverage < 0.6 or too few runs, predictions must not be
+     * trusted. */
     bool low;
-    /** Expected improvement of the most promising configuration that was not run, in log_ms. */
+    /** This is the expected improvement of the most promising configuration that was not run, in
+     * log_ms. */
     double gain_left;
 };
 

@@ -35,10 +35,10 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/** A string, or {"base16": "61ff"} for what is not UTF-8. */
+/** Makes a string, or {"base16": "61ff"} for bytes that are not UTF-8. */
 static json_t *rp_json_of_text(const char *text)
 {
-    json_t *string = json_string(text); /* NULL for what is not UTF-8 */
+    json_t *string = json_string(text); /* It is NULL for bytes that are not UTF-8. */
     rp_autobuf digits = {0};
 
     if (string)
@@ -48,7 +48,7 @@ static json_t *rp_json_of_text(const char *text)
     return json_pack("{s:s}", "base16", rp_buf_text(&digits));
 }
 
-/** [text, ...] */
+/** Makes [text, ...]. */
 static json_t *rp_json_of_words(char *const *words)
 {
     json_t *list = json_array();
@@ -58,7 +58,7 @@ static json_t *rp_json_of_words(char *const *words)
     return list;
 }
 
-/** [[name, text or null], ...]; accepts NULL. */
+/** Makes [[name, text or null], ...]. It accepts NULL. */
 static json_t *rp_json_of_variables(const struct rp_env_change *variables)
 {
     json_t *list = json_array();
@@ -71,8 +71,8 @@ static json_t *rp_json_of_variables(const struct rp_env_change *variables)
     return list;
 }
 
-/** Appends the value and a newline, takes it over. @param value  NULL: a number in it is not finite
- */
+/** Appends the value and a newline, and takes the value over.
+ * @param value NULL: a number in it is not finite */
 static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
 {
     rp_autofree char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
@@ -117,7 +117,7 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/** @return owned; NULL: it is no text */
+/** @return owned by the caller; NULL: it is no text */
 static char *text_of(const json_t *value)
 {
     const char *digits = json_string_value(json_object_get(value, "base16"));
@@ -138,7 +138,8 @@ static char *text_of(const json_t *value)
     return rp_steal(text);
 }
 
-/** @param ret  owned; NULL when it is null or not there, which is an error if it is needed */
+/** @param ret owned by the caller; NULL when it is null or absent, which is an error if it is
+ * needed */
 static int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
                              struct rp_err *err)
 {
@@ -163,7 +164,7 @@ static void free_words(char **words)
     free(words);
 }
 
-/** @param ret  owned, NULL-terminated, at least one word; NULL when it is not there */
+/** @param ret owned by the caller, NULL-terminated, at least one word; NULL when it is absent */
 static int rp_json_take_words(const json_t *object, const char *key, bool needed, char ***ret,
                               struct rp_err *err)
 {
@@ -207,7 +208,7 @@ static bool take_variable(const json_t *pair, struct rp_env_change *to)
     return json_is_null(value) || (to->value = text_of(value)) != NULL;
 }
 
-/** @param ret  owned, terminated by a NULL name; NULL when it is not there */
+/** @param ret owned by the caller, terminated by a NULL name; NULL when it is absent */
 static int rp_json_take_variables(const json_t *object, const char *key, struct rp_env_change **ret,
                                   struct rp_err *err)
 {
@@ -333,7 +334,7 @@ int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp
     return rp_json_write_line(object, to, err);
 }
 
-/** The number of a word in a list. */
+/** Finds the number of a word in a list. */
 static int take_word(const json_t *object, const char *key, const char *const *words, size_t count,
                      size_t *ret, struct rp_err *err)
 {
@@ -378,7 +379,7 @@ static int take_objective(const json_t *object, struct rp_evaluation_request *r,
     return rp_json_take_text(object, "pattern", true, &r->pattern, err);
 }
 
-/** 0 where it is not there. */
+/** Reads 0 where the key is absent. */
 static int take_optional_ns(const json_t *object, const char *key, int64_t *ret, struct rp_err *err)
 {
     *ret = 0;
@@ -586,7 +587,8 @@ static int take_numbers(const json_t *object, struct rp_worker_hello *h, struct 
         rc = rp_json_take_integer(object, "compute_units", 0, UINT32_MAX, &units, err);
     if (rc == 0)
         rc = rp_json_take_integer(object, "node", -1, UINT32_MAX, &h->on.node, err);
-    if (rc == 0 && json_object_get(object, "timing_version")) /* only our software device has it */
+    /* Only our software device has a timing version. */
+    if (rc == 0 && json_object_get(object, "timing_version"))
         rc = rp_json_take_integer(object, "timing_version", 0, UINT32_MAX, &version, err);
     h->protocol = (int)protocol;
     h->on.compute_units = (uint32_t)units;
@@ -653,7 +655,7 @@ struct rp_worker_folder {
 
 enum { LOCKED = RP_LOCK_FOLDER | RP_LOCK_NO_LINK };
 
-/** Nobody holds its lock: its worker has ended without its clean-up. */
+/** Nobody holds the folder's lock, so its worker has ended without removing it. */
 static void remove_stale(const char *base)
 {
     DIR *dir = opendir(base);
@@ -685,7 +687,7 @@ static bool is_there(const char *path, int fd)
 }
 
 /**
- * A new folder in $TMPDIR, or /tmp. Those of workers that were killed are removed.
+ * Makes a new folder in $TMPDIR, or /tmp. It removes those of workers that were killed.
  * @return 0, RP_ENVIRONMENT
  */
 static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *err)
@@ -712,7 +714,7 @@ static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *er
     }
 }
 
-/** Removes it. Accepts one that has no path. */
+/** Removes the folder. It accepts one that has no path. */
 static void rp_worker_folder_close(struct rp_worker_folder *folder)
 {
     if (!folder->path)
@@ -723,9 +725,9 @@ static void rp_worker_folder_close(struct rp_worker_folder *folder)
     *folder = (struct rp_worker_folder){0};
 }
 
-/* Nobody asks for this process any more: it ends, and what it runs with it. */
+/* When nobody asks for this process any more, it ends, with the program that it runs. */
 
-/** Time for a program to end by itself. */
+/** A program gets this time to end by itself. */
 enum { GRACE_MS = 3000 };
 
 static void *watch(void *arg)
@@ -741,9 +743,9 @@ static void *watch(void *arg)
 }
 
 /**
- * From here on the end of the parent is SIGTERM for this process, and a while later SIGTERM again:
- * what rp_proc_run runs is killed by the second one. Without pidfds (Linux before 5.3) there is
- * none.
+ * From here on the end of the parent causes SIGTERM for this process, and a while later SIGTERM
+ * again: the second one kills what rp_proc_run runs. Without pidfds (Linux before 5.3) there is no
+ * such watch.
  */
 static void rp_orphan_watch_begin(void)
 {
@@ -753,7 +755,7 @@ static void rp_orphan_watch_begin(void)
 
     if (parent < 0)
         return;
-    sigfillset(&all); /* signals are for the thread that runs programs */
+    sigfillset(&all); /* Signals are for the thread that runs programs. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&thread, NULL, watch, (void *)(intptr_t)parent) == 0)
         pthread_detach(thread);
@@ -796,7 +798,8 @@ static int write_all(const struct worker *w, const struct rp_buf *text, struct r
         ssize_t put = write(w->out, text->data + at, text->len - at);
         const int why = errno;
 
-        if (put < 0 && why == EAGAIN) { /* who gave us the socket does not wait for it */
+        /* The socket was given to us by a process that made it so that writes do not wait. */
+        if (put < 0 && why == EAGAIN) {
             poll(&(struct pollfd){.fd = w->out, .events = POLLOUT}, 1, -1);
             continue;
         }
@@ -818,7 +821,7 @@ static int send_hello(const struct worker *w, struct rp_err *err)
     return rc < 0 ? rc : write_all(w, &line, err);
 }
 
-/** The last words: it ends for a reason that no configuration has. */
+/** Sends the last line before the worker ends for a reason that no configuration has. */
 static void send_fatal(const struct worker *w, const struct rp_err *why)
 {
     rp_autobuf line = {0};
@@ -869,10 +872,11 @@ static int answer_all(const struct worker *w, struct rp_err *err)
 
 static void hear_pipe(int signo)
 {
-    (void)signo; /* caught, not ignored: the programs that it runs do not inherit that */
+    /* The signal is caught and not ignored, because programs would inherit that it is ignored. */
+    (void)signo;
 }
 
-/** Programs see neither the requests nor the way for answers. */
+/** Programs must see neither the requests nor the descriptor for answers. */
 static int take_standard_files(struct worker *w, struct rp_err *err)
 {
     const struct sigaction pipe_action = {.sa_handler = hear_pipe};
@@ -888,7 +892,7 @@ static int take_standard_files(struct worker *w, struct rp_err *err)
     return 0;
 }
 
-/** Slurm may tell a step its GPU in a variable of its own only. */
+/** Slurm may name a step's GPU only in a variable of its own. */
 static void take_step_gpus(void)
 {
     const char *of_step = getenv("SLURM_STEP_GPUS");
@@ -927,7 +931,8 @@ int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
 
     rp_proc_catch_signals();
     rp_orphan_watch_begin();
-    rp_orphans_begin(&w.adopted); /* all that programs leave behind is ours from here on */
+    /* From here on this process adopts all that programs leave behind. */
+    rp_orphans_begin(&w.adopted);
     take_step_gpus();
     rc = take_standard_files(&w, err);
     if (rc == 0)

@@ -1,7 +1,7 @@
 /**
  * @file worker.h
- * @brief `rocm-perf autotune --worker`: one GPU that runs configurations. Says who it is, then
- *        answers requests, a line of JSON each, until its input ends.
+ * @brief Does `rocm-perf autotune --worker`: it runs configurations on one GPU. It describes
+ * itself, and then answers requests, a line of JSON each, until its input ends.
  */
 #ifndef RP_TUNE_WORKER_H
 #define RP_TUNE_WORKER_H
@@ -22,24 +22,24 @@ struct rp_worker_options {
 };
 
 /**
- * Serves standard input and output; nothing of the programs gets there. SIGTERM, or the end of the
+ * Serves standard input and output, which the programs do not get. SIGTERM, or the end of the
  * parent, ends the program that runs, and the worker.
  * @return 0 at the end of input; RP_BAD_INPUT: a line that is no request; RP_INTERRUPTED;
- *         RP_ENVIRONMENT: no device, no ROCm, nobody reads
+ * RP_ENVIRONMENT: no device, no ROCm, nobody reads
  */
 int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err);
 
-/* The protocol: what is asked of a worker, and what it answers: one configuration, built, run some
- * times, timed and checked. Each is one line of JSON. */
+/* The protocol says what a worker is asked, and what it answers: one configuration is built, run
+ * some times, timed and checked. Each message is one line of JSON. */
 
-/** "ok", "failed", ...; static. */
+/** Returns "ok", "failed", ...; the text is static. */
 const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome);
-/** "dispatch", "wall", "output"; static. */
+/** Returns "dispatch", "wall" or "output"; the text is static. */
 const char *rp_objective_word(enum rp_objective objective);
 
 /**
- * Appends one line, with its newline. Words and texts may be any bytes: what is not UTF-8 is
- * written in base 16.
+ * Appends one line, with its newline. Words and texts may be any bytes: those that are not UTF-8
+ * are written in base 16.
  * @return 0 or RP_ENVIRONMENT
  */
 int rp_evaluation_request_write(const struct rp_evaluation_request *request, struct rp_buf *to,
@@ -55,7 +55,7 @@ int rp_evaluation_parse(const char *line, size_t bytes, struct rp_evaluation *re
 
 enum { RP_WORKER_PROTOCOL = 1 };
 
-/** The first line that a worker says. Owned; release with rp_worker_hello_free. */
+/** This is the first line of a worker. Release it with rp_worker_hello_free. */
 struct rp_worker_hello {
     int protocol;
     char *version; /**< of rocm-perf */
@@ -71,7 +71,8 @@ int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello
                           struct rp_err *err);
 void rp_worker_hello_free(struct rp_worker_hello *hello);
 
-/** {"fatal": why}: its last words. @return NULL: it is another line. Owned */
+/** Reads {"fatal": why}, the last line of a worker.
+ * @return NULL: it is another line; the caller owns it */
 char *rp_worker_fatal_of(const char *line, size_t bytes);
 
 #endif

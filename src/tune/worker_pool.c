@@ -26,7 +26,7 @@
 
 /* --- launchers -------------------------------------------------------------------------------- */
 
-/** In the child: what fails before the program runs goes through the pipe. */
+/** Runs in the child. The pipe reports a failure before the program runs. */
 static void child_main(const struct rp_proc *proc, int fd, pid_t parent, int report_fd)
 {
     sigset_t none;
@@ -35,7 +35,7 @@ static void child_main(const struct rp_proc *proc, int fd, pid_t parent, int rep
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(127);
-    setpgid(0, 0); /* Ctrl-C is for us, who end it in order */
+    setpgid(0, 0); /* Ctrl-C is for this process, which ends the child in order. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     dup2(fd, STDIN_FILENO);
@@ -59,7 +59,8 @@ static int start_process(const struct rp_proc *proc, int fd, pid_t *ret, struct 
     if (child == 0)
         child_main(proc, fd, self, report[1]);
     if (child > 0)
-        setpgid(child, child); /* the child does so too: whoever is first */
+        /* The child does so too, because nobody knows which of the two is first. */
+        setpgid(child, child);
     close(report[1]);
     while (child > 0 && (got = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
         ;
@@ -159,7 +160,7 @@ const struct rp_launcher rp_launcher_local = {
 
 extern char **environ;
 
-/** One allocation, with one step per worker. */
+/** There is one allocation, with one step per worker. */
 struct slurm {
     const struct rp_tune_pool_options *options;
     char *srun, *job;              /**< job: the number of the allocation */
@@ -198,7 +199,8 @@ static bool ends_within(pid_t holder, int64_t ms)
     return false;
 }
 
-/** What srun did not give back. Nothing is left to be done where this fails, too. */
+/** Cancels an allocation that srun did not give back. Nothing is left to be done where this fails,
+ * too. */
 static void cancel_job(const char *job)
 {
     rp_autofree char *scancel = NULL;
@@ -218,8 +220,8 @@ static void cancel_job(const char *job)
 }
 
 /**
- * The program in the allocation ends, and with it srun, which gives the allocation back. One that
- * does not is told to, and then killed.
+ * The program in the allocation ends, and with it srun, which gives the allocation back. If srun
+ * does not end, it gets a signal, and is then killed.
  */
 static void end_allocation(const struct slurm *slurm)
 {
@@ -251,7 +253,7 @@ static void close_slurm(void *state)
     free(slurm);
 }
 
-/** Waits as long as it takes until the allocation is there: it may be queued. */
+/** Waits as long as it takes until the allocation is there, because it may be queued. */
 static int read_job(struct slurm *slurm, struct rp_err *err)
 {
     rp_cleanup(rp_line_reader_free) struct rp_line_reader reader = {0};
@@ -283,9 +285,9 @@ static int read_job(struct slurm *slurm, struct rp_err *err)
 
 enum { MOST_VARIABLES = 32 };
 
-/** What a user has set for salloc is meant for the allocation, which srun asks for: its variables
- * have the same names behind the first word. @param ret  what is to be freed, with names; ended by
- * one without */
+/** Variables that a user has set for salloc are meant for the allocation, which srun asks for: its
+ * variables have the same names behind the first word.
+ * @param ret has names to be freed; an entry without one is the last */
 static void allocation_variables(struct rp_env_change ret[MOST_VARIABLES + 1])
 {
     static const char prefix[] = "SALLOC_";
@@ -308,10 +310,10 @@ static void allocation_variables(struct rp_env_change ret[MOST_VARIABLES + 1])
 }
 
 /**
- * The allocation lasts as long as a program in it reads from us: also when we are killed. It is a
- * step that leaves all processors and GPUs to others (--overlap). Not salloc's program: once in
- * some hundred runs salloc of Slurm 22.05 goes on when that has ended, with a whole processor
- * (wait4 says ECHILD, for ever).
+ * The allocation lasts as long as a program in it reads from us, so it ends also when we are
+ * killed. It is a step that leaves all processors and GPUs to others (--overlap). salloc is not
+ * used for that: once in some hundred runs salloc of Slurm 22.05 goes on when the program has
+ * ended, and uses a whole processor (wait4 says ECHILD, for ever).
  */
 static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
 {
@@ -328,10 +330,10 @@ static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
     int rc;
 
     argv[at++] = "srun";
-    argv[at++] = "--quiet"; /* errors are said all the same */
+    argv[at++] = "--quiet"; /* Errors are printed all the same. */
     argv[at++] = "--overlap";
-    argv[at++] = "--input=0"; /* the first task reads; the others end at once, which is no reason to
-                                 end it */
+    /* The first task reads. The others end at once, which is no reason to end the step. */
+    argv[at++] = "--input=0";
     argv[at++] = "--wait=0";
     argv[at++] = tasks;
     add_words(argv, &at, words);
@@ -378,7 +380,7 @@ static int open_slurm(const struct rp_tune_pool_options *options, void **ret_sta
 /** Within an allocation, srun would take these for what one step asks for. */
 static const struct rp_env_change of_the_allocation[] = {
     {.name = "SLURM_GPUS"},
-    {.name = "SLURM_MEM_PER_NODE"}, /* the first step would take all of it */
+    {.name = "SLURM_MEM_PER_NODE"}, /* The first step would take all of it. */
     {.name = "SLURM_MEM_PER_GPU"},
     {.name = "SLURM_GPUS_PER_NODE"},
     {.name = "SLURM_GPUS_PER_SOCKET"},
@@ -397,7 +399,7 @@ static int start_slurm(void *state, unsigned number, struct rp_launched *ret, st
     rp_autofree const char **argv =
         rp_alloc_zero(count_words(step) + count_words(worker) + 9, sizeof *argv);
     rp_autofree char *job = rp_format("--jobid=%s", slurm->job);
-    /* srun of Slurm 22.05 and later does not take it from the allocation by itself */
+    /* srun of Slurm 22.05 and later does not take the number from the allocation by itself. */
     rp_autofree char *cpus_word =
         rp_format("--cpus-per-task=%s", slurm->cpus[0] ? slurm->cpus : "1");
     size_t at = 0;
@@ -406,7 +408,8 @@ static int start_slurm(void *state, unsigned number, struct rp_launched *ret, st
     argv[at++] = "srun";
     argv[at++] = "--quiet";
     argv[at++] = job;
-    argv[at++] = "--exact"; /* its own share of the allocation, beside other steps */
+    /* Each step gets its own share of the allocation, beside other steps. */
+    argv[at++] = "--exact";
     argv[at++] = "--nodes=1";
     argv[at++] = "--ntasks=1";
     argv[at++] = cpus_word;
@@ -441,7 +444,7 @@ enum rp_slot_state {
     RP_SLOT_BUSY,
 };
 
-/** What came from a worker. */
+/** A worker causes these events. */
 enum rp_slot_event {
     RP_SLOT_NOTHING = 0,
     RP_SLOT_HELLO,  /**< slot->hello */
@@ -449,7 +452,7 @@ enum rp_slot_event {
     RP_SLOT_DIED,   /**< slot->why */
 };
 
-/** A request on its way. Owned; release with rp_worker_job_free. */
+/** This is a request on its way. Release it with rp_worker_job_free. */
 struct rp_worker_job {
     uint64_t id;
     char *line;
@@ -476,10 +479,10 @@ static void rp_worker_job_free(struct rp_worker_job *job)
     free(job);
 }
 
-/** The child of a slot that was just started. */
+/** Begins with the child of a slot that was just started. */
 static void rp_worker_slot_begin(struct rp_slot *slot, const struct rp_launched *child)
 {
-    free(slot->why); /* of the one before */
+    free(slot->why); /* The reason is that of the worker before. */
     slot->why = NULL;
     slot->state = RP_SLOT_STARTING;
     slot->child = *child;
@@ -494,7 +497,7 @@ static void rp_worker_slot_free(struct rp_slot *slot)
     *slot = (struct rp_slot){0};
 }
 
-/** Hands the job to an idle worker. */
+/** Gives the job to an idle worker. */
 static void rp_slot_give(struct rp_slot *slot, struct rp_worker_job *job)
 {
     slot->job = job;
@@ -502,13 +505,13 @@ static void rp_slot_give(struct rp_slot *slot, struct rp_worker_job *job)
     slot->state = RP_SLOT_BUSY;
 }
 
-/** What poll() is to look at: POLLIN, and POLLOUT while the request is not sent. */
+/** Returns what poll() is to look at: POLLIN, and POLLOUT while the request is not sent. */
 static short rp_worker_slot_events(const struct rp_slot *slot)
 {
     return slot->state == RP_SLOT_BUSY && slot->sent < slot->job->bytes ? POLLIN | POLLOUT : POLLIN;
 }
 
-/** Is there a line that has come already? poll() does not know. */
+/** Says whether a line has come already, because poll() does not know. */
 static bool rp_worker_slot_has_line(struct rp_slot *slot)
 {
     const struct rp_buf *buf = &slot->reader.buf;
@@ -517,7 +520,8 @@ static bool rp_worker_slot_has_line(struct rp_slot *slot)
            memchr(buf->data + slot->reader.begin, '\n', buf->len - slot->reader.begin);
 }
 
-/** A full socket is no error, and that nobody reads any more is seen when its answer is read. */
+/** A full socket is no error. A worker that does not read any more is noticed when its answer is
+ * read. */
 static void send_more(struct rp_slot *slot)
 {
     const struct rp_worker_job *job = slot->job;
@@ -527,7 +531,7 @@ static void send_more(struct rp_slot *slot)
     slot->sent += put > 0 ? (size_t)put : 0;
 }
 
-/** Keeps the first reason. */
+/** Keeps only the first reason. */
 static enum rp_slot_event died(struct rp_slot *slot, const char *why)
 {
     if (!slot->why && why)
@@ -583,8 +587,8 @@ static enum rp_slot_event take_line(struct rp_slot *slot, struct rp_evaluation *
 }
 
 /**
- * After poll: sends, receives, and understands at most one line.
- * @param ret  with RP_SLOT_ANSWER: owned by the caller
+ * Call it after poll: it sends, receives, and parses at most one line.
+ * @param ret with RP_SLOT_ANSWER: owned by the caller
  * @return an event; DIED also when it does not keep to the protocol: the child is still there
  */
 static enum rp_slot_event rp_worker_slot_poll(struct rp_slot *slot, short revents,
@@ -605,7 +609,8 @@ static enum rp_slot_event rp_worker_slot_poll(struct rp_slot *slot, short revent
     return take_line(slot, ret);
 }
 
-/** It has had a moment to write its last words: the socket may close before the process ends. */
+/** The worker has had a moment to write its last line, because the socket may close before the
+ * process ends. */
 static int wait_for(pid_t pid)
 {
     enum { ROUNDS = 200, ROUND_MS = 10 };
@@ -625,7 +630,7 @@ static int wait_for(pid_t pid)
     return status;
 }
 
-/** Ends its process, reaps it, and completes slot->why. The job stays. */
+/** Ends the slot's process, reaps it, and completes slot->why. The job stays. */
 static void rp_worker_slot_end(struct rp_slot *slot)
 {
     const int status = wait_for(slot->child.pid);
@@ -643,7 +648,8 @@ static void rp_worker_slot_end(struct rp_slot *slot)
     slot->deaths++;
 }
 
-/** Deaths in a row after which a worker is not started again: a request may cause two of them. */
+/** A worker is not started again after so many deaths in a row; one request may cause two of them.
+ */
 enum { MOST_DEATHS = 3, MOST_DEATHS_OF_JOB = 2 };
 enum { NS_PER_MS = 1000000, START_TIMEOUT_MS = 600000 };
 
@@ -694,7 +700,7 @@ static int start(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
     return 0;
 }
 
-/** "worker 2 (host b, GPU 1)" */
+/** Makes "worker 2 (host b, GPU 1)". */
 static char *name_of(const struct rp_tune_pool *pool, unsigned number)
 {
     const struct rp_worker_hello *h = &pool->slots[number].hello;
@@ -705,15 +711,15 @@ static char *name_of(const struct rp_tune_pool *pool, unsigned number)
                      h->visible);
 }
 
-/** Would both run on the same GPU? */
+/** Says whether both would run on the same GPU. */
 static bool hello_shares(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
 {
     return !a->on.software && !b->on.software && a->on.node == b->on.node &&
            strcmp(a->host, b->host) == 0;
 }
 
-/** Why times of both must not be compared: "is a gfx90a (...), not a gfx942 (...)"; NULL: they may
- *  be. Owned. */
+/** Says why times of both must not be compared: "is a gfx90a (...), not a gfx942 (...)". NULL means
+ * that they may be. The caller owns the text. */
 static char *hello_differs(const struct rp_worker_hello *a, const struct rp_worker_hello *b)
 {
     if (a->on.software != b->on.software || strcmp(a->on.gfx, b->on.gfx) != 0 ||
@@ -736,7 +742,8 @@ static char *hello_differs(const struct rp_worker_hello *a, const struct rp_work
     return NULL;
 }
 
-/** Only times of the same GPU model are compared. @return owned; NULL: it may be used */
+/** Only times of the same GPU model are compared.
+ * @return owned by the caller; NULL: it may be used */
 static char *why_not_used(const struct rp_worker_hello *hello, const struct rp_worker_hello *first)
 {
     rp_autofree char *differs = NULL;
@@ -759,7 +766,7 @@ static void add_ready(struct rp_tune_pool *pool, struct rp_evaluation *evaluatio
     pool->ready[pool->ready_count++] = *evaluation;
 }
 
-/** What a dead worker was running: again, before all others, or its answer is that it killed two.
+/** The job of a dead worker is run again, before all others; or its answer is that it killed two.
  */
 static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
 {
@@ -775,7 +782,7 @@ static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
         return;
     }
     for (size_t i = 0; i < pool->count; i++)
-        pool->slots[i].deaths = 0; /* it was the job's fault, and the next one may be like it */
+        pool->slots[i].deaths = 0; /* The job caused it, and the next one may be like it. */
     e = (struct rp_evaluation){
         .id = job->id,
         .outcome = RP_EVALUATION_FAILED,
@@ -786,7 +793,7 @@ static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
     add_ready(pool, &e);
 }
 
-/** @param again  it may be started again */
+/** @param again whether it may be started again */
 static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
 {
     struct rp_slot *slot = &pool->slots[number];
@@ -795,7 +802,8 @@ static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
     rp_autofree char *line = NULL;
 
     rp_worker_slot_end(slot);
-    rp_orphans_kill(&pool->adopted, 0); /* who was killed could not end what it ran */
+    /* A worker that was killed could not end the program that it ran. */
+    rp_orphans_kill(&pool->adopted, 0);
     again = again && slot->deaths < MOST_DEATHS;
     line = rp_format("%s %s%s", name, slot->why, again ? "; it is started again" : "");
     note(pool, line);
@@ -806,12 +814,12 @@ static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/** A worker that was started again may have come up on another GPU. */
+/** A worker that was started again may now have another GPU. */
 static void take_hello(struct rp_tune_pool *pool, unsigned number)
 {
     struct rp_slot *slot = &pool->slots[number];
 
-    if (!pool->opened) /* all are compared when all are there */
+    if (!pool->opened) /* All are compared when all are there. */
         return;
     slot->why = why_not_used(&slot->hello, &pool->device);
     if (!slot->why)
@@ -834,7 +842,7 @@ static void take_event(struct rp_tune_pool *pool, unsigned number, short revents
         add_ready(pool, &answer);
         break;
     case RP_SLOT_DIED:
-        kill(slot->child.pid, SIGTERM); /* it may have closed its output only */
+        kill(slot->child.pid, SIGTERM); /* It may have closed its output only. */
         bury(pool, number, pool->opened);
         break;
     case RP_SLOT_NOTHING:
@@ -855,7 +863,7 @@ static void hand_out(struct rp_tune_pool *pool)
     }
 }
 
-/** For poll(), which waits no longer than until_ms (negative: for ever). */
+/** Computes the timeout of poll(), which waits no longer than until_ms (negative: for ever). */
 static int left_ms(int64_t until_ms)
 {
     enum { MOST_MS = 60000 };
@@ -908,7 +916,7 @@ static unsigned count_state(const struct rp_tune_pool *pool, enum rp_slot_state 
     return count;
 }
 
-/** One that does not come up at first is an error: the user has asked for it. */
+/** A worker that does not start at first is an error, because the user has asked for it. */
 static int wait_for_hellos(struct rp_tune_pool *pool, struct rp_err *err)
 {
     const int64_t timeout_ns = pool->options.start_timeout_ns;
@@ -926,7 +934,7 @@ static int wait_for_hellos(struct rp_tune_pool *pool, struct rp_err *err)
     return rc;
 }
 
-/** Keeps who worker 0 is, and compares the others. */
+/** Keeps the description of worker 0, and compares the others with it. */
 static int compare_hellos(struct rp_tune_pool *pool, struct rp_err *err)
 {
     rp_autobuf line = {0};
@@ -1007,7 +1015,7 @@ static bool reap_until(struct rp_tune_pool *pool, int64_t until_ms)
     }
 }
 
-/** @param idle  also those that run nothing */
+/** @param idle whether those that run nothing get it, too */
 static void signal_all(struct rp_tune_pool *pool, int signo, bool idle)
 {
     for (unsigned i = 0; i < pool->count; i++)
@@ -1015,8 +1023,8 @@ static void signal_all(struct rp_tune_pool *pool, int signo, bool idle)
             kill(signo == SIGKILL ? -pool->slots[i].child.pid : pool->slots[i].child.pid, signo);
 }
 
-/** The end of input ends who is idle. Others get a signal, for programs that clean up, and a second
- *  one, which kills them (process.h). */
+/** The end of input ends idle workers. Others get a signal, for programs that clean up, and a
+ * second one, which kills them (process.h). */
 static void end_workers(struct rp_tune_pool *pool)
 {
     enum { GRACE_MS = 2000, MORE_MS = 10000 };
@@ -1072,7 +1080,8 @@ const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *poo
     return &pool->device;
 }
 
-/** Requests that no worker has begun: with 0, and fewer requests than workers, one is free. */
+/** Counts requests that no worker has begun. If it is 0 and there are fewer requests than workers,
+ * one is free. */
 static size_t rp_tune_pool_waiting(const struct rp_tune_pool *pool)
 {
     size_t count = 0;
@@ -1082,7 +1091,7 @@ static size_t rp_tune_pool_waiting(const struct rp_tune_pool *pool)
     return count;
 }
 
-/** Requests that have no answer yet, waiting ones included. */
+/** Counts requests that have no answer yet, including those that wait. */
 static size_t rp_tune_pool_pending(const struct rp_tune_pool *pool)
 {
     return rp_tune_pool_waiting(pool) + count_state(pool, RP_SLOT_BUSY) + pool->ready_count;

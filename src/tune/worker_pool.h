@@ -1,7 +1,7 @@
 /**
  * @file worker_pool.h
- * @brief Workers on GPUs of one model: requests go to whoever is free, answers come as they are
- *        ready.
+ * @brief Runs workers on GPUs of one model: requests go to a free worker, and answers come as they
+ * are ready.
  */
 #ifndef RP_TUNE_WORKER_POOL_H
 #define RP_TUNE_WORKER_POOL_H
@@ -22,25 +22,26 @@ struct rp_worker_hello;
 struct rp_tune_pool_options {
     struct rp_run_options run; /**< of programs, as far as options say it; workers are told so */
     const struct rp_launcher *launcher; /**< NULL: local */
-    /** What a worker is, NULL-terminated: {rocm-perf, "autotune", "--worker", "--device", "gpu"}.
-     */
+    /** Each worker runs this, NULL-terminated: {rocm-perf, "autotune", "--worker", "--device",
+     * "gpu"}. */
     const char *const *worker;
-    /** local: one worker for each, with it as ROCR_VISIBLE_DEVICES; NULL-terminated. NULL:
-     * `workers` of them, which see all that there is (the software device). */
+    /** local starts one worker for each, with it as ROCR_VISIBLE_DEVICES. The list is
+     * NULL-terminated. With NULL it starts `workers` of them, which see all that there is (the
+     * software device). */
     const char *const *gpus;
-    /** Without gpus: how many; 0 is 1. slurm: how many steps; 0: one per task of the allocation
-     * that we are in. */
+    /** Without gpus this is the number of workers; 0 is 1. For slurm it is the number of steps; 0
+     * means one per task of the allocation that we are in. */
     unsigned workers;
-    /** slurm: words for srun of each step ("--gpus=1") and, outside of an allocation, for the
-     * srun of the one allocation ("--partition=mi300"). NULL-terminated, or NULL: none. Nothing
-     * is asked for by itself: GPUs neither. */
+    /** slurm takes these words for srun of each step ("--gpus=1") and, outside of an allocation,
+     * for the srun of the one allocation ("--partition=mi300"). They are NULL-terminated; NULL
+     * means none. Nothing is asked for by itself, not even GPUs. */
     const char *const *step_words, *const *allocation_words;
     int64_t start_timeout_ns; /**< until all workers have said hello; 0: 10 minutes */
     void (*note)(void *context, const char *line); /**< what happened to a worker; NULL: nobody */
     void *context;
-}; /* what it points to must last as long as the pool */
+}; /* Everything that it points to must last as long as the pool. */
 
-/** A child of this process, in a process group of its own. */
+/** This is a child of this process, in a process group of its own. */
 struct rp_launched {
     pid_t pid;
     int fd; /**< a socket, which does not wait: its standard input and output */
@@ -48,13 +49,14 @@ struct rp_launched {
 
 struct rp_launcher {
     const char *word;
-    /** @param ret_workers  how many to start, at least 1. @return 0, RP_ENVIRONMENT, RP_USAGE ...
-     */
+    /** @param ret_workers how many to start, at least 1
+     * @return 0, RP_ENVIRONMENT, RP_USAGE ... */
     int (*open)(const struct rp_tune_pool_options *options, void **ret_state, unsigned *ret_workers,
                 struct rp_err *err);
-    /** @param number  from 0 on; the same again after it has died */
+    /** @param number from 0 on; the same again after a worker has died */
     int (*start)(void *state, unsigned number, struct rp_launched *ret, struct rp_err *err);
-    /** After all workers have ended. Accepts what open has left when it failed: NULL. */
+    /** It is called after all workers have ended. It accepts what open has left when it failed:
+     * NULL. */
     void (*close)(void *state);
 };
 
@@ -62,7 +64,7 @@ struct rp_launcher {
 #include "tune/launchers.def"
 #undef RP_LAUNCHER
 
-/** "local", "slurm". NULL: there is none of that name. */
+/** Finds "local" or "slurm". NULL means that none has that name. */
 const struct rp_launcher *rp_launcher_named(const char *word);
 
 /**
@@ -77,20 +79,20 @@ int rp_tune_pool_open(const struct rp_tune_pool_options *options, struct rp_tune
 void rp_tune_pool_close(struct rp_tune_pool *pool);
 
 unsigned rp_tune_pool_workers(const struct rp_tune_pool *pool); /**< that are alive */
-/** What all of them are: that of worker 0 as it was started first. */
+/** Describes all of them by worker 0, as it was when it was started first. */
 const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *pool);
 /**
  * Hands out a request, which is copied. A worker that dies is started again, unless it did so three
- * times in a row without an answer, and what it ran is tried once more: if a second worker dies
- * with it, its answer is FAILED.
+ * times in a row without an answer, and its job is tried once more. If a second worker dies with
+ * that job, its answer is FAILED.
  * @return 0 or RP_ENVIRONMENT
  */
 int rp_tune_pool_submit(struct rp_tune_pool *pool, const struct rp_evaluation_request *request,
                         struct rp_err *err);
 
 /**
- * The next answer.
- * @param timeout_ms  negative: until there is one
+ * Waits for the next answer.
+ * @param timeout_ms negative: until there is one
  * @return 1 and an answer; 0: none within that time, or nothing is pending; RP_ENVIRONMENT: no
  * worker is left; RP_INTERRUPTED: a signal, if rp_proc_catch_signals was called before
  */
