@@ -8,13 +8,13 @@
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
 # Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
-NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tool_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
+NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
 DRAWN='^(cli-(code-objects|library-targets|modes|orders|other-gpu|progress|rocprofv3|thread-trace)|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
-SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tool_abi)$'
+SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
 # And the shortest way through profile, analyze, report, isolate and replay.
 ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
 

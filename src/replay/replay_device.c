@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "replay/replay.h"
 
-enum { /* tests/unit/tool/check_abi.cpp compares these with the headers. */
+enum { /* tests/unit/tracer/check_abi.cpp compares these with the headers. */
        AGENT_NAME = 0,
        AGENT_DEVICE = 17, /* 0 CPU, 1 GPU */
        AMD_AGENT_DRIVER_NODE_ID = 0xA004,

@@ -111,7 +111,7 @@ uint64_t rp_hip_stream_handle(void);
 uint64_t rp_hip_correlation(struct rp_tool *tool);
 
 /* How the HIP runtime reports calls to a tracer: hipRegisterTracerCallback and what it hands
- *        over. tests/unit/tool/check_hip_abi.cpp compares this with the installed headers.
+ *        over. tests/unit/tracer/check_hip_abi.cpp compares this with the installed headers.
  */
 
 enum {

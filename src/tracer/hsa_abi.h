@@ -4,7 +4,7 @@
  *
  * The tool is built by the host's compiler without ROCm headers, so it declares what it needs. The
  * runtime's handles are structs with one 64-bit member; on every 64-bit ABI that ROCm supports such
- * a struct travels exactly like a uint64_t, which is what stands here. tests/unit/tool/test_abi
+ * a struct travels exactly like a uint64_t, which is what stands here. tests/unit/tracer/test_abi
  * compares sizes, offsets and constants with the installed headers.
  */
 #ifndef RP_TRACER_HSA_ABI_H

@@ -1,16 +1,11 @@
 /**
- * @file test_kd.c
+ * @file test_code_objects.c
  * @brief Register counts: rows of descriptor bits and what rocprofv3 stores for them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tracer/code_objects.c"
+#include "unit/cmocka_all.h"
 
 static const struct {
     const char *gfx;

@@ -1,9 +1,9 @@
 /* What the tests of the collector share: a program on the fake runtime, and the trace of it. */
-#ifndef RP_TEST_TOOL_HARNESS_H
-#define RP_TEST_TOOL_HARNESS_H
+#ifndef RP_TEST_TRACER_HARNESS_H
+#define RP_TEST_TRACER_HARNESS_H
 
-#include "fake_hsa.h"
 #include "trace/records.h"
+#include "unit/tracer/fake_hsa.h"
 
 bool OnLoad(void *table, uint64_t version, uint64_t failed, const char *const *names);
 void OnUnload(void);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "harness.h"
+#include "unit/tracer/harness.h"
 
 char tool_folder[64];
 

@@ -1,23 +1,18 @@
 /**
- * @file test_builtin.c
+ * @file test_record_to_db.c
  * @brief Record file -> rocpd database, read back through the store.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
+#include "unit/cmocka_all.h"
 
 RP_DEFINE_CLEANUP(struct rp_store, rp_store_close)
 #define autostore rp_cleanup(rp_cleanup_rp_store_close) struct rp_store
@@ -651,20 +646,19 @@ static void damage_is_refused(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_arrive, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_said, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(unknown_kernel_keeps_its_dispatches, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(calls_become_regions, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(calls_on_the_modelled_clock, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(dependencies_are_resolved, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(an_unknown_hip_is_said, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(modelled_times_say_what_they_are_from, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(lost_records_get_stand_ins, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(same_file_same_database, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(damage_is_refused, make_folder, remove_folder),
+        TEST(rows_arrive),
+        TEST(what_is_missing_is_said),
+        TEST(unknown_kernel_keeps_its_dispatches),
+        TEST(calls_become_regions),
+        TEST(calls_on_the_modelled_clock),
+        TEST(dependencies_are_resolved),
+        TEST(an_unknown_hip_is_said),
+        TEST(modelled_times_say_what_they_are_from),
+        TEST(lost_records_get_stand_ins),
+        TEST(same_file_same_database),
+        TEST(damage_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,20 @@
 /**
- * @file test_tool_hip.c
+ * @file test_hip_hooks.c
  * @brief The collector's HIP calls against a HIP runtime of the test's own: this program exports
  *        the runtime's functions, and calls the tracer as the runtime does.
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/blocked_thread.h"
-#include "harness.h"
 #include "tracer/hip_hooks.h"
+#include "unit/cmocka_all.h"
+#include "unit/tracer/harness.h"
 
 #include "tracer/hip_hooks.c"
 
@@ -807,26 +804,25 @@ static int load(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, load, tool_unload)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(calls_are_recorded, load, tool_unload),
-        cmocka_unit_test_setup_teardown(failed_launches_are_recorded, load, tool_unload),
-        cmocka_unit_test_setup_teardown(work_belongs_to_its_call, load, tool_unload),
-        cmocka_unit_test_setup_teardown(polling_is_merged, load, tool_unload),
-        cmocka_unit_test_setup_teardown(queries_of_a_thread_that_ends_are_written, load,
-                                        tool_unload),
-        cmocka_unit_test_setup_teardown(handles_of_failed_calls_are_not_recorded, load,
-                                        tool_unload),
-        cmocka_unit_test_setup_teardown(streams_end_after_their_callbacks, load, tool_unload),
-        cmocka_unit_test_setup_teardown(signals_end_after_callbacks, load, tool_unload),
-        cmocka_unit_test_setup_teardown(graphs_end_after_their_launches, load, tool_unload),
-        cmocka_unit_test_setup_teardown(callbacks_that_come_late_are_waited_for, load, tool_unload),
-        cmocka_unit_test_setup_teardown(stuck_callbacks_are_given_up, load, tool_unload),
-        cmocka_unit_test_setup_teardown(spinning_callbacks_are_given_up, load, tool_unload),
-        cmocka_unit_test_setup_teardown(an_unknown_runtime_is_said, load, tool_unload),
-        cmocka_unit_test_setup_teardown(other_reports_are_declined, load, tool_unload),
-        cmocka_unit_test_setup_teardown(errno_is_kept, load, tool_unload),
-        cmocka_unit_test_setup_teardown(forked_child_is_silent, load, tool_unload),
-        cmocka_unit_test_setup_teardown(many_threads, load, tool_unload),
+        TEST(calls_are_recorded),
+        TEST(failed_launches_are_recorded),
+        TEST(work_belongs_to_its_call),
+        TEST(polling_is_merged),
+        TEST(queries_of_a_thread_that_ends_are_written),
+        TEST(handles_of_failed_calls_are_not_recorded),
+        TEST(streams_end_after_their_callbacks),
+        TEST(signals_end_after_callbacks),
+        TEST(graphs_end_after_their_launches),
+        TEST(callbacks_that_come_late_are_waited_for),
+        TEST(stuck_callbacks_are_given_up),
+        TEST(spinning_callbacks_are_given_up),
+        TEST(an_unknown_runtime_is_said),
+        TEST(other_reports_are_declined),
+        TEST(errno_is_kept),
+        TEST(forked_child_is_silent),
+        TEST(many_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,12 @@
 /**
- * @file test_select.c
+ * @file test_isolate_select.c
  * @brief Which of a list of dispatches is captured, and when no more are wanted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tracer/tracer.h"
+#include "unit/cmocka_all.h"
 
 #include "tracer/isolate.c"
 

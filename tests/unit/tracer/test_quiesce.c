@@ -1,5 +1,5 @@
 /**
- * @file test_gate.c
+ * @file test_quiesce.c
  * @brief A gate closes though threads pass it all the time, and nobody is within then.
  */
 #include <time.h>

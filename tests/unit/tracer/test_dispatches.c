@@ -1,19 +1,16 @@
 /**
- * @file test_tool.c
+ * @file test_dispatches.c
  * @brief The collector against a fake runtime: what it records, and what it must leave alone.
  */
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "harness.h"
 #include "tracer/completions.h"
+#include "unit/cmocka_all.h"
+#include "unit/tracer/harness.h"
 
 static void agents_are_recorded(void **state)
 {
@@ -628,31 +625,29 @@ static void cooperative_queue_that_cannot_be_intercepted(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tool_load, tool_unload)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cooperative_queue_that_cannot_be_intercepted, tool_load,
-                                        tool_unload),
-        cmocka_unit_test_setup_teardown(agents_are_recorded, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(kernels_are_recorded, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(packet_without_signal, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(programs_signal_stays, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(value_reset_behind_our_back, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(shared_signal_is_forwarded, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(signal_pending_twice_is_forwarded, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(other_packets_pass_untouched, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(nothing_is_lost_when_the_pool_is_empty, tool_load,
-                                        tool_unload),
-        cmocka_unit_test_setup_teardown(a_full_queue_is_waited_for, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(barriers_are_not_waited_for, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(waits_name_their_producers, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(out_of_order_completion, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(no_signal_to_be_had, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(times_that_were_never_written_are_lost, tool_load,
-                                        tool_unload),
-        cmocka_unit_test_setup_teardown(copies_are_recorded, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(queue_destroyed_with_work, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(handlers_outlive_the_queue, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(queue_that_cannot_be_intercepted, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(errors_name_the_programs_queue, tool_load, tool_unload),
+        TEST(cooperative_queue_that_cannot_be_intercepted),
+        TEST(agents_are_recorded),
+        TEST(kernels_are_recorded),
+        TEST(packet_without_signal),
+        TEST(programs_signal_stays),
+        TEST(value_reset_behind_our_back),
+        TEST(shared_signal_is_forwarded),
+        TEST(signal_pending_twice_is_forwarded),
+        TEST(other_packets_pass_untouched),
+        TEST(nothing_is_lost_when_the_pool_is_empty),
+        TEST(a_full_queue_is_waited_for),
+        TEST(barriers_are_not_waited_for),
+        TEST(waits_name_their_producers),
+        TEST(out_of_order_completion),
+        TEST(no_signal_to_be_had),
+        TEST(times_that_were_never_written_are_lost),
+        TEST(copies_are_recorded),
+        TEST(queue_destroyed_with_work),
+        TEST(handlers_outlive_the_queue),
+        TEST(queue_that_cannot_be_intercepted),
+        TEST(errors_name_the_programs_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

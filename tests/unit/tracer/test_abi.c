@@ -4,15 +4,11 @@
  *        ABI must agree.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit/cmocka_all.h"
 
 /* The ROCm compiler if it is there (clang of the prefix, or of an installed ROCm), else c++. */
 static int find_compiler(const char *rocm, char *ret, size_t size)

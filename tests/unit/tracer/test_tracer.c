@@ -1,10 +1,8 @@
 /**
- * @file test_tool_life.c
+ * @file test_tracer.c
  * @brief The collector's life: loading, unloading, forks, full disks, many threads at once.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/blocked_thread.h"
-#include "harness.h"
 #include "tracer/tracer.h"
+#include "unit/cmocka_all.h"
+#include "unit/tracer/harness.h"
 
 static void without_folder_it_is_inert(void **state)
 {
@@ -302,17 +299,17 @@ static void a_launch_at_the_end_takes_other_signals(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tool_load, tool_unload)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_folder_it_is_inert),
         cmocka_unit_test(with_a_short_table_it_is_inert),
-        cmocka_unit_test_setup_teardown(forked_child_leaves_the_file_alone, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(full_disk_is_counted, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(full_disk_recovers, tool_load, tool_unload),
+        TEST(forked_child_leaves_the_file_alone),
+        TEST(full_disk_is_counted),
+        TEST(full_disk_recovers),
         cmocka_unit_test(unload_closes),
         cmocka_unit_test(unload_with_running_kernel),
-        cmocka_unit_test_setup_teardown(many_threads, tool_load, tool_unload),
-        cmocka_unit_test_setup_teardown(a_launch_at_the_end_takes_other_signals, tool_load,
-                                        tool_unload),
+        TEST(many_threads),
+        TEST(a_launch_at_the_end_takes_other_signals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

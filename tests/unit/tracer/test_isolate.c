@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "harness.h"
 #include "trace/capture_stream.h"
 #include "trace/device_table.h"
 #include "tracer/tracer.h"
+#include "unit/cmocka_all.h"
+#include "unit/tracer/harness.h"
 
 /* What the tool keeps until the process ends, since threads may be in its hooks: what is wanted,
  * and the signal of a barrier that has not been executed. */

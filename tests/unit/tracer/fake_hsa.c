@@ -2,7 +2,7 @@
  * @file fake_hsa.c
  * @brief A runtime for tests.
  */
-#include "fake_hsa.h"
+#include "unit/tracer/fake_hsa.h"
 
 #include <pthread.h>
 #include <stdio.h>
