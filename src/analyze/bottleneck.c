@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "trace/counter_set.h"
-#include "trace/kernel_stats.h"
+#include "trace/csv_read.h"
 #include "trace/rocpd.h"
 
 /** Sums over the dispatches of each kernel of the counters, of what the rules ask. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analyze/dag_graph.h"
-#include "analyze/dag_trace.h"
 #include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -116,7 +115,7 @@ static int tell(const struct rp_dag_trace *trace, struct rp_store *store, struct
     return 0;
 }
 
-/** When clips are counted (dag_trace.h): from then on all that sums up dispatches of the stores has
+/** When clips are counted (dag_graph.h): from then on all that sums up dispatches of the stores has
  * what they took instead of what is recorded. */
 static int rp_dag_store_clips(const struct rp_dag_trace *trace, struct rp_store *const *stores,
                               size_t count, struct rp_err *err)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "analyze/dag_graph.h"
-#include "analyze/dag_trace.h"
 #include "base/err.h"
 
 static const int64_t longest_ns = 366ll * 24 * 3600 * 1000000000;
@@ -545,7 +544,7 @@ static void advance(struct build *b, struct walk *w)
         w->next_call++;
         forget_rows(w);
     }
-    if (w->next_loose < w->first_op) /* they are behind those of calls (dag_trace.h) */
+    if (w->next_loose < w->first_op) /* they are behind those of calls (dag_graph.h) */
         w->next_loose = w->first_op;
     while (w->next_loose < p->op_count && !b->failed) {
         uint32_t i = (uint32_t)w->next_loose++;

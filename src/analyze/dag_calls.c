@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "analyze/dag_graph.h"
-#include "analyze/dag_trace.h"
 #include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/dag_graph.h"
-#include "analyze/dag_trace.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 

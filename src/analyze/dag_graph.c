@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dag_trace.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 

@@ -1,25 +1,411 @@
 /**
  * @file dag_graph.h
- * @brief A max-plus graph of points in time: when can each happen at the earliest, and how late may
+ * @brief The rows of a trace that the DAG is built from, process by process, in program order.
+ */
+#ifndef RP_ANALYZE_DAG_GRAPH_H
+#define RP_ANALYZE_DAG_GRAPH_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/dag.h"
+#include "base/map.h"
+#include "trace/rocpd.h"
+
+struct rp_dag_ranges;
+struct rp_err;
+
+enum { RP_DAG_NONE = UINT32_MAX };
+
+/** Calls and operations are numbered over all processes; this bit tells operations from calls. */
+enum { RP_DAG_OP_BIT = 1u << 31 };
+
+enum rp_dag_call_kind {
+    RP_DAG_CALL_OTHER,        /**< waits for nothing; may start operations */
+    RP_DAG_CALL_NEUTRAL,      /**< asks or sets what the runtime knows: nothing for the device */
+    RP_DAG_CALL_EVENT_QUERY,  /**< asks whether the event's marker is reached */
+    RP_DAG_CALL_STREAM_QUERY, /**< asks whether the stream is empty */
+    RP_DAG_CALL_EVENT_POLL,   /**< several of these in a row, taken as one call: dag_calls.c */
+    RP_DAG_CALL_STREAM_POLL,
+    RP_DAG_CALL_EVENT_RECORD,  /**< puts a marker on a stream */
+    RP_DAG_CALL_STREAM_WAIT,   /**< puts a marker on a stream that waits for a recorded one */
+    RP_DAG_CALL_EVENT_SYNC,    /**< blocks until the event's marker is reached */
+    RP_DAG_CALL_STREAM_SYNC,   /**< blocks until the stream is empty */
+    RP_DAG_CALL_DEVICE_SYNC,   /**< blocks until all streams are empty */
+    RP_DAG_CALL_STREAM_CREATE, /**< makes the next stream */
+    RP_DAG_CALL_OWN_SYNC,      /**< blocks until what it started is done */
+    RP_DAG_CALL_MAYBE_SYNC, /**< blocks until the device is idle, sometimes: decided by its end */
+};
+
+enum { RP_DAG_KIND_BITS = 4, RP_DAG_STARTED_BITS = 27 };
+static_assert((int)RP_DAG_CALL_MAYBE_SYNC < 1 << RP_DAG_KIND_BITS, "the last kind fits");
+
+/** What is needed of a call to the end: few bytes, of tens of millions. */
+struct rp_dag_call {
+    uint32_t name; /**< index into rp_dag_trace.call_names */
+    uint32_t thread;
+    uint32_t kind : RP_DAG_KIND_BITS; /**< enum rp_dag_call_kind */
+    uint32_t first_flag : 1;          /**< bit 0 of its flags */
+    uint32_t op_count
+        : RP_DAG_STARTED_BITS; /**< what it started: the next ones of the operations */
+};
+
+/** And what is needed only until the graph is built. */
+struct rp_dag_call_row {
+    int64_t start_ns, end_ns;
+    uint32_t stream, event; /**< index into the process's handles; RP_DAG_NONE: no such argument */
+};
+
+/** A kernel or a copy. */
+struct rp_dag_op {
+    int64_t start_ns, end_ns;
+    uint32_t symbol; /**< index into rp_dag_trace.symbols */
+    int32_t agent : 24;
+    bool is_copy : 1;
+    bool end_lost : 1;    /**< the trace has no end behind its start */
+    bool end_clipped : 1; /**< that of the trace is later than what waited for it: dag_timestamps.c
+                           */
+    bool is_wrong : 1;    /**< so late that what it lasted cannot be, either */
+    bool start_clipped : 1; /**< nor can its start */
+    bool end_late : 1;      /**< what waited for it began before its end */
+    bool is_collective : 1; /**< by its name */
+};
+
+static_assert(sizeof(struct rp_dag_op) == 24, "few bytes, of tens of millions");
+
+/** What is needed of it only until the graph is built. */
+struct rp_dag_op_row {
+    uint32_t call;         /**< index, or RP_DAG_NONE */
+    int32_t stream, queue; /**< -1: unknown; copies have no queue */
+};
+
+/** What the GPU says of a marker (schema 3.0.4). */
+struct rp_dag_mark {
+    int64_t end_ns;
+    int32_t queue, stream;
+};
+
+/** A ROCTx range. */
+struct rp_dag_range {
+    int64_t start_ns, end_ns;
+    int64_t event_id; /**< in the trace */
+    char *name;       /**< its message, owned */
+    uint32_t thread;  /**< RP_DAG_NONE: of the whole process */
+};
+
+/** Where a process comes from. */
+struct rp_dag_source {
+    struct rp_store *store;
+    uint32_t guid_index;
+};
+
+/** As the trace has them. */
+struct rp_dag_times {
+    int64_t start_ns, end_ns;
+};
+
+struct rp_dag_process {
+    struct rp_dag_call *calls; /**< in the order of their entry */
+    struct rp_dag_call_row *call_rows;
+    uint32_t *call_marks; /**< record of its marker on the GPU or RP_DAG_NONE; NULL: none has any */
+    size_t call_count;
+    struct rp_idmap handles; /**< of streams and events */
+    struct rp_dag_op *ops;   /**< sorted by call, then start; those without a call by start, last */
+    struct rp_dag_op_row *op_rows;
+    uint32_t *short_ids; /**< per operation: dispatch_id of a kernel, id of a copy; or */
+    int64_t *ids;        /**< where one of them does not fit */
+    size_t op_count;
+    uint32_t *first_wait; /**< per operation and one more: what it waited for; NULL: not recorded */
+    uint32_t *waits;      /**< operations */
+    struct rp_dag_mark *marks;
+    size_t mark_count;
+    struct rp_dag_range *ranges;
+    size_t range_count;
+    uint32_t call_base, op_base; /**< numbers of the first call and operation: dag_build.c */
+    uint32_t thread_count;
+    int32_t queue_count; /**< hardware queues that the trace lists, without the default one */
+    bool has_args;
+    const char *guid;
+    uint32_t machine;  /**< processes on one machine have one clock */
+    bool clocks_apart; /**< operations contradict their calls by more than can be mended */
+    /** Ends of kernels are stamped late throughout, by so much in the middle; 0: they are not. */
+    int64_t late_ns;
+    struct rp_dag_times *recorded; /**< per operation, where some were changed; else NULL */
+    struct rp_dag_source from;
+};
+
+/** Counts of what was mended, so that nobody takes the numbers for more than they are. */
+struct rp_dag_repairs {
+    uint64_t negative_durations; /**< end before start: taken as 0 */
+    uint64_t zero_durations;
+    uint64_t never_ended;   /**< no start, or an operation or marker without an end: left out */
+    uint64_t overlaps;      /**< end after the start of the next packet of the queue: taken back */
+    uint64_t clamped_edges; /**< a dependency that the times contradict: its delay made shorter */
+    uint64_t dropped_edges; /**< contradicted altogether */
+    uint64_t concurrent;    /**< packets that ran while the one before them in their queue did */
+    uint64_t early_starts;  /**< operations that began before their calls */
+    uint64_t moved_clocks; /**< GPUs, of processes, whose operations were moved: dag_timestamps.c */
+    uint64_t
+        clipped_ends; /**< ends that were too late by far, and starts too early: dag_timestamps.c */
+    int64_t late_by_ns;    /**< the most that one of the overlaps was */
+    int64_t clipped_by_ns; /**< and one of those */
+};
+
+/** An operation whose end or start is clipped in the graph. */
+struct rp_dag_clip {
+    uint32_t process, op;
+    struct rp_dag_times recorded;
+    int64_t by_ns;
+    int64_t took_ns; /**< what counts in sums, when all are found */
+};
+
+struct rp_dag_trace {
+    struct rp_dag_process *processes;
+    size_t process_count;
+    const char **symbols; /**< of kernels, copies; sorted, no two equal; owned by the stores */
+    size_t symbol_count;
+    const char **call_names; /**< no two equal; owned by the stores */
+    size_t call_name_count;
+    struct rp_dag_repairs repairs;
+    /** Sums of end less start as recorded, less what is clipped. */
+    int64_t kernel_time_ns, copy_time_ns;
+    struct rp_dag_clip *clips;
+    size_t clip_count, clip_room;
+};
+
+/** Reads what the stores hold; they must stay open. Release with rp_dag_trace_free. */
+int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
+                      const struct rp_work *work, struct rp_dag_trace *ret, struct rp_err *err);
+void rp_dag_trace_free(struct rp_dag_trace *trace);
+
+/** Keeps the times of operations in p->recorded, before the first change of them. */
+int rp_dag_keep_recorded(struct rp_dag_process *p, struct rp_err *err);
+
+/** Frees the rows of calls and operations: the graph is built. */
+void rp_dag_trace_free_rows(struct rp_dag_trace *trace);
+
+/** An operation that ends this much behind the start of the next packet of its queue did not: the
+ *  firmware wrote the time late. More is a wrong time or true concurrency. */
+enum { RP_DAG_LATE_END_NS = 2000 };
+
+/** Clips ends by the order of queues, and of streams where copies are concerned. Before clocks are
+ *  compared: the last operation of a queue then has the last end. */
+int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err);
+
+/** When all is clipped: what is wrong lasted as long as the median of its name, or as long as it
+ * can have if that is shorter; the sums of the trace have that of it instead of what is recorded.
+ */
+int rp_dag_count_clips(struct rp_dag_trace *trace, struct rp_err *err);
+
+/** When the graph is built, which has ends of its own: operations last as long as they count. */
+void rp_dag_restore_ends(struct rp_dag_trace *trace);
+
+/** Fills machines, processes and disturbed of the result, and the machine of each process. */
+int rp_dag_machines(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
+
+/** A handle stands for a stream from a call on: handles are used again for other streams. */
+struct rp_dag_handle {
+    uint64_t handle;
+    uint32_t from_call;
+    int32_t stream;
+};
+
+struct rp_dag_streams {
+    struct rp_dag_handle *handles; /**< sorted by handle, then call */
+    size_t handle_count;
+    int32_t
+        *queue; /**< per stream: of its first kernel, else by the pattern of the others, or -1 */
+    bool *blocking;       /**< per stream: waits for the default stream and it for this one */
+    int32_t stream_count; /**< streams 0 to this */
+    int32_t queue_count;  /**< queue ids are below this */
+};
+
+int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *ret,
+                        struct rp_err *err);
+void rp_dag_streams_free(struct rp_dag_streams *streams);
+
+/** The stream that a handle means at a call, -1 when it is not known. */
+int32_t rp_dag_stream_at(const struct rp_dag_streams *streams, uint64_t handle, uint32_t call);
+
+/**
+ * No clock shows this or a later time: with two times that are none, or one that is moved by
+ * another, arithmetic does not overflow. Of clocks that count from 1970 that is the year 2043.
+ */
+#define RP_DAG_LATEST_NS (INT64_MAX / 4)
+
+/**
+ * Of a trace that was just read, whose times are all positive: brings those that are later down to
+ * RP_DAG_LATEST_NS; those of operations are kept as recorded. What is wrong may be clipped
+ * (dag_timestamps.c); what is not, dag_build.c refuses.
+ */
+int rp_dag_limit_times(struct rp_dag_trace *trace, struct rp_err *err);
+
+/**
+ * Moves the times of every machine but the first to the first one's clock, and fills offset, drift
+ * and uncertainty of the machines.
+ * @return RP_BAD_INPUT when no collective relates a machine to the first, or no offset fits all
+ */
+int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
+
+/** Moves the operations of a GPU that begin before their calls, or end after calls that waited for
+ *  them returned. Sets moved_ns, clocks and clocks_apart of the result's processes. */
+int rp_dag_fix_skew(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
+
+/** Told of an operation and of a call that returned after its end, whatever their clocks say. */
+typedef void rp_dag_certain_wait_fn(void *ctx, uint32_t op, uint32_t call);
+
+/** Only what holds without looking at times of the GPU: a synchronisation of a stream that is
+ * known, of an event with its record, of the only GPU, and copies to the host that block. Of what
+ * was put on a stream, the last operation is told. */
+int rp_dag_each_certain_wait(const struct rp_dag_trace *trace, const struct rp_dag_process *p,
+                             rp_dag_certain_wait_fn *told, void *ctx, struct rp_err *err);
+
+/** Zero-initialise; release with rp_dag_symbols_free. */
+struct rp_dag_symbols {
+    const char **names; /**< lent, in the order of first appearance until they are sorted */
+    size_t count, room;
+    uint32_t *slots; /**< hash table of numbers, + 1; 0 = free */
+    size_t slot_count;
+};
+
+/** Number of a name, a new one if it is new. @return UINT32_MAX: out of memory */
+uint32_t rp_dag_symbols_add(struct rp_dag_symbols *s, const char *name);
+/** Sorts the names. @return the new number of every old one, to be freed; NULL: out of memory */
+uint32_t *rp_dag_symbols_sort(struct rp_dag_symbols *s);
+void rp_dag_symbols_free(struct rp_dag_symbols *s);
+
+/** What a call that is none of ours belongs to: HSA below HIP, HIP called by HIP. */
+struct rp_dag_inner {
+    int64_t order, outer;
+};
+
+/** A call or operation as it was read, until all are in order. */
+struct rp_dag_new_call {
+    int64_t start_ns, end_ns;
+    int64_t order;    /**< correlation id: calls of a process in the order of their entry */
+    int64_t event_id; /**< what its arguments refer to */
+    struct rp_dag_call call;
+};
+
+struct rp_dag_new_op {
+    struct rp_dag_op op;
+    struct rp_dag_op_row row;
+    int64_t id; /**< dispatch_id of a kernel, id of a copy */
+};
+
+/** One process. */
+struct rp_dag_loading {
+    struct rp_dag_process process;
+    struct rp_dag_new_call *calls; /**< until they are settled */
+    struct rp_dag_new_op *ops;     /**< until they are joined */
+    size_t call_room, op_room, mark_room, range_room;
+    int64_t *orders;             /**< per call of the process */
+    struct rp_dag_inner *inners; /**< sorted by order */
+    size_t inner_count;
+    struct rp_idmap threads;
+    int64_t *events;    /**< per call: what its arguments refer to */
+    uint32_t *by_event; /**< calls in that order; NULL: they are */
+    uint32_t last_call; /**< that an argument was of */
+    size_t last_found;  /**< call that an operation was of */
+};
+
+enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
+
+/** One store. */
+struct rp_dag_loader {
+    struct rp_store *store;
+    struct rp_dag_repairs *repairs;
+    int64_t *kernel_time_ns, *copy_time_ns;
+    struct rp_dag_symbols *symbols, *call_names;
+    struct rp_dag_loading *list; /**< by guid_index */
+    size_t count;
+    struct {
+        const char *name;
+        uint32_t number;
+        uint8_t kind;
+        bool is_hip;
+    } calls[RP_DAG_CALLS_CACHED]; /**< by name's address */
+    struct {
+        int64_t id;
+        uint32_t guid_index, symbol;
+        bool used;
+    } kernels[RP_DAG_KERNELS_CACHED]; /**< by id */
+};
+
+/** The process of a row, made when it is the first of it; NULL: out of memory. */
+struct rp_dag_loading *rp_dag_loading_of(struct rp_dag_loader *l, uint32_t guid_index);
+
+/** qsort, but a trace is usually in order already. */
+void rp_dag_sort(void *rows, size_t count, size_t bytes, int (*order)(const void *, const void *));
+
+/** Room for one more element of an array that doubles. @return false: out of memory */
+bool rp_dag_room(void *array, size_t count, size_t *room, size_t element_bytes);
+
+/* dag_calls.c */
+int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err);
+int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err);
+/** The call that something belongs to, perhaps through calls below it, or RP_DAG_NONE. */
+uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
+
+/* dag_calls.c: before operations are joined to calls. @return false: out of memory */
+bool rp_dag_merge_polls(struct rp_dag_loading *l);
+
+/** Conversions between the clocks of GPU and host are off by some microseconds; more is another
+ *  clock, or one that nobody converted. */
+enum { RP_DAG_CLOCKS_APART_NS = 50000 };
+
+/** At a time of the clock, at least (or at most) so much is to be added to it. */
+struct rp_dag_bound {
+    int64_t at_ns, by_ns;
+};
+
+struct rp_dag_bounds {
+    struct rp_dag_bound *list;
+    size_t count;
+};
+
+/** What is added to a time t of the clock: by_ns + (t - at_ns) * drift. */
+struct rp_dag_clock_shift {
+    int64_t at_ns, by_ns;
+    double drift;
+    bool contradicted; /**< neither one shift nor a drift agrees with most of the bounds: all 0 */
+};
+
+/** The shift nearest to none that agrees with all bounds (of clocks that are far apart: the most);
+ * if none does, a drift that does; else the shift that few of them contradict. Sorts both lists. */
+struct rp_dag_clock_shift rp_dag_clock_shift_find(struct rp_dag_bounds *least,
+                                                  struct rp_dag_bounds *most);
+
+struct rp_dag_usual_delays {
+    int64_t launch_ns; /**< shortest from a call to its operation */
+    int64_t gap_ns;    /**< shortest between two operations of a stream */
+    int64_t
+        wake_ns; /**< shortest from the end of a copy to the end of the call that waits for it */
+    int64_t jitter_ns; /**< so much later than the shortest needs no reason: the median gap */
+    int64_t reach_ns;  /**< what ended so long before is not the reason */
+};
+
+int rp_dag_usual_delays_find(const struct rp_dag_process *p, const struct rp_dag_streams *streams,
+                             struct rp_dag_usual_delays *ret, struct rp_err *err);
+
+/** @param facts  of the processes of the trace, with their pids  @return 0; RP_BAD_INPUT */
+int rp_dag_refuse_duplicate_processes(const struct rp_dag_trace *trace,
+                                      const struct rp_dag_process_fact *facts, struct rp_err *err);
+
+/* A max-plus graph of points in time: when can each happen at the earliest, and how late may
  *        it be.
  *
  * An edge (u, v, w) says t(v) >= t(u) + w. Points are made in an order in which every edge goes
  * from an earlier point to a later one, so all passes are one sweep. Times and weights are
  * nanoseconds.
  */
-#ifndef RP_ANALYZE_DAG_GRAPH_H
-#define RP_ANALYZE_DAG_GRAPH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "analyze/dag.h"
-#include "analyze/dag_trace.h"
-#include "base/map.h"
-
-struct rp_dag_ranges;
-struct rp_err;
+struct rp_dag_ranges {
+    struct rp_dag_stretch *list; /**< by process, thread and start: the innermost range of each */
+    size_t count;
+};
 
 enum { RP_DAG_NO_POINT = UINT32_MAX };
 
@@ -72,13 +458,6 @@ enum { RP_DAG_CLASS_BITS = 4 };
  */
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point);
 
-/* Places for the times of points that later points still need.
- *
- * A sweep over a graph needs the time of a point only until the last of its successors. Few points
- * wait so long: with a place for each of those, a sweep stays in the cache however long the trace
- * is, and takes no memory to speak of.
- */
-
 /** Zero-initialise; release with rp_dag_slots_free. */
 struct rp_dag_slots {
     uint16_t *of;   /**< per point; never that of a predecessor */
@@ -89,8 +468,6 @@ struct rp_dag_slots {
 /** Edges may be taken away afterwards, and others added that come from the first point. */
 int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err);
 void rp_dag_slots_free(struct rp_dag_slots *slots);
-
-/* From the rows of a trace to points and edges, with the delays that the trace shows. */
 
 /** What a point is. */
 enum {
@@ -144,30 +521,15 @@ void rp_dag_free(struct rp_dag *dag);
 /** Is a kernel of this name one that waits for those of other ranks? */
 bool rp_dag_is_collective(const char *symbol);
 
-/* The weights of a built DAG: delays learned from the trace, such that the DAG reproduces
- *        every recorded time.
- */
-
 int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err);
 
 /** What an edge of a class weighs by the learned delays, 0 for those without one. */
 int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t to);
 
-/* In which of the program's own ranges (ROCTx) a stretch of host time lies. */
-
-struct rp_dag_ranges {
-    struct rp_dag_stretch *list; /**< by process, thread and start: the innermost range of each */
-    size_t count;
-};
-
-/* When each GPU was busy, and what it waited for when it was not. */
-
 /** Fills agents, idle_shares and idle_ranges. @param starts  from rp_dag_starts_find */
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                 const struct rp_dag_ranges *ranges, const uint32_t *starts,
                 struct rp_dag_result *ret, struct rp_err *err);
-
-/* End-to-end time of changed DAGs, several at a time. */
 
 /** All operations of a symbol take den/num of their time, rounded to the nearest nanosecond. */
 struct rp_dag_scenario {
@@ -182,12 +544,6 @@ enum { RP_DAG_SCENARIOS_PER_SYMBOL = 8 };
 int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      struct rp_dag_scenario *scenarios, size_t count, const struct rp_work *work,
                      struct rp_err *err);
-
-/* End-to-end times of DAGs in which kinds of edges take no time or do not hold, several at
- *        a time.
- */
-
-/* How long the program would take without the host, the copies, a delay. */
 
 /** Fills limit_ns and true_span_ns. Marks what a graph would capture: RP_DAG_CAPTURED. */
 int rp_dag_limits(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_result *ret,
@@ -206,10 +562,6 @@ const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_
                             const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
                             int64_t start_ns, int64_t end_ns);
 
-/* Which operations each operation waited for on the device, where the trace says so:
- * packets' barrier bits, barrier packets and signals, as the built-in collector records them.
- */
-
 /** What is needed to compare the edges into an operation with the record. */
 struct rp_dag_recorded_op {
     struct rp_dag *dag;
@@ -224,17 +576,11 @@ struct rp_dag_recorded_op {
  */
 void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r);
 
-/* How much longer each operation could take with the same end-to-end time. */
-
 /** @param ret  per operation of all processes; to be freed */
 int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *err);
 
-/* The operations of all processes in the order of their starts. */
-
 /** @param ret  points where operations start, by time, then number; dag->op_count; to be freed */
 int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *err);
-
-/* Times added up by name, and the part of the time that an edge stands for. */
 
 /** Sums by name; {0} is empty. */
 struct rp_dag_names {
@@ -262,19 +608,13 @@ enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_tr
 /** The call or operation that an edge is the duration of, or RP_DAG_NONE. */
 uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e);
 
-/* How many kernels and copies ran at the same time, and for how long. */
-
 /** Fills concurrency_ns and exposed_copy_ns. @param starts  from rp_dag_starts_find */
 int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                    const uint32_t *starts, struct rp_dag_result *ret, struct rp_err *err);
 
-/* Kernels that waited for each other only because they share a queue. */
-
 /** Fills unshared_queues_ns, the end-to-end time without queues, and pairs. */
 int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                  struct rp_dag_result *ret, struct rp_err *err);
-
-/* Which operation each one waited for: what a timeline draws as an edge. */
 
 struct rp_dag_cause {
     uint32_t op;             /**< number without RP_DAG_OP_BIT; RP_DAG_NONE: none before it */
@@ -284,13 +624,9 @@ struct rp_dag_cause {
 /** Per operation, by number; the caller frees it. */
 int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, struct rp_err *err);
 
-/* How much of the time of collectives is waiting for other ranks. */
-
 /** Fills collectives and the processes' collective_wait_ns. */
 int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                        struct rp_dag_result *ret, struct rp_err *err);
-
-/* How far off what-ifs may be where the trace does not show all that they rest on. */
 
 /**
  * Fills least_ns and most_ns of the result's what-ifs. Where dependencies are guessed, nothing is
@@ -301,16 +637,73 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
 int rp_dag_what_if_bounds(struct rp_dag *dag, const struct rp_dag_trace *trace,
                           struct rp_dag_result *ret, struct rp_err *err);
 
-/* What would limit the end-to-end time next: little slack, and
- * chains of it.
- */
-
 /**
  * Fills slack_bins, epsilon_ns, critical and near_paths.
  * @param slack_ns  from rp_dag_slack_find; RP_DAG_ON_PATH must be set
  */
 int rp_dag_next_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                       const int64_t *slack_ns, struct rp_dag_result *ret, struct rp_err *err);
+
+/** dispatch_id of a kernel, id of a copy. */
+static inline int64_t rp_dag_row_id(const struct rp_dag_process *p, size_t op)
+{
+    return p->ids ? p->ids[op] : p->short_ids[op];
+}
+
+/** Is it the number of an operation, of a call? RP_DAG_NONE is neither. */
+static inline bool rp_dag_is_op(uint32_t item)
+{
+    return item != RP_DAG_NONE && (item & RP_DAG_OP_BIT);
+}
+
+static inline bool rp_dag_is_call(uint32_t item)
+{
+    return !(item & RP_DAG_OP_BIT);
+}
+
+/** Index of the process of a call or operation. */
+static inline uint32_t rp_dag_process_of(const struct rp_dag_trace *trace, uint32_t item)
+{
+    uint32_t number = item & ~(uint32_t)RP_DAG_OP_BIT, low = 0,
+             high = (uint32_t)trace->process_count;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct rp_dag_process *p = &trace->processes[middle];
+        if ((item & RP_DAG_OP_BIT ? p->op_base : p->call_base) <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** The operation of that number, which must be one. */
+static inline struct rp_dag_op *rp_dag_op_of(const struct rp_dag_trace *trace, uint32_t item)
+{
+    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+
+    return &p->ops[(item & ~(uint32_t)RP_DAG_OP_BIT) - p->op_base];
+}
+
+static inline const struct rp_dag_call *rp_dag_call_of(const struct rp_dag_trace *trace,
+                                                       uint32_t item)
+{
+    const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
+
+    return &p->calls[item - p->call_base];
+}
+
+/** Counts an end that is a little late: what waited for it began at the given time. */
+static inline void rp_dag_note_late(struct rp_dag_repairs *repairs, struct rp_dag_op *op,
+                                    int64_t began_ns)
+{
+    int64_t by_ns = op->end_ns - began_ns;
+
+    repairs->overlaps += !op->end_late;
+    repairs->late_by_ns = by_ns > repairs->late_by_ns ? by_ns : repairs->late_by_ns;
+    op->end_late = true;
+}
 
 /** The first edge into a point; that of the next point is behind the last. */
 static inline uint32_t rp_dag_first(const struct rp_dag_graph *g, size_t point)

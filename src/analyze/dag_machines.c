@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "analyze/dag_graph.h"
-#include "analyze/dag_trace.h"
 #include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"

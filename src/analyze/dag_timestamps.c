@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyze/dag_trace.h"
+#include "analyze/dag_graph.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 

@@ -9,12 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct json_t;
 struct rp_arch;
 struct rp_buf;
 struct rp_err;
 struct rp_profile_memory;
 struct rp_store;
-struct json_t;
+
+/** Strings of one profile. */
+struct rp_profile_memory {
+    char **strings;
+    size_t count, capacity;
+};
 
 /** What keeps more waves from being resident. */
 enum rp_occupancy_limit {
@@ -261,14 +267,6 @@ char *rp_launches_text(const struct rp_launches *launches);
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err);
 
-/* The steps of rp_profile_compute: GPUs, kernel identities, grouping. */
-
-/** Strings of one profile. */
-struct rp_profile_memory {
-    char **strings;
-    size_t count, capacity;
-};
-
 /** Copies len bytes; NULL when out of memory. Owned by the memory. */
 const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, size_t len);
 
@@ -318,8 +316,6 @@ int rp_refuse_sum(const struct rp_store *store, struct rp_err *err);
 /** Clamps a column of unknown origin to what the result holds; negative becomes 0. */
 uint32_t rp_column_u32(int64_t value);
 
-/* The JSON columns of a trace. They add detail: text that is not JSON counts as empty. */
-
 /**
  * Reads an extdata column (NULL = none). The result may be NULL, which every json_object_get
  * accepts; release it with json_decref.
@@ -329,8 +325,6 @@ int rp_extdata_load(const char *text, struct json_t **ret, struct rp_err *err);
 
 /** A positive integer of the object, 0 when absent, of another kind or above most. */
 uint64_t rp_extdata_positive(const struct json_t *object, const char *key, uint64_t most);
-
-/* Where a list names a kernel, found without looking at every name. */
 
 /** A name, its rp_kernel_name_length, and its place in the source's list. */
 struct rp_indexed_name {

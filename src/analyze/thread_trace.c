@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/thread_trace_waves.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/thread_trace_waves.h"
+#include "analyze/thread_trace.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "trace/csv_read.h"

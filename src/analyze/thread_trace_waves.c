@@ -1,4 +1,4 @@
-#include "analyze/thread_trace_waves.h"
+#include "analyze/thread_trace.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

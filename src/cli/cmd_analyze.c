@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
 #include "cli/options.h"
 #include "cli/results.h"
 #include "library/library.h"

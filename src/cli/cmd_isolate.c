@@ -14,7 +14,6 @@
 #include "base/process.h"
 #include "base/units.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
 #include "cli/options.h"
 #include "cli/result_text.h"
 #include "report/report_text.h"
@@ -24,7 +23,6 @@
 #include "run/result_folder.h"
 #include "run/standard_input.h"
 #include "trace/capture.h"
-#include "trace/capture_stream.h"
 
 /* These options of rocm-perf isolate say which dispatches are captured. */
 

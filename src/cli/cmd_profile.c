@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
+#include "cli/options.h"
 #include "cli/profile_session.h"
 #include "cli/results.h"
 #include "report/report.h"

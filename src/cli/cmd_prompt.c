@@ -11,7 +11,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "experiment/build_command.h"
-#include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/prompt.h"

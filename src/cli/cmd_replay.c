@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
 #include "cli/options.h"
 #include "cli/result_text.h"
 #include "replay/page_changes.h"

@@ -13,7 +13,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
 #include "cli/options.h"
 #include "cli/results.h"
 #include "library/library.h"

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
-#include "cli/device_options.h"
 #include "cli/options.h"
 #include "run/hip_compiler.h"
 #include "run/machine.h"

@@ -15,8 +15,8 @@
 #include "library/library.h"
 #include "run/result_folder.h"
 #include "trace/counter_set.h"
+#include "trace/csv_read.h"
 #include "trace/gzip.h"
-#include "trace/kernel_stats.h"
 #include "trace/rocpd.h"
 
 /* This section finds when and where a process ran. */
@@ -154,7 +154,7 @@ static int refuse(struct rp_store *a, struct rp_store *b, const char *guid, stru
  * Refuses the same process given twice. Databases have a name of the process that no other has.
  * JSON and CSV do not, and a file can be copied, but two processes never run all of their kernels
  * in the same nanoseconds. Traces without kernels are checked by those who read more of them
- * (analyze/dag_trace.h).
+ * (analyze/dag_graph.h).
  * @return 0; RP_BAD_INPUT names both files
  */
 static int rp_refuse_duplicate_inputs(struct rp_store *const *stores, size_t count,

@@ -59,8 +59,6 @@ int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, 
                 struct rp_ast **ret, struct rp_err *err);
 void rp_ast_free(struct rp_ast *ast);
 
-/* The definition of a kernel among the declarations of its name. */
-
 /** Release with rp_symbol_parts_free. */
 struct rp_symbol_parts {
     char *symbol; /**< without .kd and what the compiler adds to names of one file */
@@ -70,13 +68,6 @@ struct rp_symbol_parts {
 
 /** Takes a mangled name apart. @return 0; RP_BAD_INPUT when it is no function's of namespaces */
 int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_err *err);
-static inline void rp_symbol_parts_free(struct rp_symbol_parts *parts)
-{
-    free(parts->symbol);
-    free(parts->name);
-    free(parts->filter);
-    *parts = (struct rp_symbol_parts){0};
-}
 
 /** Nodes live as long as the tree. Release with rp_kernel_found_free. */
 struct rp_kernel_found {
@@ -92,6 +83,13 @@ struct rp_kernel_found {
  */
 int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *text, size_t bytes,
                    struct rp_kernel_found *ret, struct rp_err *err);
+static inline void rp_symbol_parts_free(struct rp_symbol_parts *parts)
+{
+    free(parts->symbol);
+    free(parts->name);
+    free(parts->filter);
+    *parts = (struct rp_symbol_parts){0};
+}
 static inline void rp_kernel_found_free(struct rp_kernel_found *found)
 {
     free(found->functions);

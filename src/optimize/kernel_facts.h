@@ -1,10 +1,7 @@
 /**
  * @file kernel_facts.h
- * @brief What was measured of a kernel before anybody proposes to change it: how much of the
- *        program it is, what limits it, where it waits, what it needs.
- *
- * From the files that `rocm-perf profile --deep-analysis` leaves. All of it may be unknown: a
- * quantity is not `known`, a text is NULL, a count of 0 entries says nothing.
+ * @brief What a build has made of a kernel: its instructions, what it needs of the GPU, how it
+ *        wants its arguments. Read before anything of it runs.
  */
 #ifndef RP_OPTIMIZE_KERNEL_FACTS_H
 #define RP_OPTIMIZE_KERNEL_FACTS_H
@@ -12,11 +9,102 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "analyze/roofline.h"
+#include "base/sha256.h"
+#include "trace/code_object.h"
 
+struct rp_compile_command;
 struct rp_err;
 struct rp_facts;
+
+/** A code object of one GPU with one of its kernels. Release with rp_code_object_free. */
+struct rp_code_object {
+    uint8_t *bytes;
+    size_t size;
+    char file_sha256[RP_SHA256_TEXT];
+    /** Of all its instructions and the kernel's descriptor: not of names, paths and debug lines,
+     *  which differ between builds of equal code in different folders. */
+    char code_sha256[RP_SHA256_TEXT];
+    struct rp_code_kernel kernel;
+};
+
+/**
+ * @param symbol  of the kernel, mangled, without .kd
+ * @return 0; RP_BAD_INPUT: it is no code object, or has no such kernel
+ */
+int rp_code_object_read(const char *path, const char *symbol, struct rp_code_object *ret,
+                        struct rp_err *err);
+/** Accepts a zeroed one. */
+void rp_code_object_free(struct rp_code_object *object);
+
+/**
+ * Whether a launch that was made for one kernel can be that of another: same arguments.
+ * @return 0, or RP_VERDICT with the first difference
+ */
+int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
+                        struct rp_err *err);
+
+/** A kernel's use of the GPU in a launch. */
+struct rp_code_use {
+    uint64_t vgprs, agprs, sgprs, lds_bytes, scratch_bytes;
+    bool occupancy_known;
+    double occupancy; /**< 0..1 */
+    uint32_t waves_per_simd;
+    const char *limiter; /**< static; NULL when unknown */
+};
+
+/**
+ * @param arch            "gfx942"
+ * @param workgroup_size  work-items
+ * @param dynamic_bytes   LDS that the launch adds
+ */
+void rp_code_object_use(const struct rp_code_object *object, const char *arch,
+                        uint32_t workgroup_size, uint64_t dynamic_bytes, struct rp_code_use *ret);
+
+/**
+ * @param symbol  of the kernel that is meant to change, mangled, without .kd
+ * @param ret     mangled names of others that have changed, or are gone, in their order; ends with
+ *                NULL; free with rp_code_names_free
+ * @return 0; RP_BAD_INPUT: symbols or sections of a code object cannot be read
+ */
+int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
+                            const char *symbol, char ***ret, struct rp_err *err);
+
+/** Symbols without .kd, in the order of the alphabet. Release with rp_source_kernels_free. */
+struct rp_source_kernels {
+    char **symbols;
+    size_t count;
+};
+
+/**
+ * Compiles the device code into a scratch folder and looks. Instances of templates that are used
+ * are among them, those that are not are no kernels.
+ * @param arch "gfx942"
+ * @return 0, also with none; RP_BAD_INPUT with what the compiler says when it refuses;
+ *         RP_ENVIRONMENT, RP_USAGE, RP_INTERRUPTED
+ */
+int rp_source_kernels(const struct rp_compile_command *command, const char *source,
+                      const char *arch, struct rp_source_kernels *ret, struct rp_err *err);
+
+void rp_source_kernels_free(struct rp_source_kernels *kernels);
+
+/* What was measured of a kernel before anybody proposes to change it: how much of the
+ *        program it is, what limits it, where it waits, what it needs.
+ *
+ * From the files that `rocm-perf profile --deep-analysis` leaves. All of it may be unknown: a
+ * quantity is not `known`, a text is NULL, a count of 0 entries says nothing.
+ */
+
+/** All kernels of a profile, in the order of profile.json. */
+struct rp_facts {
+    struct rp_kernel_facts *kernels;
+    size_t count;
+    char *device;                                 /**< "software", "hardware"; NULL: unknown */
+    struct rp_quantity runtime_ms;                /**< sum over dispatches */
+    struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
+};
 
 /** A share of the waves' time, or a rate beside its ceiling. */
 struct rp_named_fraction {
@@ -86,15 +174,6 @@ struct rp_kernel_facts {
     char *limiter; /**< of occupancy: "none", "vgpr", "sgpr", "lds", "workgroup_size" */
 };
 
-/** All kernels of a profile, in the order of profile.json. */
-struct rp_facts {
-    struct rp_kernel_facts *kernels;
-    size_t count;
-    char *device;                                 /**< "software", "hardware"; NULL: unknown */
-    struct rp_quantity runtime_ms;                /**< sum over dispatches */
-    struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
-};
-
 /**
  * Reads profile.json and, where they are there, analysis.json, roofline.json and thread_trace.json
  * of a folder that `rocm-perf profile` left.
@@ -103,19 +182,11 @@ struct rp_facts {
 int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err);
 void rp_facts_free(struct rp_facts *facts);
 
-/* Which kernels are worth a try, and in which order: by what the program could gain. */
-
 /** Below these nothing is tried. */
 struct rp_rank_limits {
     double least_weight;   /**< of the critical path: 0.20 */
     double least_headroom; /**< of the kernel's time: 0.10 */
 };
-static inline struct rp_rank_limits rp_rank_usual_limits(void)
-{
-    /* With less than a fifth of the time, or a tenth of its own to gain, a kernel could make the
-     * program faster by 2 % at most. */
-    return (struct rp_rank_limits){.least_weight = 0.20, .least_headroom = 0.10};
-}
 
 struct rp_rank_entry {
     size_t kernel;               /**< index into the facts */
@@ -140,5 +211,19 @@ struct rp_rank {
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
                      const bool *wanted, struct rp_rank *ret);
 void rp_rank_free(struct rp_rank *rank);
+
+static inline void rp_code_names_free(char **names)
+{
+    for (char **name = names; name && *name; name++)
+        free(*name);
+    free(names);
+}
+
+static inline struct rp_rank_limits rp_rank_usual_limits(void)
+{
+    /* With less than a fifth of the time, or a tenth of its own to gain, a kernel could make the
+     * program faster by 2 % at most. */
+    return (struct rp_rank_limits){.least_weight = 0.20, .least_headroom = 0.10};
+}
 
 #endif

@@ -1,6 +1,7 @@
 #include "optimize/kernel_source.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,288 @@
 #include "optimize/ast.h"
 #include "optimize/ir.h"
 #include "optimize/kernel_shape.h"
-#include "optimize/loop_count.h"
 #include "optimize/source_text.h"
 #include "run/hip_compiler.h"
+
+struct rp_loop_count {
+    bool counted; /**< a variable goes to a bound in steps, and nothing else changes either */
+    bool known;
+    uint64_t trips;
+    const char *why_not; /**< not counted: why, half a sentence */
+};
+
+/* The places of a ForStmt's children. */
+enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
+
+/* Of a loop's numbers: constants of two constants of two constants ... have no end otherwise. */
+enum { MOST_NODES = 1024 };
+
+static bool is_text(const char *text, const char *is)
+{
+    return text && strcmp(text, is) == 0;
+}
+
+/** Without parentheses and casts that the value does not see. */
+static const struct rp_ast_node *bare(const struct rp_ast_node *node)
+{
+    while (node->count == 1 &&
+           (node->cast || rp_ast_is(node, "ParenExpr") || rp_ast_is(node, "ExprWithCleanups")))
+        node = &node->children[0];
+    return node;
+}
+
+static uint64_t variable_of(const struct rp_ast_node *node)
+{
+    node = bare(node);
+    return rp_ast_is(node, "DeclRefExpr") &&
+                   (is_text(node->ref_kind, "VarDecl") || is_text(node->ref_kind, "ParmVarDecl"))
+               ? node->ref_id
+               : 0;
+}
+
+static const struct rp_ast_node *declaration(const struct rp_ast_node *node, uint64_t id)
+{
+    if (node->id == id && rp_ast_is(node, "VarDecl"))
+        return node;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct rp_ast_node *found = declaration(&node->children[i], id);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
+                     unsigned *left, int64_t *ret);
+
+static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_node *function,
+                            unsigned *left, int64_t *ret)
+{
+    int64_t a, b;
+
+    if (node->count != 2 || !node->opcode || !evaluate(&node->children[0], function, left, &a) ||
+        !evaluate(&node->children[1], function, left, &b))
+        return false;
+    if (is_text(node->opcode, "+"))
+        return !__builtin_add_overflow(a, b, ret);
+    if (is_text(node->opcode, "-"))
+        return !__builtin_sub_overflow(a, b, ret);
+    if (is_text(node->opcode, "*"))
+        return !__builtin_mul_overflow(a, b, ret);
+    if (is_text(node->opcode, "/") && b > 0 && a >= 0) {
+        *ret = a / b;
+        return true;
+    }
+    if (is_text(node->opcode, "<<") && a >= 0 && a < 1 << 30 && b >= 0 && b < 31) {
+        *ret = a << b;
+        return true;
+    }
+    return false;
+}
+
+/** The initial value of a variable that keeps it. */
+static bool evaluate_constant(const struct rp_ast_node *node, const struct rp_ast_node *function,
+                              unsigned *left, int64_t *ret)
+{
+    const struct rp_ast_node *variable = declaration(function, variable_of(node));
+
+    return variable && variable->count == 1 &&
+           (variable->constant ||
+            (variable->type && strncmp(variable->type, "const ", strlen("const ")) == 0 &&
+             !strchr(variable->type, '*'))) &&
+           evaluate(&variable->children[0], function, left, ret);
+}
+
+static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
+                     unsigned *left, int64_t *ret)
+{
+    char *end;
+
+    node = bare(node);
+    if (*left == 0)
+        return false;
+    --*left;
+    if (rp_ast_is(node, "IntegerLiteral") && node->value) {
+        *ret = strtoll(node->value, &end, 10);
+        return *end == '\0' && *ret != INT64_MAX;
+    }
+    if ((rp_ast_is(node, "SubstNonTypeTemplateParmExpr") || rp_ast_is(node, "ConstantExpr")) &&
+        node->count)
+        return evaluate(&node->children[node->count - 1], function, left, ret);
+    if (rp_ast_is(node, "BinaryOperator"))
+        return evaluate_binary(node, function, left, ret);
+    if (rp_ast_is(node, "UnaryOperator") && is_text(node->opcode, "-") && node->count == 1) {
+        return evaluate(&node->children[0], function, left, ret) &&
+               !__builtin_sub_overflow(0, *ret, ret);
+    }
+    return variable_of(node) && evaluate_constant(node, function, left, ret);
+}
+
+/** Whether something below a node changes a variable, or lets others do it. */
+static bool changes(const struct rp_ast_node *node, uint64_t variable)
+{
+    bool unary =
+        rp_ast_is(node, "UnaryOperator") &&
+        (is_text(node->opcode, "++") || is_text(node->opcode, "--") || is_text(node->opcode, "&"));
+    bool assigns = rp_ast_is(node, "CompoundAssignOperator") ||
+                   (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "="));
+
+    if ((unary || assigns) && node->count && variable_of(&node->children[0]) == variable)
+        return true;
+    /* A reference is bound where a variable stands without being read. */
+    if (rp_ast_is(node, "VarDecl") && node->type && strchr(node->type, '&') && node->count &&
+        variable_of(&node->children[0]) == variable)
+        return true;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct rp_ast_node *child = &node->children[i];
+
+        if (rp_ast_is(node, "CallExpr") && rp_ast_is(child, "DeclRefExpr") &&
+            variable_of(child) == variable)
+            return true;
+        if (changes(child, variable))
+            return true;
+    }
+    return false;
+}
+
+/** Whether a variable that stands in an expression is changed in the loop. */
+static bool varies(const struct rp_ast_node *node, const struct rp_ast_node *loop)
+{
+    uint64_t variable = variable_of(node);
+
+    if (variable && (changes(&loop->children[FOR_BODY], variable) ||
+                     changes(&loop->children[FOR_STEP], variable)))
+        return true;
+    for (size_t i = 0; i < node->count; i++)
+        if (varies(&node->children[i], loop))
+            return true;
+    return false;
+}
+
+struct step {
+    uint64_t variable;
+    const struct rp_ast_node *by; /* NULL: 1 */
+    bool down;
+};
+
+/** i++, --i, i += 2; of several with commas the one whose variable is asked for. */
+static bool read_step(const struct rp_ast_node *node, const struct rp_ast_node *condition,
+                      struct step *ret)
+{
+    bool plus, minus;
+
+    node = bare(node);
+    if (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, ",") && node->count == 2)
+        return read_step(&node->children[0], condition, ret) ||
+               read_step(&node->children[1], condition, ret);
+    plus = is_text(node->opcode, "++") || is_text(node->opcode, "+=");
+    minus = is_text(node->opcode, "--") || is_text(node->opcode, "-=");
+    if (!(plus || minus) || node->count == 0)
+        return false;
+    ret->variable = variable_of(&node->children[0]);
+    ret->by = node->count == 2 ? &node->children[1] : NULL;
+    ret->down = minus;
+    return ret->variable && (variable_of(&condition->children[0]) == ret->variable ||
+                             variable_of(&condition->children[1]) == ret->variable);
+}
+
+static const struct rp_ast_node *initial_value(const struct rp_ast_node *init, uint64_t variable)
+{
+    if (rp_ast_is(init, "VarDecl") && init->id == variable && init->count)
+        return &init->children[init->count - 1];
+    if (rp_ast_is(init, "BinaryOperator") && is_text(init->opcode, "=") && init->count == 2 &&
+        variable_of(&init->children[0]) == variable)
+        return &init->children[1];
+    for (size_t i = 0; i < init->count; i++) {
+        const struct rp_ast_node *found = initial_value(&init->children[i], variable);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/** As it would stand with the variable at the left. */
+static const char *turned(const char *opcode)
+{
+    static const char *const pairs[][2] = {{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (is_text(opcode, pairs[i][0]))
+            return pairs[i][1];
+    return opcode;
+}
+
+static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
+                                          const struct rp_ast_node *function);
+
+static void count_trips(int64_t from, int64_t to, int64_t by, bool down, const char *opcode,
+                        struct rp_loop_count *ret)
+{
+    int64_t distance, limit = (int64_t)1 << 40; /* what no kernel counts to; keeps sums small */
+    bool up_to = is_text(opcode, "<") || is_text(opcode, "<=");
+
+    if (by <= 0 || from < -limit || from > limit || to < -limit || to > limit || by > limit)
+        return;
+    distance = down ? from - to : to - from;
+    if (is_text(opcode, "!=")) {
+        ret->known = distance >= 0 && distance % by == 0;
+        ret->trips = ret->known ? (uint64_t)(distance / by) : 0;
+        return;
+    }
+    if (up_to == down)
+        return; /* away from its bound */
+    distance += is_text(opcode, "<=") || is_text(opcode, ">=");
+    ret->known = true;
+    ret->trips = distance > 0 ? (uint64_t)((distance + by - 1) / by) : 0;
+}
+
+static bool is_comparison(const struct rp_ast_node *node)
+{
+    static const char *const known[] = {"<", "<=", ">", ">=", "!="};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (rp_ast_is(node, "BinaryOperator") && node->count == 2 &&
+            is_text(node->opcode, known[i]))
+            return true;
+    return false;
+}
+
+/** @param function  whose constants may stand in the bounds */
+static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
+                                          const struct rp_ast_node *function)
+{
+    struct rp_loop_count count = {.why_not = "it is no for loop that counts to a bound"};
+    const struct rp_ast_node *condition, *bound, *init;
+    struct step step = {0};
+    int64_t from, to, by = 1;
+    unsigned left = MOST_NODES;
+    bool first;
+
+    if (!rp_ast_is(loop, "ForStmt") || loop->count != FOR_CHILDREN)
+        return count;
+    condition = bare(&loop->children[FOR_CONDITION]);
+    if (!is_comparison(condition))
+        return count;
+    count.why_not = "its counter does not change by steps of one size";
+    if (!read_step(&loop->children[FOR_STEP], condition, &step))
+        return count;
+    first = variable_of(&condition->children[0]) == step.variable;
+    bound = &condition->children[first ? 1 : 0];
+    count.why_not = "its body changes its counter or its bound";
+    if (changes(&loop->children[FOR_BODY], step.variable) || varies(bound, loop) ||
+        (step.by && varies(step.by, loop)))
+        return count;
+    count.counted = true;
+    count.why_not = NULL;
+    init = initial_value(&loop->children[FOR_INIT], step.variable);
+    if (init && evaluate(init, function, &left, &from) && evaluate(bound, function, &left, &to) &&
+        (!step.by || evaluate(step.by, function, &left, &by)))
+        count_trips(from, to, by, step.down, first ? condition->opcode : turned(condition->opcode),
+                    &count);
+    return count;
+}
 
 /* A header of which nobody knows where it is included: in its place the compiler is given a text
  * that does not compile. Where it does not mind, it has not read it. */

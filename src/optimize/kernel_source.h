@@ -1,7 +1,6 @@
 /**
  * @file kernel_source.h
- * @brief One kernel of a source file as the compiler sees it: where its text begins and ends, its
- *        loops, and what it does that a change must not touch.
+ * @brief Whether a for loop counts, and how often it goes round.
  */
 #ifndef RP_OPTIMIZE_KERNEL_SOURCE_H
 #define RP_OPTIMIZE_KERNEL_SOURCE_H
@@ -17,17 +16,9 @@ struct rp_err;
 struct rp_kernel_shape; /* kernel_shape.h */
 struct rp_kernel_source;
 
-/** Offsets are bytes in the file. */
-struct rp_source_loop {
-    size_t begin, end;               /**< from `for` to the end of its body */
-    size_t pragma_begin, pragma_end; /**< its unroll pragmas, whole lines; equal when it has none */
-    uint32_t line;                   /**< of `for`, 1 = first */
-    uint32_t depth;                  /**< loops around it */
-    bool innermost, counted;
-    bool trip_count_known;
-    uint64_t trip_count;
-    char *why_not; /**< why it may not be unrolled, half a sentence; NULL: it may */
-};
+/* One kernel of a source file as the compiler sees it: where its text begins and ends, its
+ *        loops, and what it does that a change must not touch.
+ */
 
 struct rp_kernel_source {
     char *path;        /**< of the file */
@@ -43,6 +34,18 @@ struct rp_kernel_source {
     struct rp_kernel_shape *shape;
 };
 
+/** Offsets are bytes in the file. */
+struct rp_source_loop {
+    size_t begin, end;               /**< from `for` to the end of its body */
+    size_t pragma_begin, pragma_end; /**< its unroll pragmas, whole lines; equal when it has none */
+    uint32_t line;                   /**< of `for`, 1 = first */
+    uint32_t depth;                  /**< loops around it */
+    bool innermost, counted;
+    bool trip_count_known;
+    uint64_t trip_count;
+    char *why_not; /**< why it may not be unrolled, half a sentence; NULL: it may */
+};
+
 /**
  * Reads a source file and finds the kernel with a symbol in it: overloads, namespaces and instances
  * of templates are exact.
@@ -56,8 +59,6 @@ int rp_kernel_source_read(const struct rp_compile_command *command, const char *
                           struct rp_err *err);
 void rp_kernel_source_free(struct rp_kernel_source *source);
 
-/* The bytes of a source file. */
-
 /**
  * @param ret_path  absolute
  * @param ret_text  terminated; owned by the caller
@@ -65,8 +66,6 @@ void rp_kernel_source_free(struct rp_kernel_source *source);
  */
 int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
                         struct rp_err *err);
-
-/* The loops of a function: which count, how often they go round, which may be unrolled. */
 
 /**
  * Fills in loops and loop_count; all else but shape is there already.
@@ -77,10 +76,6 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
                          const struct rp_compile_command *command, const char *arch,
                          struct rp_err *err);
-
-/* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
-
-/* Runs the user's compiler for the declarations of one name, or for what it makes of a file. */
 
 /**
  * @param path        of the file to read; absolute

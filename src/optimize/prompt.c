@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/process.h"
-#include "optimize/declarations.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/model_exchange.h"

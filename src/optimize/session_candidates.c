@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "experiment/compile.h"
-#include "optimize/kernel_code.h"
+#include "optimize/kernel_facts.h"
 #include "optimize/session_files.h"
 #include "optimize/session_parts.h"
 

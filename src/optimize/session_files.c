@@ -23,7 +23,6 @@
 #include "experiment/judge.h"
 #include "experiment/session_folder.h"
 #include "experiment/verdict.h"
-#include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/model_proposer.h"

@@ -13,7 +13,6 @@
 #include "experiment/child_run.h"
 #include "experiment/judge.h"
 #include "experiment/verdict.h"
-#include "optimize/kernel_code.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/model_proposer.h"

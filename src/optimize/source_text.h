@@ -14,6 +14,7 @@
 
 struct rp_buf;
 struct rp_err;
+struct rp_kernel_source;
 
 enum rp_token_kind {
     RP_TOKEN_IDENTIFIER,
@@ -39,18 +40,6 @@ struct rp_tokens {
 
 /** @return 0, or RP_VERDICT when a comment, a string or a character is not closed */
 int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err);
-static inline void rp_tokens_free(struct rp_tokens *tokens)
-{
-    free(tokens->list);
-    *tokens = (struct rp_tokens){0};
-}
-
-/** Whether a token is this text. */
-static inline bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
-{
-    return strlen(is) == token->end - token->begin &&
-           memcmp(text + token->begin, is, strlen(is)) == 0;
-}
 
 /** Whether two tokens are the same; blanks and comments in directives do not count. */
 bool rp_token_same(const char *text_a, const struct rp_token *a, const char *text_b,
@@ -79,13 +68,40 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
  */
 int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err);
 
-/* Texts that are no UTF-8, or that are not for terminals, made so. */
-
 /**
  * Adds the text; what is no UTF-8, control characters but tab and line feed, and characters that
  * are not seen or change the direction of writing become U+FFFD.
  * A carriage return before a line feed is left out.
  */
 void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes);
+
+/* Of a source file, what a kernel's text refers to: constants, types, device functions. */
+
+/** Bytes of the file. */
+struct rp_text_range {
+    size_t begin, end;
+};
+
+/**
+ * By names alone, as a reader would look them up, so sometimes more than needed: the includes, and
+ * every declaration outside functions that declares a name which the kernel, or a declaration that
+ * was found, has in it. Other kernels are left out. In the order of the file.
+ * @param ret free it; none when the file cannot be read as tokens
+ */
+void rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
+                        size_t *ret_count);
+
+static inline void rp_tokens_free(struct rp_tokens *tokens)
+{
+    free(tokens->list);
+    *tokens = (struct rp_tokens){0};
+}
+
+/** Whether a token is this text. */
+static inline bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
+{
+    return strlen(is) == token->end - token->begin &&
+           memcmp(text + token->begin, is, strlen(is)) == 0;
+}
 
 #endif

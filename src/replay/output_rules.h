@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/capture_pages.h"
+#include "trace/capture.h"
 
 struct rp_err;
 

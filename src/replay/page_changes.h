@@ -23,7 +23,7 @@
 
 #include "base/vec.h"
 #include "replay/output_rules.h"
-#include "trace/capture_pages.h"
+#include "trace/capture.h"
 
 struct rp_addresses;
 struct rp_compare_rule;

@@ -19,7 +19,7 @@
 #include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 
 /** This is an AQL packet, whose first four bytes hold header and set-up. */
 struct rp_replay_packet {

@@ -9,12 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/bottleneck.h"
+#include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "base/json_write.h"
 #include "base/units.h"
 #include "report/report.h"
 
+struct rp_buf;
 struct rp_err;
+struct rp_report_parts;
 
 /**
  * Appends text for a line, escaped (base/utf8.h). Longer than max_cells, the middle is replaced
@@ -24,8 +28,6 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 
 /** Terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
-
-/* The JSON of a report: members of the document are lines, the rest is as each writer says. */
 
 /** Opens the document, an object. */
 struct rp_json_writer rp_report_json(struct rp_buf *buf);
@@ -44,8 +46,6 @@ void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order);
 
 /** Did everything fit into memory? */
 int rp_report_end(const struct rp_buf *buf, struct rp_err *err);
-
-/* A report for people, line by line: cut to the width, coloured or not. */
 
 enum rp_ink { RP_INK_PLAIN, RP_INK_BOLD, RP_INK_DIM, RP_INK_RED, RP_INK_YELLOW, RP_INK_GREEN };
 
@@ -87,8 +87,6 @@ void rp_software_line(const struct rp_page *page, const char *model);
 void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Text within XML. */
-
 /** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line; what XML
  *  cannot hold, and what would turn the writing direction, becomes '?'. */
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells);
@@ -96,10 +94,46 @@ void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells);
  */
 void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text);
 
-/* Text within CSV. */
-
 /** Appends a cell (RFC 4180), in quotes where it needs them; no spreadsheet takes it for a formula.
  */
 void rp_csv_cell(struct rp_buf *buf, const char *text);
+
+/* A writer for each row of report_forms.def: a row without one does not compile. */
+
+#define RP_REPORT_FORM(function, name, ending, what)                                               \
+    int rp_form_##function(const struct rp_report_parts *parts, struct rp_buf *buf,                \
+                           struct rp_err *err);
+#include "report/report_forms.def"
+#undef RP_REPORT_FORM
+
+/** What else is known of kernels, by name: one that ran on two GPUs, or was compiled twice, has two
+ *  rows there, and no single number. */
+struct rp_form_known {
+    const struct rp_roofline_kernel **counted;
+    const struct rp_kernel_summary **launched;
+    size_t counted_count, launched_count;
+    const struct rp_profile *profile; /**< NULL: none */
+};
+/** @param ret  release with rp_form_known_free */
+int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known *ret,
+                       struct rp_err *err);
+void rp_form_known_free(struct rp_form_known *known);
+
+/** Launches that may have failed; NULL: not known. */
+const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts);
+
+/** Appends these levels, each behind the separator but the first. @return how many */
+size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *known,
+                              const char *name, const char *separator);
+
+/** Some time of this report, or what follows from it, is modelled. */
+bool rp_form_is_software(const struct rp_report_parts *parts);
+/** "software", "hardware"; "" when the traces do not say */
+const char *rp_form_device(const struct rp_report_parts *parts);
+/** Appends what times of the software device are, without a line's end; nothing on hardware. */
+void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts);
+
+extern const char rp_html_begin[], rp_html_middle[], rp_html_end[];
+extern const size_t rp_html_begin_bytes, rp_html_middle_bytes, rp_html_end_bytes;
 
 #endif

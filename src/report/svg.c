@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "report/report_forms.h"
 #include "report/report_text.h"
 
 /* What pictures share: their frame, text, colours and axes. White below all, so that they are the

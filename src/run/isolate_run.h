@@ -1,6 +1,6 @@
 /**
  * @file isolate_run.h
- * @brief Runs a program and captures dispatches of it (trace/capture_stream.h).
+ * @brief Runs a program and captures dispatches of it (trace/capture.h).
  */
 #ifndef RP_RUN_ISOLATE_RUN_H
 #define RP_RUN_ISOLATE_RUN_H
@@ -12,7 +12,6 @@
 #include "base/process.h"
 #include "run/run_options.h"
 #include "trace/capture.h"
-#include "trace/capture_stream.h"
 
 struct rp_environment;
 struct rp_err;

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "run/run_program.h"
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "trace/records.h"
 
 #define DEVICE_VARIABLE "ROCM_PERF_DEVICE"

@@ -1,4 +1,4 @@
-#include "trace/capture_files.h"
+#include "trace/capture.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "trace/capture.h"
 #include "trace/code_object.h"
 
 /* Returns JSON's null where there is no text, or where it is not UTF-8 and JSON cannot hold it. */

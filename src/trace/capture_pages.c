@@ -1,4 +1,4 @@
-#include "trace/capture_pages.h"
+#include "trace/capture.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +21,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/vec.h"
-#include "trace/capture_files.h"
 
 #define RP_FRAME_MAGIC "RPPF"
 

@@ -10,8 +10,6 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "trace/capture.h"
-#include "trace/capture_files.h"
-#include "trace/capture_pages.h"
 
 struct rp_capture {
     char *folder;

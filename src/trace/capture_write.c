@@ -21,8 +21,6 @@
 #include "base/process.h"
 #include "base/vec.h"
 #include "trace/capture.h"
-#include "trace/capture_files.h"
-#include "trace/capture_pages.h"
 
 /* --- maps of regions --------------------------------------------------------------------- */
 

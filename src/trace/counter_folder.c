@@ -16,11 +16,11 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "trace/counter_set.h"
-#include "trace/foreign_trace.h"
+#include "trace/csv_trace.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 /* This file reads folders of counter files: it finds which files to read, what their folders say
  * about them, which exist twice, and which belong to one process or one pass.

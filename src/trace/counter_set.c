@@ -1,15 +1,23 @@
 #include "trace/counter_set.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/vec.h"
 #include "trace/gzip.h"
@@ -119,7 +127,9 @@ int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struc
 
 /* --- dispatches by device, process and id ------------------------------------------------- */
 
-int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err)
+/** Returns the index of a kernel, which is added when new. */
+static int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
+                              struct rp_err *err)
 {
     return intern(set, &set->kernel_ids, &set->kernels, &set->kernel_count, name,
                   rp_kernel_name_length(name), ret, err);
@@ -496,8 +506,8 @@ int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_er
     return 0;
 }
 
-int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
-                                  const char *path, struct rp_err *err)
+static int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
+                                         const char *path, struct rp_err *err)
 {
     if (d->source || !d->arch[0])
         return 0;
@@ -512,4 +522,504 @@ int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_
     for (size_t i = 0; i < set->device_count && result == 0; i++)
         result = rp_counters_set_device_source(set, &set->devices[i], path, err);
     return result;
+}
+
+/* Counters of one run that lie in several files: of passes, of processes, of both. */
+
+/* --- which GPU ---------------------------------------------------------------------------- */
+
+static bool is_other_number(uint32_t a, uint32_t b)
+{
+    return a && b && a != b;
+}
+
+bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b)
+{
+    /* "gfx90a:sramecc+:xnack-" is a gfx90a. */
+    size_t a_len = strcspn(a->arch, ":"), b_len = strcspn(b->arch, ":");
+
+    if (a_len == 0 || b_len == 0)
+        return false;
+    if (a_len != b_len || strncmp(a->arch, b->arch, a_len) != 0)
+        return true;
+    /* Guesses are wrong by themselves, and then they are all wrong in the same way. */
+    return is_other_number(a->pci_device_id, b->pci_device_id) ||
+           (a->guessed == b->guessed && is_other_number(a->compute_units, b->compute_units));
+}
+
+const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device)
+{
+    return set->devices[device].arch[0] ? &set->devices[device] : &set->any;
+}
+
+static const char *source_of(const struct rp_counted_device *d)
+{
+    return d->source ? d->source : "one file";
+}
+
+static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_device *b,
+                     struct rp_err *err)
+{
+    if (!rp_counted_differ(a, b))
+        return 0;
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "counters of different GPUs: %s says %s with %u CUs (device %#x), %s says %s with"
+        " %u CUs (device %#x): analyse the files of one GPU at a time",
+        source_of(a), a->arch, a->compute_units, a->pci_device_id, source_of(b), b->arch,
+        b->compute_units, b->pci_device_id);
+}
+
+/* A pass on another GPU is no pass of the same run: one ceiling cannot hold for both. */
+static int check_gpus(const struct rp_counters *into, const struct rp_counters *from,
+                      struct rp_err *err)
+{
+    int result = check_gpu(&into->any, &from->any, err);
+
+    for (size_t i = 0; i < from->device_count && result == 0; i++) {
+        const uint32_t j = rp_idmap_find(&into->device_ids, (uint64_t)from->devices[i].id);
+
+        if (j != RP_NO_NUMBER)
+            result = check_gpu(rp_counters_facts(into, j), rp_counters_facts(from, i), err);
+    }
+    return result;
+}
+
+/* --- passes ------------------------------------------------------------------------------- */
+
+/* A dispatch is identified as the n-th of its kernel on its GPU. */
+struct place {
+    const char *kernel;
+    int64_t device;
+    size_t index;
+};
+
+static int by_kernel(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = strcmp(a->kernel, b->kernel);
+
+    if (order == 0)
+        order = (a->device > b->device) - (a->device < b->device);
+    return order;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = by_kernel(a, b);
+
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static struct place *places_of(const struct rp_counters *set)
+{
+    struct place *places = calloc(set->dispatch_count + 1, sizeof *places);
+
+    for (size_t i = 0; places && i < set->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &set->dispatches[i];
+        places[i] = (struct place){
+            .kernel = set->kernels[d->kernel], .device = set->devices[d->device].id, .index = i};
+    }
+    if (places && set->dispatch_count)
+        qsort(places, set->dispatch_count, sizeof *places, by_place);
+    return places;
+}
+
+static int add_pass(struct rp_counters *into, size_t at, const struct rp_counters *from,
+                    const struct rp_counted_dispatch *d, const uint32_t *ids, struct rp_err *err)
+{
+    struct rp_counted_dispatch *to = &into->dispatches[at];
+    int result = 0;
+
+    if (d->timed && (!to->timed || (from->is_timeline && !into->is_timeline))) {
+        to->timed = true;
+        to->duration_ns = d->duration_ns;
+    }
+    for (uint32_t i = 0; i < d->value_count && result == 0; i++) {
+        uint32_t counter = ids[d->values[i].counter];
+        if (!rp_counter_find(to, counter))
+            result = rp_counter_put(to, counter, d->values[i].value, err);
+    }
+    return result;
+}
+
+/* Dispatches of another process get ids of their own. */
+static int add_other(struct rp_counters *into, const struct rp_counters *from,
+                     const struct rp_counted_dispatch *d, int64_t process, const uint32_t *ids,
+                     struct rp_err *err)
+{
+    uint32_t device;
+    size_t at;
+    bool is_new;
+    int result = rp_counters_device(into, from->devices[d->device].id, &device, err);
+
+    if (result == 0)
+        result = rp_counters_dispatch(into, device, process, (int64_t)into->dispatch_count,
+                                      from->kernels[d->kernel], &at, &is_new, err);
+    return result < 0 ? result : add_pass(into, at, from, d, ids, err);
+}
+
+static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
+                     const struct rp_counted_device *from, struct rp_err *err)
+{
+    if (to->arch[0])
+        return 0;
+    *to = *from;
+    to->source = NULL; /* The text belongs to the other set, which is about to be freed. */
+    return from->source ? rp_counters_set_device_source(into, to, from->source, err) : 0;
+}
+
+static int take_facts(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    int result = take_fact(into, &into->any, &from->any, err);
+
+    for (size_t i = 0; i < from->device_count && result == 0; i++) {
+        const uint32_t j = rp_idmap_find(&into->device_ids, (uint64_t)from->devices[i].id);
+
+        if (j != RP_NO_NUMBER)
+            result = take_fact(into, &into->devices[j], &from->devices[i], err);
+    }
+    return result;
+}
+
+/* --- counters that several passes have ------------------------------------------------------ */
+
+static const size_t NO_PLACE = SIZE_MAX;
+
+/* Dispatches of two passes by place, and which of the first each of the second one is. */
+struct pairs {
+    struct place *old, *new;
+    size_t *old_of; /**< per new; NO_PLACE: none */
+};
+
+static void pairs_free(struct pairs *p)
+{
+    free(p->old);
+    free(p->new);
+    free(p->old_of);
+}
+
+static int pair_up(const struct rp_counters *into, const struct rp_counters *from, bool is_pass,
+                   struct pairs *ret, struct rp_err *err)
+{
+    size_t have = is_pass ? into->dispatch_count : 0, i = 0;
+
+    ret->old = is_pass ? places_of(into) : NULL;
+    ret->new = places_of(from);
+    ret->old_of = calloc(from->dispatch_count + 1, sizeof *ret->old_of);
+    if ((is_pass && !ret->old) || !ret->new || !ret->old_of)
+        return rp_out_of_memory(err);
+    for (size_t j = 0; j < from->dispatch_count; j++) {
+        while (i < have && by_kernel(&ret->old[i], &ret->new[j]) < 0)
+            i++;
+        ret->old_of[j] =
+            i < have && by_kernel(&ret->old[i], &ret->new[j]) == 0 ? ret->old[i++].index : NO_PLACE;
+    }
+    return 0;
+}
+
+/* What both passes say of each counter, over the dispatches of a kernel on a GPU. */
+struct repeats {
+    struct repeat {
+        double first, other;
+        bool seen, was_disputed;
+    } * of;         /**< by counter */
+    uint32_t *seen; /**< counters that both have */
+    size_t seen_count;
+};
+
+static void repeats_free(struct repeats *r)
+{
+    free(r->of);
+    free(r->seen);
+}
+
+/* "SQ_LEVEL_WAVES" is read at one moment: two runs have no reason to agree. */
+static bool is_momentary(const char *name)
+{
+    return strncmp(name, "SQ", 2) == 0 && strstr(name, "_LEVEL") && !strstr(name, "_ACCUM");
+}
+
+/* Clocks, like "GRBM_GUI_ACTIVE": the same work takes another time in each run. So do percentages
+ * and means that rocprof makes of clocks, like "MemUnitBusy", and what was in flight, which is
+ * added up in each clock. */
+static bool depends_on_time(const char *name)
+{
+    static const char *const of_time[] = {"GRBM_", "CYCLE",  "BUSY",    "ACTIVE", "WAIT",
+                                          "STALL", "_ACCUM", "LATENCY", "_LEVEL"};
+
+    if (!rp_counter_adds_up(name))
+        return true;
+
+    for (size_t i = 0; i < sizeof of_time / sizeof *of_time; i++)
+        if (strstr(name, of_time[i]))
+            return true;
+    return false;
+}
+
+static void see_pair(const struct rp_counters *into, const struct rp_counted_dispatch *to,
+                     const struct rp_counted_dispatch *d, const uint32_t *ids, struct repeats *r)
+{
+    for (uint32_t i = 0; i < d->value_count; i++) {
+        const uint32_t counter = ids[d->values[i].counter];
+        const struct rp_counter_value *have = rp_counter_find(to, counter);
+        const double other = d->values[i].value;
+        struct repeat *repeat = &r->of[counter];
+
+        if (!have || isnan(have->value) || isnan(other) || is_momentary(into->names[counter]))
+            continue;
+        if (!repeat->seen)
+            r->seen[r->seen_count++] = counter;
+        repeat->seen = true;
+        repeat->was_disputed |= isinf(have->value) || isinf(other);
+        repeat->first += have->value;
+        repeat->other += other;
+    }
+}
+
+static int add_dispute(struct rp_counters *into, const struct rp_counter_dispute *dispute,
+                       struct rp_err *err)
+{
+    struct rp_counter_dispute *place = rp_array_add(&into->disputes, &into->dispute_count);
+
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = *dispute;
+    return 0;
+}
+
+/* @return whether the counter cannot be told */
+static bool is_disputed(struct rp_counters *into, uint32_t counter, const struct repeat *repeat)
+{
+    const double most = fmax(repeat->first, repeat->other);
+    const double by = most > 0 ? fabs(repeat->first - repeat->other) / most : 0;
+
+    if (repeat->was_disputed ||
+        (by > RP_PASS_TOLERANCE_PERCENT / 100.0 && !depends_on_time(into->names[counter])))
+        return true;
+    if (by > into->repeat_difference) {
+        into->repeat_difference = by;
+        into->repeat_counter = counter;
+    }
+    return false;
+}
+
+/* Decides on the counters of one kernel, whose dispatches are @p count pairs from @p first on. */
+static int settle(struct rp_counters *into, const struct pairs *pairs, size_t first, size_t count,
+                  struct repeats *r, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < r->seen_count; i++) {
+        const uint32_t counter = r->seen[i];
+        const struct repeat repeat = r->of[counter];
+        uint32_t kernel = 0;
+
+        r->of[counter] = (struct repeat){0};
+        if (!is_disputed(into, counter, &repeat))
+            continue;
+        for (size_t j = first; j < first + count; j++) {
+            const size_t at = pairs->old_of[j];
+            struct rp_counter_value *v =
+                at == NO_PLACE ? NULL : rp_counter_find(&into->dispatches[at], counter);
+
+            if (v)
+                v->value = INFINITY;
+            kernel = v ? into->dispatches[at].kernel : kernel;
+        }
+        if (result == 0 && !repeat.was_disputed)
+            result = add_dispute(into,
+                                 &(struct rp_counter_dispute){.kernel = kernel,
+                                                              .counter = counter,
+                                                              .first = repeat.first,
+                                                              .other = repeat.other},
+                                 err);
+    }
+    r->seen_count = 0;
+    return result;
+}
+
+/* Where two passes have counted the same, it must be the same: a kernel that differs by more than
+ * runs do has other work in each, or its dispatches came in another order. */
+static int check_repeats(struct rp_counters *into, const struct rp_counters *from,
+                         const struct pairs *pairs, const uint32_t *ids, struct rp_err *err)
+{
+    rp_cleanup(repeats_free) struct repeats r = {
+        .of = calloc(into->name_count + 1, sizeof *r.of),
+        .seen = calloc(into->name_count + 1, sizeof *r.seen),
+    };
+    int result = r.of && r.seen ? 0 : rp_out_of_memory(err);
+
+    for (size_t j = 0, end; j < from->dispatch_count && result == 0; j = end) {
+        for (end = j;
+             end < from->dispatch_count && by_kernel(&pairs->new[j], &pairs->new[end]) == 0; end++)
+            if (pairs->old_of[end] != NO_PLACE)
+                see_pair(into, &into->dispatches[pairs->old_of[end]],
+                         &from->dispatches[pairs->new[end].index], ids, &r);
+        result = settle(into, pairs, j, end - j, &r, err);
+    }
+    return result;
+}
+
+/* A dispute is of a kernel on a GPU: a sum over the dispatches that had no partner would pass for
+ * that of the kernel. */
+static void spread_dispute(struct rp_counters *into, const struct place *places, size_t count,
+                           bool *is_disputed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            is_disputed[d->values[v].counter] |= isinf(d->values[v].value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct rp_counted_dispatch *d = &into->dispatches[places[i].index];
+
+        for (uint32_t v = 0; v < d->value_count; v++)
+            if (is_disputed[d->values[v].counter])
+                d->values[v].value = INFINITY;
+    }
+}
+
+static int spread_disputes(struct rp_counters *into, struct rp_err *err)
+{
+    const size_t count = into->dispatch_count;
+    rp_autofree struct place *places = into->dispute_count ? places_of(into) : NULL;
+    rp_autofree bool *is_disputed = calloc(into->name_count + 1, sizeof *is_disputed);
+
+    if (!is_disputed || (into->dispute_count && !places))
+        return rp_out_of_memory(err);
+    for (size_t first = 0, end; places && first < count; first = end) {
+        for (end = first; end < count && by_kernel(&places[first], &places[end]) == 0;)
+            end++;
+        memset(is_disputed, 0, into->name_count * sizeof *is_disputed);
+        spread_dispute(into, &places[first], end - first, is_disputed);
+    }
+    return 0;
+}
+
+static int take_disputes(struct rp_counters *into, const struct rp_counters *from,
+                         const uint32_t *ids, struct rp_err *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < from->dispute_count && result == 0; i++) {
+        struct rp_counter_dispute dispute = from->disputes[i];
+
+        dispute.counter = ids[dispute.counter];
+        result = rp_counters_kernel(into, from->kernels[dispute.kernel], &dispute.kernel, err);
+        if (result == 0)
+            result = add_dispute(into, &dispute, err);
+    }
+    if (from->repeat_difference > into->repeat_difference) {
+        into->repeat_difference = from->repeat_difference;
+        into->repeat_counter = ids[from->repeat_counter];
+    }
+    return result;
+}
+
+/* --- joining two -------------------------------------------------------------------------- */
+
+static int merge_dispatches(struct rp_counters *into, const struct rp_counters *from, bool is_pass,
+                            const uint32_t *ids, struct rp_err *err)
+{
+    /* No process has this number: ids start anew with every file. */
+    int64_t process = INT64_MIN + (int64_t)into->dispatch_count;
+    rp_cleanup(pairs_free) struct pairs pairs = {0};
+    int result = pair_up(into, from, is_pass, &pairs, err);
+
+    if (result == 0 && is_pass)
+        result = check_repeats(into, from, &pairs, ids, err);
+    for (size_t j = 0; j < from->dispatch_count && result == 0; j++) {
+        const struct rp_counted_dispatch *d = &from->dispatches[pairs.new[j].index];
+
+        if (pairs.old_of[j] != NO_PLACE)
+            result = add_pass(into, pairs.old_of[j], from, d, ids, err);
+        else
+            result = add_other(into, from, d, process, ids, err);
+    }
+    return result;
+}
+
+/* Ranks of a run count at the same time. What is not known to have done so may be another run of
+ * the program, whose dispatches would be added to this one's. */
+static int warn_of_other_run(struct rp_counters *into, const struct rp_counters *from,
+                             struct rp_err *err)
+{
+    if (!from->path || from->dispatch_count == 0 || rp_counters_at_one_time(into, from))
+        return 0;
+    into->added_files++;
+    return rp_counters_warn(into, err,
+                            "%s has the counters of the files before it, and not their times: its"
+                            " dispatches are added as those of another process; results only hold"
+                            " for one run, so give files of different runs one at a time",
+                            from->path);
+}
+
+static void take_times(struct rp_counters *into, const struct rp_counters *from)
+{
+    if (!from->last_ns)
+        return;
+    if (!into->last_ns || from->first_ns < into->first_ns)
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
+}
+
+static int take_files(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
+{
+    for (size_t i = 0; i < from->file_count; i++) {
+        const char *path =
+            rp_string_pool_add(&into->text, from->files[i].path, strlen(from->files[i].path));
+        struct rp_counter_file *file = path ? rp_array_add(&into->files, &into->file_count) : NULL;
+
+        if (!file)
+            return rp_out_of_memory(err);
+        *file = from->files[i];
+        file->path = path;
+    }
+    return 0;
+}
+
+/* What is known of a set beside its dispatches. */
+static int take_rest(struct rp_counters *into, const struct rp_counters *from, const uint32_t *ids,
+                     struct rp_err *err)
+{
+    int result = take_facts(into, from, err);
+
+    if (result == 0)
+        result = take_disputes(into, from, ids, err);
+    if (result == 0)
+        result = spread_disputes(into, err);
+    if (result == 0)
+        result = take_files(into, from, err);
+    for (size_t i = 0; i < from->warning_count && result == 0; i++)
+        result = rp_counters_warn(into, err, "%s", from->warnings[i]);
+    if (result < 0)
+        return result;
+    take_times(into, from);
+    into->spoilt_times += from->spoilt_times;
+    into->added_files += from->added_files;
+    into->is_timeline |= from->is_timeline;
+    return 0;
+}
+
+int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *from,
+                         enum rp_counters_relation relation, struct rp_err *err)
+{
+    bool is_pass = relation == RP_COUNTERS_PASS;
+    size_t had = into->name_count;
+    rp_autofree uint32_t *ids = calloc(from->name_count + 1, sizeof *ids);
+    int result = ids ? check_gpus(into, from, err) : rp_out_of_memory(err);
+
+    for (size_t i = 0; i < from->name_count && result == 0; i++)
+        result = rp_counters_name(into, from->names[i], &ids[i], err);
+    if (relation == RP_COUNTERS_UNSAID)
+        is_pass = had == 0 || into->name_count > had || from->name_count == 0;
+    if (result == 0 && !is_pass && from->name_count)
+        result = warn_of_other_run(into, from, err);
+    if (result == 0)
+        result = merge_dispatches(into, from, is_pass, ids, err);
+    return result < 0 ? result : take_rest(into, from, ids, err);
 }

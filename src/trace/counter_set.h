@@ -31,6 +31,11 @@
 struct rp_counter_parts;
 struct rp_err;
 
+struct rp_counter_parts {
+    struct rp_counter_part *list;
+    size_t count;
+};
+
 /** What a file says of a GPU; 0 or "" = nothing. */
 struct rp_counted_device {
     int64_t id; /**< agent, -1 = whichever ran the kernels */
@@ -129,13 +134,6 @@ bool rp_counters_of_two_passes(const char *a, const char *b);
  */
 int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *err);
 
-/* What a set of counters is made of, for those who read and join them in this room. */
-
-struct rp_counter_parts {
-    struct rp_counter_part *list;
-    size_t count;
-};
-
 /** Adds a file or a folder, as rp_counters_open. @p parts is made when it is NULL. */
 int rp_counters_open_part(const char *path, struct rp_counter_parts **parts, struct rp_err *err);
 /** Adds what was read from elsewhere; takes the set, also when it fails. @param path  of the file;
@@ -178,17 +176,6 @@ enum rp_counters_relation { RP_COUNTERS_UNSAID, RP_COUNTERS_PASS, RP_COUNTERS_PR
  */
 int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *from,
                          enum rp_counters_relation relation, struct rp_err *err);
-static inline int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from,
-                                    struct rp_err *err)
-{
-    return rp_counters_merge_as(into, from, RP_COUNTERS_UNSAID, err);
-}
-
-/** Are the times of both known, and do they overlap? */
-static inline bool rp_counters_at_one_time(const struct rp_counters *a, const struct rp_counters *b)
-{
-    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
-}
 
 /** Do both say what they are, and is it not the same kind of GPU? */
 bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
@@ -234,12 +221,6 @@ const char *rp_counter_refusal(const char *name, double value);
  * are sums. The page has the same rule (charts.js).
  */
 bool rp_counter_adds_up(const char *name);
-/** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
- */
-static inline bool rp_counter_is_full(double value)
-{
-    return value == (double)UINT32_MAX;
-}
 /**
  * Returns the value of a counter of a dispatch.
  * @return false: it was not counted, or a register was full
@@ -250,9 +231,6 @@ bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t coun
  * Returns the index of a counter, which is added when new; an instance "NAME[3]" counts as NAME.
  */
 int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err);
-/** Returns the index of a kernel, which is added when new. */
-int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
-                       struct rp_err *err);
 /** NULL: the dispatch has no such value. */
 struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter);
 /** Adds a value that the dispatch does not have. */
@@ -275,8 +253,22 @@ bool rp_counters_is_level_waves_file(const char *path);
 
 /** Remembers the file that a set was read from, so that it is recognised when it comes again. */
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err);
+static inline int rp_counters_merge(struct rp_counters *into, const struct rp_counters *from,
+                                    struct rp_err *err)
+{
+    return rp_counters_merge_as(into, from, RP_COUNTERS_UNSAID, err);
+}
 
-int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
-                                  const char *path, struct rp_err *err);
+/** Are the times of both known, and do they overlap? */
+static inline bool rp_counters_at_one_time(const struct rp_counters *a, const struct rp_counters *b)
+{
+    return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
+}
+/** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
+ */
+static inline bool rp_counter_is_full(double value)
+{
+    return value == (double)UINT32_MAX;
+}
 
 #endif

@@ -1,16 +1,23 @@
 #include "trace/csv_read.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "trace/gzip.h"
+#include "trace/rocpd.h"
+#include "trace/rocpd_read.h"
 
 enum {
     RP_CSV_MAX_FIELDS = 65536,    /**< rocprof-compute's widest file has 3,000 */
@@ -151,4 +158,239 @@ int rp_csv_each(struct rp_csv *csv, rp_csv_fn *header, rp_csv_fn *row, void *ctx
         result = row(ctx, err);
     }
     return result;
+}
+
+enum column { NAME, CALLS, TOTAL, MIN, MAX, DEVIATION, COLUMN_COUNT, NEEDED = MIN };
+
+static const char *const words[COLUMN_COUNT] = {"Name",  "Calls", "TotalDurationNs",
+                                                "MinNs", "MaxNs", "StdDev"};
+
+struct reader {
+    struct rp_csv csv;
+    struct rp_map names;
+    size_t at[COLUMN_COUNT]; /**< from 1; 0: the file has no such column */
+    struct rp_kernel_stats *stats;
+};
+
+bool rp_kernel_stats_is_one(const char *path, size_t *ret_prefix_len)
+{
+    static const char of_rocprofv3[] = "kernel_stats.csv";
+    size_t len = rp_gzip_name_length(path), end = strlen(of_rocprofv3);
+    bool by_process = rp_gzip_name_ends_with(path, of_rocprofv3) &&
+                      (len == end || strchr("/_", path[len - end - 1]));
+
+    if (ret_prefix_len)
+        *ret_prefix_len = by_process ? len - end : 0;
+    return by_process || rp_gzip_name_ends_with(path, ".stats.csv");
+}
+
+void rp_kernel_stats_free(struct rp_kernel_stats *stats)
+{
+    if (!stats)
+        return;
+    if (stats->text)
+        rp_string_pool_free(stats->text);
+    free(stats->text);
+    free(stats->kernels);
+    free(stats->path);
+    free(stats);
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+static const char *field(const struct reader *r, enum column column)
+{
+    return r->at[column] ? rp_csv_field(&r->csv, r->at[column] - 1) : "";
+}
+
+static int refuse(const struct reader *r, enum column column, struct rp_err *err)
+{
+    return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of %s", r->csv.line,
+                   field(r, column), words[column]);
+}
+
+static int whole(const struct reader *r, enum column column, uint64_t *ret, struct rp_err *err)
+{
+    const char *text = field(r, column);
+    char *end;
+
+    errno = 0;
+    *ret = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && !errno && *ret <= INT64_MAX
+               ? 0
+               : refuse(r, column, err);
+}
+
+/* Where the column or its field is empty, nothing is known. */
+static int fraction(const struct reader *r, enum column column, bool *ret_known, double *ret,
+                    struct rp_err *err)
+{
+    const char *text = field(r, column);
+    char *end;
+
+    *ret_known = *text != '\0';
+    *ret = strtod(text, &end);
+    if (!*ret_known)
+        return 0;
+    return end != text && *end == '\0' && isfinite(*ret) && *ret >= 0 ? 0 : refuse(r, column, err);
+}
+
+static int read_row(struct reader *r, struct rp_kernel_stat *ret, struct rp_err *err)
+{
+    bool has_max = false;
+    int rc = whole(r, CALLS, &ret->calls, err);
+
+    if (rc == 0)
+        rc = whole(r, TOTAL, &ret->total_ns, err);
+    if (rc == 0)
+        rc = fraction(r, MIN, &ret->extremes_known, &ret->min_ns, err);
+    if (rc == 0)
+        rc = fraction(r, MAX, &has_max, &ret->max_ns, err);
+    if (rc == 0)
+        rc = fraction(r, DEVIATION, &ret->deviation_known, &ret->deviation_ns, err);
+    if (rc < 0)
+        return rc;
+    ret->extremes_known &= has_max;
+    if (ret->calls == 0)
+        return refuse(r, CALLS, err);
+    if (ret->extremes_known && ret->min_ns > ret->max_ns)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: MinNs is above MaxNs", r->csv.line);
+    return 0;
+}
+
+/* Names that only differ in how they name the descriptor are one kernel: its deviation is that of
+ * neither row. */
+static void add_up(struct rp_kernel_stat *to, const struct rp_kernel_stat *row)
+{
+    to->calls += row->calls;
+    to->total_ns += row->total_ns;
+    to->extremes_known &= row->extremes_known;
+    to->min_ns = fmin(to->min_ns, row->min_ns);
+    to->max_ns = fmax(to->max_ns, row->max_ns);
+    to->deviation_known = false;
+}
+
+static int add_row(void *ctx, struct rp_err *err)
+{
+    struct reader *r = ctx;
+    struct rp_kernel_stats *stats = r->stats;
+    struct rp_kernel_stat row = {0}, *place;
+    const char *name = field(r, NAME);
+    uint32_t number;
+
+    if (read_row(r, &row, err) < 0)
+        return -(int)RP_BAD_INPUT;
+    if (row.total_ns > INT64_MAX - stats->total_ns || row.calls > INT64_MAX - stats->calls)
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: the sum of all kernels is above 2^63",
+                       r->csv.line);
+    row.name = rp_string_pool_add(stats->text, name, rp_kernel_name_length(name));
+    number = row.name ? rp_map_add_text(&r->names, row.name) : RP_NO_NUMBER;
+    if (number == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    stats->calls += row.calls;
+    stats->total_ns += row.total_ns;
+    if (number < stats->count) {
+        add_up(&stats->kernels[number], &row);
+        return 0;
+    }
+    place = rp_array_add(&stats->kernels, &stats->count);
+    if (!place)
+        return rp_out_of_memory(err);
+    *place = row;
+    return 0;
+}
+
+static int read_header(void *ctx, struct rp_err *err)
+{
+    struct reader *r = ctx;
+
+    for (size_t i = 0; i < r->csv.count; i++)
+        for (size_t c = 0; c < COLUMN_COUNT; c++)
+            if (strcasecmp(rp_csv_field(&r->csv, i), words[c]) == 0)
+                r->at[c] = i + 1;
+    for (size_t c = 0; c < NEEDED; c++)
+        if (!r->at[c])
+            return rp_fail(err, RP_BAD_INPUT,
+                           "it has no column %s: is it of rocprofv3 --stats or rocprof --stats?",
+                           words[c]);
+    return 0;
+}
+
+int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct rp_err *err)
+{
+    struct reader r = {.stats = calloc(1, sizeof *r.stats)};
+    rp_autobuf text = {0};
+    int rc = -RP_ENVIRONMENT;
+
+    if (r.stats) {
+        r.stats->path = strdup(path);
+        r.stats->text = calloc(1, sizeof *r.stats->text);
+    }
+    if (!r.stats || !r.stats->path || !r.stats->text) {
+        rp_kernel_stats_free(r.stats);
+        return rp_out_of_memory(err);
+    }
+    r.stats->text->limit_bytes = UINT64_MAX;
+    rc = rp_gzip_read_buf(path, &text, err);
+    if (rc == 0) {
+        r.csv = (struct rp_csv){.at = rp_buf_text(&text), .end = rp_buf_text(&text) + text.len};
+        rc = rp_csv_each(&r.csv, read_header, add_row, &r, err);
+        if (rc == 0 && r.stats->count == 0)
+            rc = rp_fail(err, RP_BAD_INPUT, "it names no kernel");
+        rp_csv_free(&r.csv);
+        rp_map_free(&r.names);
+    }
+    if (rc < 0) {
+        rp_kernel_stats_free(r.stats);
+        return rp_wrap(err, "read kernel statistics %s", path);
+    }
+    *ret = r.stats;
+    return 0;
+}
+
+/* --- the same of a trace ------------------------------------------------------------------- */
+
+struct sums {
+    struct rp_store *store;
+    struct rp_map names; /**< of the file */
+    struct rp_kernel_stat *of;
+};
+
+static int add_dispatch(void *ctx, const void *row, struct rp_err *err)
+{
+    struct sums *sums = ctx;
+    const struct rp_row_dispatch *d = row;
+    const struct rp_row_kernel *kernel =
+        rp_store_find_kernel(sums->store, d->guid_index, d->kernel_id);
+    const uint32_t number =
+        kernel ? rp_map_find_text(&sums->names, kernel->plain_name) : RP_NO_NUMBER;
+
+    (void)err;
+    if (number != RP_NO_NUMBER) {
+        sums->of[number].calls++;
+        sums->of[number].total_ns += (uint64_t)d->end_ns - (uint64_t)d->start_ns;
+    }
+    return 0;
+}
+
+int rp_kernel_stats_compare(const struct rp_kernel_stats *stats, struct rp_store *store,
+                            const struct rp_kernel_stat **ret, struct rp_err *err)
+{
+    rp_autofree struct rp_kernel_stat *of = calloc(stats->count + 1, sizeof *of);
+    struct sums sums = {.store = store, .of = of};
+    const struct rp_row_kernel *kernels;
+    size_t count;
+    int rc = of ? rp_store_kernels(store, &kernels, &count, err) : rp_out_of_memory(err);
+
+    for (size_t i = 0; i < stats->count && rc == 0; i++)
+        if (rp_map_add_text(&sums.names, stats->kernels[i].name) == RP_NO_NUMBER)
+            rc = rp_out_of_memory(err);
+    if (rc == 0)
+        rc = rp_store_each_work(store, add_dispatch, &sums, err);
+    rp_map_free(&sums.names);
+    *ret = NULL;
+    for (size_t i = 0; i < stats->count && rc == 0 && !*ret; i++)
+        if (of[i].calls != stats->kernels[i].calls || of[i].total_ns != stats->kernels[i].total_ns)
+            *ret = &stats->kernels[i];
+    return rc;
 }

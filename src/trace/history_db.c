@@ -24,7 +24,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/vec.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 /**
  * A zeroed struct is closed. The connection points to the struct, so it must not move while it is

@@ -15,11 +15,11 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "trace/foreign_trace.h"
+#include "trace/csv_trace.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 enum {
     RP_JSON_SECTIONS = 0

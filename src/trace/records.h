@@ -161,7 +161,7 @@ struct rp_rec_dispatch {
     uint16_t workgroup[3];
     uint16_t barrier_bit; /**< waits for all packets before it in the queue */
     uint64_t order; /**< kernels, copies and barriers of the process as submitted: 1, 2, ... */
-    uint64_t match; /**< in a survey (capture_stream.h): its number among those that match; 0: it
+    uint64_t match; /**< in a survey (capture.h): its number among those that match; 0: it
                        does not */
 };
 

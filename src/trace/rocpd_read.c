@@ -12,10 +12,10 @@
 #include "base/vec.h"
 #include "base/work_progress.h"
 #include "trace/counter_set.h"
-#include "trace/foreign_trace.h"
+#include "trace/csv_trace.h"
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 static int add_metadata(struct rp_table_scan *pass, uint32_t guid, void *ctx, struct rp_err *err)
 {

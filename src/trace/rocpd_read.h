@@ -16,7 +16,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "trace/rocpd.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 struct rp_err;
 struct rp_table_scan;

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "base/work_progress.h"
 #include "trace/rocpd_read.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 /* A statement may take this many units of RP_STEP_OPS virtual machine steps plus one for every
  * RP_STEP_BYTES of the file: a table scan needs two steps for each value. What needs more is a

@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 enum { RP_STORE_NODE_ID = 1 };
 

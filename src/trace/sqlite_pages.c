@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 /* Records of tables: SQLite file format, section 2.1. */
 

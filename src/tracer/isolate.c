@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "trace/device_table.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_snapshot.h"

@@ -1,7 +1,7 @@
 /**
  * @file isolate.h
  * @brief Captures dispatches: chooses one, brings the GPU to rest, takes the memory before it,
- * runs it, takes the memory after it (trace/capture_stream.h).
+ * runs it, takes the memory after it (trace/capture.h).
  *
  * The order is: what is in its queue before it is waited for with a barrier; the gate closes, so
  * that nothing new is submitted anywhere; what is pending elsewhere is waited for. Each wait has an
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "trace/records.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_snapshot.h"

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "tracer/hsa_abi.h"
 
 struct rp_tool;

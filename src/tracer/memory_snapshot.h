@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_map.h"
 
 struct rp_tool;
 
-/* The sending end of trace/capture_stream.h. */
+/* The sending end of trace/capture.h. */
 
 struct rp_snapshot_link {
     int fd; /**< -1: none, or broken: nothing is sent any more */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/thread_trace_waves.h"
+#include "analyze/thread_trace.h"
 #include "base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -49,35 +49,6 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       const struct rp_launch *launch, struct rp_kernel *ret,
                       struct rp_fault *ret_fault);
 
-/** The workgroup's place in the grid. */
-void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3]);
-
-/**
- * Waves of workgroup @p id, and its extent in work-items: less at the edge of a grid that is not a
- * multiple of the group.
- */
-uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
-                               uint32_t ret_extent[3]);
-
-/**
- * Puts wave @p w (already attached to its group, register rows in place) into its state at the
- * kernel's first instruction.
- * @param extent of its workgroup
- */
-void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3], struct rp_wave *w);
-
-/* What sampled workgroups did, wave by wave: the input of the detailed timing model and of
- * everything else that needs address streams (memory counters, thread traces).
- *
- * Execution stays functional and in any host order. Workgroups that the plan (below) chooses, from
- * the shape of the grid alone, note what they do while they are executed. What a wave did is the
- * same however many threads there are: one wave, one record, written by whoever executes the wave.
- * A record is plain data: nothing in it refers to the executor, so tests can make their own.
- *
- * What was recorded of a dispatch is complete when the dispatch is done. The replay engine
- * (timing_engine.h) turns it into times and counts of requests, hits and conflicts.
- */
-
 /** What keeps a compute unit from holding more workgroups; several may at the same number. */
 enum rp_rec_limit {
     RP_REC_BY_SLOTS = 1u << 0, /**< for waves */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/dag_trace.h"
+#include "analyze/dag_graph.h"
 
 #include "analyze/dag_timestamps.c"
 

@@ -1,4 +1,4 @@
-/** The option table: what its rows say is consistent, and each form of a value is read as it says.
+/** The option table: what its rows_ say is consistent, and each form of a value is read as it says.
  */
 #include "cli/options.h"
 
@@ -10,63 +10,66 @@
 #include "base/err.h"
 #include "unit/cmocka_all.h"
 
+#include "cli/options.c"
+
 enum { MOST_WORDS = 16 };
 
-/** A command line in memory that may be written to, as main() has it. */
-struct line {
+/** A command test_line in memory that may be written to, as main() has it. */
+struct test_line {
     char text[512];
     char *argv[MOST_WORDS + 1];
     int argc;
 };
 
 /** Words with | between them. */
-static bool parse(enum rp_command_id command, const char *words, struct line *line, void *ret,
-                  int *ret_code)
+static bool parse(enum rp_command_id command, const char *words, struct test_line *test_line,
+                  void *ret, int *ret_code)
 {
-    memset(line, 0, sizeof *line);
-    snprintf(line->text, sizeof line->text, "%s", words);
-    for (char *at = line->text, *end; at && line->argc < MOST_WORDS; at = end) {
-        line->argv[line->argc++] = at;
+    memset(test_line, 0, sizeof *test_line);
+    snprintf(test_line->text, sizeof test_line->text, "%s", words);
+    for (char *at = test_line->text, *end; at && test_line->argc < MOST_WORDS; at = end) {
+        test_line->argv[test_line->argc++] = at;
         end = strchr(at, '|');
         if (end)
             *end++ = '\0';
     }
     *ret_code = -1;
-    return rp_options_parse(command, line->argc, line->argv, ret, ret_code);
+    return rp_options_parse(command, test_line->argc, test_line->argv, ret, ret_code);
 }
 
-static const struct rp_row *named(const struct rp_row *rows, size_t count, enum rp_row_kind kind,
+static const struct rp_row *named(const struct rp_row *rows_, size_t count, enum rp_row_kind kind,
                                   const char *name, size_t bytes)
 {
     for (size_t i = 0; i < count; i++)
-        if (rows[i].kind == kind && strncmp(rows[i].name, name, bytes) == 0 && !rows[i].name[bytes])
-            return &rows[i];
+        if (rows_[i].kind == kind && strncmp(rows_[i].name, name, bytes) == 0 &&
+            !rows_[i].name[bytes])
+            return &rows_[i];
     return NULL;
 }
 
 /** A word of a rule names an option, the beginning of one, an action, or operands. */
-static void check_word(const struct rp_row *rows, size_t count, const char *word, size_t bytes)
+static void check_word(const struct rp_row *rows_, size_t count, const char *word, size_t bytes)
 {
     const size_t name = strcspn(word, "=* ");
     bool begins = false;
 
     if (*word == '=') {
-        assert_non_null(named(rows, count, RP_ROW_ACTION, word + 1, bytes - 1));
+        assert_non_null(named(rows_, count, RP_ROW_ACTION, word + 1, bytes - 1));
         return;
     }
     if (bytes == strlen("operands") && strncmp(word, "operands", bytes) == 0)
         return;
     for (size_t i = 0; i < count; i++)
-        begins |= rows[i].kind == RP_ROW_OPTION && strncmp(rows[i].name, word, name) == 0;
-    if (!begins || (word[name] != '*' && !named(rows, count, RP_ROW_OPTION, word, name)))
-        fail_msg("%s: a rule names %.*s", rows->name, (int)bytes, word);
+        begins |= rows_[i].kind == RP_ROW_OPTION && strncmp(rows_[i].name, word, name) == 0;
+    if (!begins || (word[name] != '*' && !named(rows_, count, RP_ROW_OPTION, word, name)))
+        fail_msg("%s: a rule names %.*s", rows_->name, (int)bytes, word);
 }
 
-static void check_list(const struct rp_row *rows, size_t count, const char *list)
+static void check_list(const struct rp_row *rows_, size_t count, const char *list)
 {
     for (size_t bytes; list && *list; list += bytes + (list[bytes] == ' ')) {
         bytes = strcspn(list, " ");
-        check_word(rows, count, list, bytes);
+        check_word(rows_, count, list, bytes);
     }
 }
 
@@ -75,12 +78,12 @@ static void rules_name_what_is_there(void **state)
     (void)state;
     for (unsigned c = 0; c < RP_COMMANDS; c++) {
         size_t count;
-        const struct rp_row *rows = rp_command_rows((enum rp_command_id)c, &count);
+        const struct rp_row *rows_ = rp_command_rows((enum rp_command_id)c, &count);
 
         for (size_t i = 0; i < count; i++)
-            if (rows[i].kind == RP_ROW_RULE) {
-                check_list(rows, count, rows[i].words);
-                check_list(rows, count, rows[i].other);
+            if (rows_[i].kind == RP_ROW_RULE) {
+                check_list(rows_, count, rows_[i].words);
+                check_list(rows_, count, rows_[i].other);
             }
     }
 }
@@ -91,19 +94,19 @@ static void options_differ(void **state)
     (void)state;
     for (unsigned c = 0; c < RP_COMMANDS; c++) {
         size_t count, options = 0;
-        const struct rp_row *rows = rp_command_rows((enum rp_command_id)c, &count);
+        const struct rp_row *rows_ = rp_command_rows((enum rp_command_id)c, &count);
 
         for (size_t i = 0; i < count; i++) {
-            if (rows[i].kind != RP_ROW_OPTION)
+            if (rows_[i].kind != RP_ROW_OPTION)
                 continue;
             options++;
-            assert_non_null(rows[i].text);
-            assert_int_equal(rows[i].value == NULL, rows[i].type == RP_VALUE_FLAG);
+            assert_non_null(rows_[i].text);
+            assert_int_equal(rows_[i].value == NULL, rows_[i].type == RP_VALUE_FLAG);
             for (size_t k = i + 1; k < count; k++)
-                if (rows[k].kind == RP_ROW_OPTION &&
-                    (strcmp(rows[k].name, rows[i].name) == 0 ||
-                     (rows[k].letter && rows[k].letter == rows[i].letter)))
-                    fail_msg("%s has --%s twice", rows->name, rows[i].name);
+                if (rows_[k].kind == RP_ROW_OPTION &&
+                    (strcmp(rows_[k].name, rows_[i].name) == 0 ||
+                     (rows_[k].letter && rows_[k].letter == rows_[i].letter)))
+                    fail_msg("%s has --%s twice", rows_->name, rows_[i].name);
         }
         assert_true(options <= 63);
     }
@@ -113,11 +116,12 @@ static void presets_are_there(void **state)
 {
     struct rp_autotune_cli autotune;
     struct rp_replay_cli replay;
-    struct line line;
+    struct test_line test_line;
     int code;
 
     (void)state;
-    assert_true(parse(RP_COMMAND_autotune, "autotune|--simulate|s.json", &line, &autotune, &code));
+    assert_true(
+        parse(RP_COMMAND_autotune, "autotune|--simulate|s.json", &test_line, &autotune, &code));
     assert_string_equal(autotune.simulate, "s.json");
     assert_int_equal(autotune.seed, 1);
     assert_true(autotune.max_fraction == 0.2);
@@ -128,8 +132,8 @@ static void presets_are_there(void **state)
     assert_false(RP_IS_GIVEN(autotune, &autotune, max_failures));
     assert_true(RP_IS_GIVEN(autotune, &autotune, simulate));
     rp_args_free(&autotune);
-    assert_true(
-        parse(RP_COMMAND_replay, "replay|compare|a|--gate|not-slower|b", &line, &replay, &code));
+    assert_true(parse(RP_COMMAND_replay, "replay|compare|a|--gate|not-slower|b", &test_line,
+                      &replay, &code));
     assert_string_equal(replay.args.action, "compare");
     assert_int_equal(replay.args.operand_count, 2);
     assert_string_equal(replay.args.operands[1], "b");
@@ -142,7 +146,7 @@ static void values_as_they_are_written(void **state)
 {
     struct rp_profile_cli profile;
     struct rp_compare_cli compare;
-    struct line line;
+    struct test_line test_line;
     int code;
 
     (void)state;
@@ -150,7 +154,7 @@ static void values_as_they_are_written(void **state)
         parse(RP_COMMAND_profile,
               "profile|--pmc=A, B|--pmc|C|-oout//|--run=7|--timeout|.5|--att-simd-select=0x3|"
               "--deep-analysis|p|--json",
-              &line, &profile, &code));
+              &test_line, &profile, &code));
     assert_int_equal(profile.counters.count, 3);
     assert_string_equal(profile.counters.at[1], "B");
     assert_string_equal(profile.counters.at[2], "C");
@@ -161,7 +165,7 @@ static void values_as_they_are_written(void **state)
     assert_false(profile.json); /* the program's own word */
     assert_int_equal(profile.args.operand_count, 2);
     rp_args_free(&profile);
-    assert_true(parse(RP_COMMAND_compare, "compare|a|--gate=x|--margin=2.5|--gate|y|b", &line,
+    assert_true(parse(RP_COMMAND_compare, "compare|a|--gate=x|--margin=2.5|--gate|y|b", &test_line,
                       &compare, &code));
     assert_int_equal(compare.gates.count, 2);
     assert_true(compare.margin == 0.025);
@@ -208,12 +212,12 @@ static void what_is_refused(void **state)
         struct rp_profile_cli profile;
         struct rp_autotune_cli autotune;
     } options;
-    struct line line;
+    struct test_line test_line;
     int code;
 
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        if (parse(lines[i].command, lines[i].words, &line, &options, &code))
+        if (parse(lines[i].command, lines[i].words, &test_line, &options, &code))
             fail_msg("%s is taken", lines[i].words);
         if (code != RP_USAGE)
             fail_msg("%s: exit status %d", lines[i].words, code);
@@ -225,11 +229,12 @@ static void what_is_refused(void **state)
 static void version_ends_the_line(void **state)
 {
     struct rp_profile_cli profile;
-    struct line line;
+    struct test_line test_line;
     int code;
 
     (void)state;
-    assert_true(parse(RP_COMMAND_profile, "profile|--version|--bogus", &line, &profile, &code));
+    assert_true(
+        parse(RP_COMMAND_profile, "profile|--version|--bogus", &test_line, &profile, &code));
     assert_true(profile.version);
     rp_args_free(&profile);
 }

@@ -1,5 +1,5 @@
 /* Which kernels of a file change when it does: builds by the real compiler. */
-#include "optimize/kernel_code.h"
+#include "optimize/kernel_facts.h"
 
 #include <elf.h>
 

@@ -6,7 +6,9 @@
 #include "base/err.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
-#include "optimize/loop_count.h"
+#include "optimize/kernel_source.h"
+
+#include "optimize/kernel_source.c"
 
 enum { CHAIN = 30 };
 

@@ -2,11 +2,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "optimize/declarations.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/prompt.h"
 #include "optimize/propose.h"
+#include "optimize/source_text.h"
 #include "unit/cmocka_all.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "replay/replay.h"
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "unit/cmocka_all.h"
 
 #include "replay/replay_launch.c"

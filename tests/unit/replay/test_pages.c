@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
-#include "trace/capture_pages.h"
+#include "trace/capture.h"
 #include "unit/cmocka_all.h"
 
 #include "replay/page_changes.c"

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json_read.h"
 #include "base/path.h"
-#include "trace/foreign_trace.h"
+#include "trace/csv_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "trace/sqlite_file.h"
+#include "trace/rocpd_schema.h"
 
 #include <stdio.h>
 #include <string.h>

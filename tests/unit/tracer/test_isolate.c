@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "trace/device_table.h"
 #include "tracer/tracer.h"
 #include "unit/cmocka_all.h"

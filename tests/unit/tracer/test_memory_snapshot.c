@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/capture_stream.h"
+#include "trace/capture.h"
 #include "tracer/memory_snapshot.h"
 #include "tracer/tracer.h"
 

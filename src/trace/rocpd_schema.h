@@ -1,9 +1,9 @@
 /**
- * @file sqlite_file.h
+ * @file rocpd_schema.h
  * @brief Files of SQLite: what they are, how they fail, and their rows.
  */
-#ifndef RP_TRACE_SQLITE_FILE_H
-#define RP_TRACE_SQLITE_FILE_H
+#ifndef RP_TRACE_ROCPD_SCHEMA_H
+#define RP_TRACE_ROCPD_SCHEMA_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -24,8 +24,6 @@ int rp_sql_exec(sqlite3 *db, const char *sql, struct rp_err *err);
 
 #define rp_autostmt rp_cleanup(rp_cleanup_stmt) sqlite3_stmt
 
-/* What a file is, before and after SQLite has seen it. */
-
 /**
  * Opens a database read-only and fails unless its header says that it is complete. SQLite leaves a
  * file in the folder only if there is a log with data.
@@ -38,13 +36,6 @@ int rp_probe_open(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct r
  * @return SQLITE_OK; SQLITE_INTERRUPT when there are more; what SQLite says
  */
 int rp_probe_schema(sqlite3 *db, unsigned most);
-
-/** Fails, saying what an SQLite database without rocpd tables seems to be. */
-int rp_probe_other(sqlite3 *db, struct rp_err *err);
-
-/* Rows of a table are read without SQLite, which spends several times as long on a value as its
- * bytes need.
- */
 
 enum rp_cell_type {
     RP_CELL_NULL,

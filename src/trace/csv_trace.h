@@ -1,10 +1,10 @@
 /**
- * @file foreign_trace.h
+ * @file csv_trace.h
  * @brief Traces of other formats, CSV and JSON: each becomes a private database, so that there is
  * one reader of traces.
  */
-#ifndef RP_TRACE_FOREIGN_TRACE_H
-#define RP_TRACE_FOREIGN_TRACE_H
+#ifndef RP_TRACE_CSV_TRACE_H
+#define RP_TRACE_CSV_TRACE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -43,10 +43,6 @@ int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, si
 /** Returns the id of the text's row in rocpd_string. */
 int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err);
 
-/* Which call made another, where a trace does not say: a call of a thread during which
- *        another one runs has made it.
- */
-
 struct rp_call {
     int64_t thread, start_ns, end_ns, correlation;
     int64_t parent; /**< correlation id of the call that made it; 0 = none */
@@ -61,8 +57,6 @@ struct rp_call_list {
 
 /** Finds the parents, and leaves the calls sorted by correlation id. @return 0 or RP_ENVIRONMENT */
 int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err);
-
-/* These functions read JSON files of rocprofv3. */
 
 /**
  * Tests whether a process of the file has a record in that section.
