@@ -1,4 +1,4 @@
-/* What is known of the user's command: where it comes from, what it cannot make. */
+/* This file knows about the user's command where it comes from and what it cannot make. */
 #include "experiment/build_command.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Takes ownership of text. */
+/* Adds the text and takes it over. */
 static void add_owned(struct rp_words *words, char *text)
 {
     words->list = rp_realloc_array(words->list, words->count + 2, sizeof *words->list);
@@ -51,12 +51,12 @@ void rp_words_free(struct rp_words *words)
     *words = (struct rp_words){0};
 }
 
-/* One word that is being read. */
+/* This is one word that is being read. */
 struct reader {
     const char *at;
     enum rp_words_rule rule;
     struct rp_buf word;
-    bool in_word; /* also of an empty '' */
+    bool in_word; /**< also of an empty '' */
 };
 
 static int shell_needed(char c, struct rp_err *err)
@@ -120,7 +120,7 @@ static void end_word(struct reader *reader, struct rp_words *words)
 {
     if (!reader->in_word)
         return;
-    rp_buf_puts(&reader->word, ""); /* an empty one is a word, too */
+    rp_buf_puts(&reader->word, ""); /* An empty word is a word, too. */
     add_owned(words, rp_buf_steal(&reader->word));
     reader->word = (struct rp_buf){0};
     reader->in_word = false;
@@ -233,7 +233,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
 
     if (real || !joined)
         return rp_steal(real);
-    /* What is not there yet is named by its folder. */
+    /* A file that is not there yet is named by its folder. */
     name = rp_base_name(joined);
     parent = rp_strndup(joined, (size_t)(name - joined));
     real = parent ? realpath(parent, NULL) : NULL;
@@ -242,7 +242,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/** The file that the compiler is called with. */
+/** Returns the file that the compiler is called with. */
 static inline const char *rp_compile_unit(const struct rp_compile_command *command)
 {
     return command->unit ? command->unit : command->source;
@@ -311,13 +311,13 @@ const char *rp_compile_command_hint(const struct rp_compile_command *command)
                                     "'-I inc -DX' which options it needs";
 }
 
-/** Whether a library that is loaded is between the source and the program. */
+/** Says whether a library that is loaded is between the source and the program. */
 static bool makes_shared(const struct rp_compile_command *command)
 {
     return rp_words_have(&command->compiler, "-shared");
 }
 
-/** An object file is all that is known. */
+/** Refuses a command of which only an object file is known. */
 static int refuse_object(const struct rp_compile_command *command, struct rp_err *err)
 {
     const char *origin = command->origin;
@@ -373,7 +373,7 @@ bool rp_compile_command_included(const struct rp_compile_command *command, const
     return true;
 }
 
-/** Strings owned by the caller. */
+/** The caller owns the strings. */
 struct rp_database_entry {
     char *path;      /**< of the compile_commands.json */
     char *directory; /**< in which the command runs */
@@ -386,7 +386,7 @@ static const char *text_of(const json_t *entry, const char *key)
     return json_string_value(json_object_get(entry, key));
 }
 
-/** Whether a name, relative to a folder, is a file. */
+/** Says whether a name, relative to a folder, is a file. */
 static bool is_file(const char *directory, const char *name, const char *file)
 {
     rp_autofree char *joined = name[0] == '/' ? rp_strdup(name) : rp_path_join(directory, name);
@@ -453,9 +453,10 @@ static int find_in(const char *path, const char *source, struct rp_database_entr
 }
 
 /**
- * @param path    of a compile_commands.json, or NULL: the nearest one in the folders above the
- *                source, or in their build/, that lists it
- * @param source  absolute
+ * Finds a source in a database of compile commands.
+ * @param path a compile_commands.json, or NULL: the nearest one in the folders above the source, or
+ * in their build/, that lists it
+ * @param source absolute
  * @return 1 when found, 0 when none lists it (with `path` that is RP_BAD_INPUT), negative
  */
 static int rp_compile_database_find(const char *path, const char *source,
@@ -483,7 +484,7 @@ static int rp_compile_database_find(const char *path, const char *source,
     return 0;
 }
 
-/* The user's command as words, whoever has written it down. */
+/* This section reads the user's command into words, wherever it is written. */
 
 RP_DEFINE_CLEANUP(struct rp_compile_command, rp_compile_command_free)
 
@@ -528,7 +529,7 @@ static bool has_source(const struct rp_compile_command *command)
     return false;
 }
 
-/** What people type for a single file. */
+/** Reads what people type for a single file. */
 static int read_flags(struct rp_compile_command *command, const char *flags, struct rp_err *err)
 {
     rp_autowords words = {0};
@@ -559,7 +560,7 @@ static int read_flags(struct rp_compile_command *command, const char *flags, str
     return 0;
 }
 
-/** @return 1 when an entry is there, 0 when not */
+/** @return 1 when there is an entry, 0 when not */
 static int read_database(struct rp_compile_command *command, const char *database,
                          struct rp_err *err)
 {
@@ -590,7 +591,8 @@ static int read_compiler(struct rp_compile_command *command, const struct rp_bui
     return rc < 0 ? rc : rc > 0 ? 0 : read_flags(command, choice->flags, err);
 }
 
-/** Of the files that --build names, the one that includes the source, which is a header. */
+/** The source is a header, so this chooses among the files that --build names the one that includes
+ * it. */
 static int choose_unit(struct rp_compile_command *command, struct rp_err *err)
 {
     const struct rp_words *words = &command->compiler;
@@ -624,7 +626,7 @@ static int choose_unit(struct rp_compile_command *command, struct rp_err *err)
     return command->unit ? 0 : rp_fail_errno(err, RP_USAGE, errno, "--build: %s", found);
 }
 
-/** Whether the first word is a build tool that makes what it was told elsewhere. */
+/** Says whether the first word is a build tool whose commands stand elsewhere. */
 static bool is_build_tool(const char *program)
 {
     static const char *const known[] = {"make", "gmake", "ninja", "cmake"};
@@ -650,7 +652,7 @@ static int refuse_program(const char *program, struct rp_err *err)
                    program, RP_SOURCE_PLACE, RP_OUTPUT_PLACE);
 }
 
-/** The words of --build are a compiler's, or those of anything with the two placeholders. */
+/** The words of --build are a compiler's, or those of any program with the two placeholders. */
 static int read_build(struct rp_compile_command *command, const struct rp_build_choice *choice,
                       struct rp_err *err)
 {
@@ -680,7 +682,7 @@ static int read_build(struct rp_compile_command *command, const struct rp_build_
     return 0;
 }
 
-/** Nothing that was said is left aside without a word. */
+/** Refuses a choice that would otherwise be ignored silently. */
 static int check_choice(const struct rp_compile_command *command,
                         const struct rp_build_choice *choice, struct rp_err *err)
 {

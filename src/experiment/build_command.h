@@ -1,4 +1,4 @@
-/* What the files of a compile command share. */
+/* This header has what the files of a compile command share. */
 #ifndef RP_EXPERIMENT_BUILD_COMMAND_H
 #define RP_EXPERIMENT_BUILD_COMMAND_H
 
@@ -14,9 +14,9 @@ struct rp_environment;
 struct rp_err;
 struct rp_words;
 
-/* A list of words: arguments of a program, or a command line taken apart. */
+/* A list of words holds the arguments of a program, or a command line taken apart. */
 
-/** Zero-initialise; release with rp_words_free. */
+/** Initialise it with zeros, and release it with rp_words_free. */
 struct rp_words {
     char **list; /**< NULL-terminated; NULL before the first */
     size_t count;
@@ -29,17 +29,18 @@ void rp_words_free(struct rp_words *words);
 
 #define rp_autowords rp_cleanup(rp_words_free) struct rp_words
 
-/** How much of a shell a text may need. */
+/** Says how much of a shell a text may need. */
 enum rp_words_rule {
     RP_WORDS_PLAIN,  /**< what a shell would expand, or take for an operator, is an error */
     RP_WORDS_QUOTES, /**< only quotes and backslashes mean something, as in compile_commands.json */
 };
 
-/** As a shell would without expanding anything. @return 0 or RP_USAGE */
+/** Splits words as a shell would without expanding anything.
+ * @return 0 or RP_USAGE */
 int rp_words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
                    struct rp_err *err);
 
-/* What the words of a compiler's command line mean (compiler_options.def). */
+/* compiler_options.def says what the words of a compiler's command line mean. */
 
 enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
 
@@ -49,61 +50,62 @@ struct rp_compile_option {
     bool value, side_output, link, device;
 };
 
-/** Never NULL. */
+/** The result is never NULL. */
 const struct rp_compile_option *rp_compile_option_of(const char *word);
 
-/** How many words name the compiler: 1, 2 for `rocm-perf hipcc`; 0: it is none that we know. */
+/** Counts the words that name the compiler: 1, 2 for `rocm-perf hipcc`; 0 for an unknown one. */
 size_t rp_compiler_words(const struct rp_words *words);
 
-/** Takes a cache away that stands in front of the compiler: it would only keep candidates. */
+/** Removes a cache that stands in front of the compiler, because it would only keep candidates. */
 void rp_words_drop_compiler_cache(struct rp_words *words);
 
-/** Whether a word is a file rather than an option. */
+/** Says whether a word is a file rather than an option. */
 bool rp_word_is_input(const char *word);
 
-/** -c and its like. */
+/** Says whether -c or a similar option is there. */
 bool rp_words_stop_before_link(const struct rp_words *words);
 
 bool rp_words_have(const struct rp_words *words, const char *word);
 
 /**
- * The file that a word means, absolute and without links as far as it is there. Free it.
- * @param directory  of relative ones; NULL: here
+ * Returns the file that a word means, absolute and without links as far as it exists. The caller
+ * frees it.
+ * @param directory of relative words; NULL: the current one
  */
 char *rp_word_absolute_path(const char *directory, const char *word);
 
-/** What stands behind the last slash. */
+/** Returns the part behind the last slash. */
 const char *rp_base_name(const char *path);
 
-/* How the user builds the program, taken apart without a shell, and the commands made of it
- *        for another text of the source.
- */
+/* Says how the user builds the program, taken apart without a shell. Commands for another text of
+ * the source are made from it. */
 
 struct rp_compile_command {
     struct rp_environment env;
     char *origin;
-    char *source;            /* absolute */
-    char *unit;              /* absolute: what is compiled, when source is a header; NULL: source */
-    char *folder;            /* of source */
-    char *directory;         /* in which relative paths of `compiler` are meant; NULL: here */
-    struct rp_words program; /* what makes the program, when that is not the compiler itself */
+    char *source;    /**< absolute */
+    char *unit;      /**< absolute: what is compiled, when source is a header; NULL: source */
+    char *folder;    /**< of source */
+    char *directory; /**< in which relative paths of `compiler` are meant; NULL: the current one */
+    struct rp_words program; /**< makes the program, when that is not the compiler itself */
     struct rp_words compiler;
-    char *temporary; /* $TMPDIR of the compilers; NULL: as it is */
-    bool guessed;    /* nobody has said which flags `program` compiles with */
+    char *temporary; /**< $TMPDIR of the compilers; NULL: unchanged */
+    bool guessed;    /**< nobody has said which flags `program` compiles with */
 };
 
-/** What the user said. All NULL: compile_commands.json where there is one, else hipcc -O3. */
+/** Holds what the user said. If all is NULL, compile_commands.json is used where there is one, else
+ * hipcc -O3. */
 struct rp_build_choice {
     const char *build; /**< --build */
-    /** --compile-commands FILE; with a --build that is no compiler's, for reading the source and
-     * for its device code */
+    /** --compile-commands FILE is used with a --build that is no compiler's, for reading the source
+     * and for its device code. */
     const char *compile_commands;
     const char *flags; /**< --flags: options of the compiler, instead of -O3; likewise */
     const char *unit;  /**< --unit: the file that is compiled and includes the source; NULL: the
                           source itself, or the one that --build names */
 };
 
-/** What a command shall make. */
+/** Says what a command makes. */
 enum rp_compile_what {
     RP_COMPILE_PROGRAM, /**< the program, as the user makes it */
     RP_COMPILE_DEVICE,  /**< a code object of one GPU */
@@ -121,44 +123,47 @@ int rp_compile_command_read(const struct rp_build_choice *choice, const char *so
 void rp_compile_command_free(struct rp_compile_command *command);
 
 /**
- * Compilers that are killed leave their files there, in place of $TMPDIR: it is for who knows when
- * they are gone to remove it.
- * @param folder  absolute; exists
+ * Compilers that are killed leave their files in this folder instead of $TMPDIR, and the caller,
+ * who knows when they have ended, removes it.
+ * @param folder absolute; exists
  */
 void rp_compile_command_set_temporary(struct rp_compile_command *command, const char *folder);
 
-/** What compilers get of that; the end of the list alone where nothing was said. */
+/** Returns the environment of compilers for that, or only the end of the list where nothing was
+ * said. */
 struct rp_env_change rp_compile_command_env(const struct rp_compile_command *command);
 
-/** Whose compiler the commands may call. */
+/** Returns the environment whose compiler the commands may call. */
 const struct rp_environment *
 rp_compile_command_environment(const struct rp_compile_command *command);
 
-/** In words: "--build", "build/compile_commands.json", "hipcc -O3 (no --build was given)". */
+/** Says in words where it comes from: "--build", "build/compile_commands.json", "hipcc -O3 (no
+ * --build was given)". */
 const char *rp_compile_command_origin(const struct rp_compile_command *command);
 
 /**
- * What may be wrong where the source does not compile, or its code is not that of the program: the
- * flags are guessed. Behind such a message: "; ..." with the remedy, or "".
+ * The flags may be guessed, and then the source may not compile, or its code may not be that of the
+ * program. This returns "; ..." with the remedy for such a message, or "".
  */
 const char *rp_compile_command_hint(const struct rp_compile_command *command);
 
 /**
- * Whether RP_COMPILE_PROGRAM can be made, of which the source's device code is a part as it is.
+ * Checks that RP_COMPILE_PROGRAM can be made, and that the source's device code becomes part of it
+ * unchanged.
  * @return 0; RP_USAGE with the reason and the remedy: only an object file or a shared library is
- *         made, or device code of several files is linked (-fgpu-rdc)
+ * made, or device code of several files is linked (-fgpu-rdc)
  */
 int rp_compile_command_check_program(const struct rp_compile_command *command, struct rp_err *err);
 
 /**
- * Program and arguments, NULL-terminated; the program's path is absolute or stands in $PATH. Free
- * with rp_compile_argv_free. Relative paths in it are of the current folder, or -working-directory
- * says otherwise.
- * @param source  instead of the user's file; what that includes with "..." is still found. Instead
+ * Makes program and arguments, NULL-terminated. The program's path is absolute or is found in
+ * $PATH. Free them with rp_compile_argv_free. Relative paths in them are of the current folder, or
+ * -working-directory says otherwise.
+ * @param source instead of the user's file; what that includes with "..." is still found. Instead
  * of a header, by a further file beside it
- * @param output  file to write; for RP_COMPILE_AST the filter: what the names shall contain; for
- *                RP_COMPILE_IR "-": stdout
- * @param arch    "gfx942"; NULL for RP_COMPILE_PROGRAM: as the user says
+ * @param output file to write; for RP_COMPILE_AST the filter: what the names shall contain; for
+ * RP_COMPILE_IR "-": stdout
+ * @param arch "gfx942"; NULL for RP_COMPILE_PROGRAM: as the user says
  * @return 0; RP_USAGE when this command cannot make it
  */
 int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_what what,
@@ -166,20 +171,22 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
                     struct rp_err *err);
 void rp_compile_argv_free(char ***argv);
 
-/** The file that is compiled and includes the source; NULL: the source itself is compiled. */
+/** Returns the file that is compiled and includes the source. NULL means that the source itself is
+ * compiled. */
 const char *rp_compile_command_unit(const struct rp_compile_command *command);
 
-/** Under which name the compiler knows a text of the source, and a folder for relative ones (NULL:
- *  here); the name is a header's, which commands do not spell as it is. @return false: as given */
+/** Finds under which name the compiler knows a text of the source, and a folder for relative names
+ * (NULL: the current one). The name is a header's, which commands do not spell as it is.
+ * @return false: as given */
 bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
                                  const char **ret_directory);
 
 #define RP_SOURCE_PLACE "{source}"
 #define RP_OUTPUT_PLACE "{output}"
 
-/** Whether a word of the compiler's names the file that it compiles. */
+/** Says whether a word of the compiler's names the file that it compiles. */
 bool rp_compile_names_source(const struct rp_compile_command *command, const char *word);
 
-/* How compile_commands.json says that a source file is compiled. */
+/* This section reads how compile_commands.json says that a source file is compiled. */
 
 #endif

@@ -28,7 +28,7 @@ static const uint64_t GIB = (uint64_t)1 << 30;
 
 struct rp_proc_limits rp_compiler_limits(void)
 {
-    /* clang of the HIP examples has about 2 GB of addresses and 0.3 GB of memory. */
+    /* clang needs about 2 GB of addresses and 0.3 GB of memory for the HIP examples. */
     return (struct rp_proc_limits){
         .address_bytes = 16 * GIB, .resident_bytes = 6 * GIB, .file_bytes = 2 * GIB, .cpu_s = 1800};
 }
@@ -61,7 +61,8 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
 
     if (rc < 0)
         return rc;
-    /* In a group of its own a read from the terminal would stop it for ever. */
+    /* The child has a group of its own, in which a read from the terminal would stop it for ever.
+     */
     in = open(child->stdin_path ? child->stdin_path : "/dev/null", O_RDONLY | O_CLOEXEC);
     if (in < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot open %s",
@@ -102,7 +103,7 @@ static bool read_part(int fd, off_t offset, char *at, size_t bytes)
     return true;
 }
 
-/** ROCr says so at the end of programs that are in order, and it is no line of theirs. */
+/** ROCr prints this line at the end of correct programs, too, and the program did not write it. */
 static void drop_leaks(char *text)
 {
     static const char leak[] = "Warning: Resource leak detected by ";
@@ -203,7 +204,7 @@ char *rp_child_last_lines(const char *path)
         if (text[begin - 1] == '\n' && ++lines == MOST_LINES)
             break;
     while (begin < length && ((unsigned char)text[begin] & 0xC0) == 0x80)
-        begin++; /* inside a character */
+        begin++; /* The cut must not be inside a character. */
     if (text)
         text[length] = 0;
     return rp_text_join_lines(text ? text + begin : "");
@@ -222,9 +223,9 @@ char *rp_child_end_sentence(const struct rp_proc_end *end)
 
 static const int64_t SECOND = 1000000000;
 
-/* A candidate that is kept is faster: what takes ten times as long hangs, or the machine does. The
- * minute is for machines that are busy with something else now, and were not before. Where times
- * are modelled nothing else may depend on that, either: only what hangs is to be ended. */
+/* An accepted candidate is faster, so one that takes ten times as long hangs, or the machine does.
+ * The minute is for machines that are busy now and were not before. Nothing else may depend on it
+ * where times are modelled: only a program that hangs is ended. */
 enum {
     TIMES_AS_LONG = 10,
     LEAST_S = 60,
@@ -280,7 +281,7 @@ int rp_run_deadline_judge_end(struct rp_run_deadline *patience, enum rp_run_kind
         patience->over = true;
         return rp_fail(err, RP_VERDICT, "the time of --budget was over before it had ended");
     }
-    /* Each of its kernels has an end of its own: what takes so long all the same is the machine. */
+    /* Each of its kernels has a limit of its own, so the machine is the cause of such a delay. */
     if (what == RP_RUN_KIND_REPLAY && end->timed_out)
         return rp_fail(err, RP_ENVIRONMENT,
                        "a comparison did not end within %g s, which says nothing about the "
@@ -316,7 +317,8 @@ static size_t count_of(const char *const *words)
 const char **rp_own_command_argv(const struct rp_child_context *m, const char *const *words,
                                  const char *program)
 {
-    enum { MOST_OWN = 8 }; /* rocm-perf --device D --timing T -- PROGRAM and the end */
+    /* These are the words of "rocm-perf --device D --timing T -- PROGRAM", and the end. */
+    enum { MOST_OWN = 8 };
     const size_t args = program ? count_of((const char *const *)m->program) : 0;
     const char **argv = rp_alloc_zero(count_of(words) + args + MOST_OWN, sizeof *argv);
     size_t at = 0;
@@ -369,7 +371,8 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
 
 enum { MOST_LINE = 200, MOST_LOG = 1 << 16 };
 
-/** The end of a file, terminated; zero bytes become blanks. NULL: unreadable or empty. */
+/** Reads the end of a file, and terminates it. Zero bytes become blanks. It returns NULL when the
+ * file is unreadable or empty. */
 static char *tail_of(const char *path)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -389,7 +392,7 @@ static char *tail_of(const char *path)
     return rp_steal(text);
 }
 
-/** Blank, or what ROCr says at the end of programs that are in order, too. */
+/** The line is blank, or one that ROCr prints at the end of correct programs, too. */
 static bool says_nothing(const char *line, size_t bytes)
 {
     static const char leak[] = "Warning: Resource leak detected by ";
@@ -402,7 +405,7 @@ static bool says_nothing(const char *line, size_t bytes)
     return true;
 }
 
-/** "emory": the device's own word, and ROCr's at the beginning of a line. */
+/** "emory" finds the device's own word, and ROCr's at the beginning of a line. */
 static bool has_error(const char *line, size_t bytes)
 {
     static const char *const words[] = {"error", "emory access fault"};
@@ -473,7 +476,7 @@ char *rp_child_end_reason(const struct rp_proc_end *end, const char *log_path)
 
 enum { STEP_BYTES = 1 << 16, STEPS_AT_END = 32 };
 
-/** All of it, or as much as the disk takes: then the rest counts as too much. */
+/** Keeps all bytes, or as much as the disk takes: then the rest counts as too much. */
 static void keep(struct rp_output_limiter *tap, int i, const char *bytes, size_t count)
 {
     const size_t wanted = count < tap->left_bytes[i] ? count : tap->left_bytes[i];
@@ -502,7 +505,7 @@ static bool read_some(struct rp_output_limiter *tap, int i)
     return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/* Memory is neither taken nor given back here: programs are forked off meanwhile. */
+/* No memory is allocated or freed here, because programs are forked off meanwhile. */
 static void *run(void *arg)
 {
     struct rp_output_limiter *tap = arg;
@@ -517,7 +520,7 @@ static void *run(void *arg)
             continue;
         for (int i = 0; i < RP_TAPS; i++)
             if (fds[i].revents && !read_some(tap, i) && errno != EAGAIN)
-                fds[i].fd = -1; /* everybody has closed it */
+                fds[i].fd = -1; /* All writers have closed it. */
     }
     for (int i = 0; i < RP_TAPS; i++)
         for (int step = 0; step < STEPS_AT_END && read_some(tap, i); step++)

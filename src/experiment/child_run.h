@@ -38,33 +38,37 @@ struct rp_child {
     void *context;
 };
 
-/** Of compilers, and of programs on a device, whose reservations of addresses are huge. */
+/** These limits are for compilers, and for programs on a device, whose reservations of addresses
+ * are huge. */
 struct rp_proc_limits rp_compiler_limits(void);
 struct rp_proc_limits rp_program_limits(void);
 
-/** @return as rp_proc_run */
+/** Runs a child.
+ * @return as rp_proc_run */
 int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct rp_err *err);
 
-/** The beginning of a file and, when it is longer than most_bytes, its end, without ROCr's lines
- * about leaks of its own. NULL: unreadable. */
+/** Returns the beginning of a file and, when it is longer than most_bytes, its end, without ROCr's
+ * lines about leaks of its own. It returns NULL when the file is unreadable. */
 char *rp_child_text(const char *path, size_t most_bytes);
 
-/** Lines as one, for a message: " | " between them, without blank ones. Characters that control a
- * terminal are blanks. Free it. */
+/** Joins lines for a message, with " | " between them and without blank ones. Characters that
+ * control a terminal become blanks. The caller frees it. */
 char *rp_text_join_lines(const char *text);
 
-/** @return how many bytes of a text to show, so that no character of UTF-8 is cut */
+/** @return how many bytes of a text to show without cutting a character of UTF-8 */
 size_t rp_text_fitting_bytes(const char *text, size_t most_bytes);
 
-/** The last lines of a file, six at most, as one; "" when it cannot be read. Free it. */
+/** Joins the last lines of a file, six at most. It is "" when the file cannot be read. The caller
+ * frees it. */
 char *rp_child_last_lines(const char *path);
 
-/** How it ended, half a sentence: "it ended with exit status 3". Free it. */
+/** Says how it ended, as half a sentence: "it ended with exit status 3". The caller frees it. */
 char *rp_child_end_sentence(const struct rp_proc_end *end);
 
-/* How long programs of a session may take, and what its user sees meanwhile. */
+/* This section decides how long programs of a session may take, and what its user sees meanwhile.
+ */
 
-/** What runs. */
+/** Says what runs. */
 enum rp_run_kind {
     RP_RUN_KIND_ORIGINAL, /**< the program with the best source so far */
     RP_RUN_KIND_TRACED,   /**< the same under something that makes it slow: a deep profile, captures
@@ -84,32 +88,31 @@ struct rp_run_deadline {
     void *context;
 };
 
-/** Of CLOCK_MONOTONIC. */
+/** Reads CLOCK_MONOTONIC. */
 int64_t rp_monotonic_ns(void);
 
-/** @return what a run that begins now may take, at least 1 ns */
+/** @return how long a run that begins now may take, at least 1 ns */
 int64_t rp_run_deadline_left_ns(struct rp_run_deadline *patience, enum rp_run_kind what);
 
 /**
- * What to make of the end of the run for which rp_run_deadline_left_ns was asked last.
- * @return 0; RP_VERDICT when the budget has ended it: that says nothing about what ran;
- *         RP_ENVIRONMENT: a comparison that this machine could not make in time
+ * Judges the end of the run for which rp_run_deadline_left_ns was asked last.
+ * @return 0; RP_VERDICT when the budget has ended it, which says nothing about the program;
+ * RP_ENVIRONMENT: this machine could not make a comparison in time
  */
 int rp_run_deadline_judge_end(struct rp_run_deadline *patience, enum rp_run_kind what,
                               const struct rp_proc_end *end, struct rp_err *err);
 
-/** How long a program was waited for, half a sentence, the same each time: "within the 5 s of
- * --timeout". Free it. */
+/** Says how long a program was waited for, as half a sentence and the same each time: "within the 5
+ * s of --timeout". The caller frees it. */
 char *rp_run_deadline_sentence(const struct rp_run_deadline *patience, enum rp_run_kind what);
 
-/* Other commands of rocm-perf as children, on the device and with the timing of the session. */
+/* Other commands of rocm-perf run as children, on the device and with the timing of the session. */
 
-/* Real dispatches of a kernel, captured once, and two builds of it compared on each of them:
- *        by children (`rocm-perf isolate`, `rocm-perf replay compare`), so that nothing of a
- *        candidate runs in this process.
- */
+/* Real dispatches of a kernel are captured once, and two builds of it are compared on each of them.
+ * Children do that (`rocm-perf isolate`, `rocm-perf replay compare`), so that nothing of a
+ * candidate runs in this process. */
 
-/** How children are started. */
+/** Says how children are started. */
 struct rp_child_context {
     const char *self;                 /**< path of rocm-perf */
     const char *device;               /**< --device; NULL: not said */
@@ -132,34 +135,34 @@ struct rp_own_command {
     enum rp_run_kind what;
 };
 
-/** rocm-perf WORDS [--device D] [--timing T] [-- PROGRAM ARGS]; free it. NULL: no memory. */
+/** Makes rocm-perf WORDS [--device D] [--timing T] [-- PROGRAM ARGS]. The caller frees it. */
 const char **rp_own_command_argv(const struct rp_child_context *measure, const char *const *words,
                                  const char *program);
 
-/** @return as rp_child_run; RP_VERDICT when the time of --budget was over before it had ended */
+/** Runs such a command.
+ * @return as rp_child_run; RP_VERDICT when the time of --budget was over before it had ended */
 int rp_own_command_run(const struct rp_child_context *measure, const struct rp_own_command *self,
                        struct rp_proc_end *ret, struct rp_err *err);
 
-/* What a program said about its end, cut to one line that may be printed. */
+/* This section cuts a program's message about its end to one line that may be printed. */
 
 /**
- * The line of a log that says most: the first with "error" or a memory access fault, else the last
- * that is not empty, nor about ROCr's own leaks; UTF-8 without control characters, cut to some 200
- * bytes.
- * @return owned; NULL: it has none
+ * Chooses the line of a log that says most: the first with "error" or a memory access fault, else
+ * the last that is neither empty nor about ROCr's own leaks. It is UTF-8 without control
+ * characters, cut to some 200 bytes.
+ * @return owned by the caller; NULL: there is none
  */
 char *rp_child_error_line(const char *path);
 
-/** Puts that line behind a reason, which is owned: "REASON: LINE". Stays as it is where there is
- * none, or no memory. */
+/** Appends that line to a reason, which the caller owns: "REASON: LINE". The reason stays unchanged
+ * where there is no line. */
 void rp_child_add_error_line(char **why, const char *log_path);
 
-/** "ended with exit status 3: LINE", "was ended by SIGSEGV". Owned. */
+/** Returns "ended with exit status 3: LINE" or "was ended by SIGSEGV". The caller owns it. */
 char *rp_child_end_reason(const struct rp_proc_end *end, const char *log_path);
 
-/* What a program prints, in files that cannot fill the disk: a configuration may print for
- * ever.
- */
+/* A program's output goes to files that cannot fill the disk, because a configuration may print for
+ * ever. */
 
 enum { RP_TAPS = 2 }; /**< standard output, standard error */
 
@@ -173,15 +176,15 @@ struct rp_output_limiter {
 };
 
 /**
- * @param paths       files, written anew
- * @param most_bytes  of each
+ * @param paths files, which are overwritten
+ * @param most_bytes limit of each
  * @return 0, RP_ENVIRONMENT
  */
 int rp_output_limiter_open(const char *const paths[RP_TAPS], size_t most_bytes,
                            struct rp_output_limiter *ret, struct rp_err *err);
 
-/** After the program and all that it started have ended: the files are whole then. Who prints all
- * the same is not waited for. */
+/** Call it when the program and all that it started have ended: then the files are complete. It
+ * does not wait for a process that still prints. */
 void rp_output_limiter_close(struct rp_output_limiter *tap);
 
 #endif

@@ -23,16 +23,16 @@
 RP_DEFINE_CLEANUP(json_t, json_decref)
 
 /**
- * Writes a file for -ivfsoverlay beside the text. Messages and places of the compiler name the
- * header.
- * @param header  absolute, without links
- * @param text    file with the other text; absolute
+ * Writes a file for -ivfsoverlay beside the text. Messages and source locations of the compiler
+ * name the header.
+ * @param header absolute, without links
+ * @param text file with the other text; absolute
  * @return 0 with its path, owned by the caller
  */
 static int rp_overlay_write(const char *header, const char *text, char **ret_path,
                             struct rp_err *err)
 {
-    /* "LLVM: RedirectingFileSystem": YAML, of which JSON is a part. */
+    /* "LLVM: RedirectingFileSystem" reads YAML, of which JSON is a part. */
     rp_cleanup(rp_cleanup_json_decref) json_t *root =
         json_pack("{s:i, s:s, s:s, s:[{s:s, s:s, s:s}]}", "version", 0, "case-sensitive", "true",
                   "use-external-names", "false", "roots", "name", header, "type", "file",
@@ -49,8 +49,8 @@ static int rp_overlay_write(const char *header, const char *text, char **ret_pat
     return rc;
 }
 
-/* Further commands made of the user's by leaving out, replacing and adding words; what an option
- * means here is in compiler_options.def. */
+/* Further commands are made from the user's by leaving out, replacing and adding words.
+ * compiler_options.def says what an option means here. */
 
 /** Adds a word with each placeholder replaced. */
 static void add_replaced(struct rp_words *words, const char *word, const char *source,
@@ -72,19 +72,19 @@ static void add_replaced(struct rp_words *words, const char *word, const char *s
     rp_words_add(words, rp_buf_text(&text));
 }
 
-/* A file in another folder must find what the user's finds beside it; a command of another folder,
- * what it finds there. */
+/* A file in another folder must find what the user's finds beside it. A command of another folder
+ * must find what is there. */
 static void add_places(const struct rp_compile_command *command, struct rp_words *words)
 {
     if (command->directory)
         rp_words_addf(words, "-working-directory=%s", command->directory);
-    if (command->unit) /* it stays where it is */
+    if (command->unit) /* The file stays where it is. */
         return;
     rp_words_add(words, "-iquote");
     rp_words_add(words, command->folder);
 }
 
-/** The user's words without those that others take the place of. */
+/** Adds the user's words without those that others replace. */
 static void add_user(const struct rp_compile_command *command, enum rp_compile_what what,
                      const char *source, struct rp_words *words)
 {
@@ -104,7 +104,7 @@ static void add_user(const struct rp_compile_command *command, enum rp_compile_w
                 rp_words_add(words, source);
             continue;
         }
-        /* Other files belong to the program only; behind -- there are nothing but files. */
+        /* Other files belong to the program only, and behind -- there are only files. */
         if (rp_word_is_input(word) || strcmp(word, "--") == 0)
             dropped = !whole || strcmp(word, "--") == 0;
         if (!dropped)
@@ -118,29 +118,24 @@ static void add_user(const struct rp_compile_command *command, enum rp_compile_w
 static void add_device(enum rp_compile_what what, const char *source, const char *output,
                        const char *arch, struct rp_words *words)
 {
-    rp_words_add(words, "--cuda-device-only"); /* hipcc of every version knows it */
+    rp_words_add(words, "--cuda-device-only"); /* hipcc of every version knows this option. */
     rp_words_addf(words, "--offload-arch=%s", arch);
     if (what == RP_COMPILE_DEVICE) {
         rp_words_add(words, "--no-gpu-bundle-output");
         rp_words_add(words, "-o");
         rp_words_add(words, output);
     } else if (what == RP_COMPILE_IR) {
-        static const char *const more[] = {"-S",
-                                           "-emit-llvm",
-                                           "-gline-tables-only",
-                                           "-nogpulib", /* what those functions do is known */
-                                           "-Xclang",
-                                           "-disable-llvm-passes",
-                                           "-w",
-                                           "--no-gpu-bundle-output",
-                                           "-o"};
+        static const char *const more[] = {"-S", "-emit-llvm", "-gline-tables-only",
+                                           /* The analysis knows what those functions do. */
+                                           "-nogpulib", "-Xclang", "-disable-llvm-passes", "-w",
+                                           "--no-gpu-bundle-output", "-o"};
 
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             rp_words_add(words, more[i]);
         rp_words_add(words, output);
     } else {
         rp_words_add(words, "-fsyntax-only");
-        rp_words_add(words, "-w"); /* what is only warned of is the build's to judge */
+        rp_words_add(words, "-w"); /* The build judges what is only a warning. */
         rp_words_add(words, "-fno-color-diagnostics");
         rp_words_add(words, "-Xclang");
         rp_words_add(words, "-ast-dump=json");
@@ -151,11 +146,11 @@ static void add_device(enum rp_compile_what what, const char *source, const char
 }
 
 /**
- * The whole command of a compiler.
- * @param user   what the user has written of it
- * @param words  the arguments; empty behind it
+ * Completes the command of a compiler.
+ * @param user the user's words
+ * @param words the arguments; empty afterwards
  */
-/** The compiler of an installed ROCm stays the user's; another takes the place of a missing one. */
+/** The compiler of an installed ROCm stays the user's. Where it is missing, another one is used. */
 static int rp_compile_argv_finish(const struct rp_compile_command *command,
                                   const struct rp_words *user, struct rp_words *words,
                                   char ***ret_argv, struct rp_err *err)
@@ -178,7 +173,7 @@ static int rp_compile_argv_finish(const struct rp_compile_command *command,
     return 0;
 }
 
-/** Another text of a header is given to all that includes it. */
+/** Everything that includes a header gets the other text of it. */
 static int add_overlay(const struct rp_compile_command *command, const char *source,
                        struct rp_words *words, struct rp_err *err)
 {
@@ -249,7 +244,7 @@ void rp_build_result_free(struct rp_build_result *built)
     *built = (struct rp_build_result){0};
 }
 
-/** What a driver says of a linker that has failed, which says before what was wrong. */
+/** A driver reports that a linker failed, but the linker has said before what was wrong. */
 static bool is_of_driver(const char *line)
 {
     static const char *const words[] = {"error: ld returned ", "command failed with exit code ",
@@ -258,7 +253,8 @@ static bool is_of_driver(const char *line)
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (memmem(line, bytes, words[i], strlen(words[i])))
-            return !memmem(line, bytes, "frontend", 8); /* which says nothing else of a crash */
+            /* Only the driver reports a crash of the frontend. */
+            return !memmem(line, bytes, "frontend", 8);
     return false;
 }
 
@@ -269,7 +265,7 @@ static const char *line_of(const char *said, const char *at)
     return at;
 }
 
-/** @return where it begins to say what was wrong; *ret_line: the line of that */
+/** @return where the message about the fault begins; *ret_line: its line */
 static const char *find_error(const char *said, const char **ret_line)
 {
     const char *driver = NULL;
@@ -296,7 +292,7 @@ char *rp_build_result_reason(const struct rp_build_result *built)
     if (!*said)
         return rp_strdup(built->why);
     error = find_error(said, &line);
-    if (strcspn(line, "\n") > MOST_BYTES) /* a long path stands before it */
+    if (strcspn(line, "\n") > MOST_BYTES) /* A long path stands before it. */
         line = error;
     bytes = strcspn(line, "\n");
     if (bytes > MOST_BYTES)
@@ -304,7 +300,7 @@ char *rp_build_result_reason(const struct rp_build_result *built)
     return rp_format("%s: %.*s", built->why, (int)bytes, line);
 }
 
-/** @param directory  to run it in; NULL: here */
+/** @param directory to run it in; NULL: the current one */
 static int run(const struct rp_compile_command *command, char *const *argv, const char *directory,
                const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
 {
@@ -314,7 +310,7 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
     struct rp_build_result built = {0};
     int rc;
 
-    unlink(output); /* what is there then is of this build */
+    unlink(output); /* A file that is there afterwards is of this build. */
     rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)argv,
                                          .env = env,
                                          .directory = directory,
@@ -343,7 +339,8 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
 static int compile(const struct rp_compile_command *command, const char *source, const char *arch,
                    const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
 {
-    /* A script runs where the user is, and so does what makes device code: its words say where. */
+    /* A script runs in the user's folder, and so does a command that makes device code: its words
+     * name the folder. */
     const char *directory = arch || command->program.count ? NULL : command->directory;
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
     struct rp_err own = RP_ERR_INIT;
@@ -355,7 +352,8 @@ static int compile(const struct rp_compile_command *command, const char *source,
     if (rc == 0)
         rc = run(command, argv, directory, output, again, ret, err);
     if (rc == 0 && ret->ok)
-        rp_close_tree(output); /* which a compiler writes for all whom the umask lets */
+        /* A compiler lets others read the file, as far as the umask allows. */
+        rp_close_tree(output);
     return rc < 0 ? rp_wrap(err, "compile %s", source) : 0;
 }
 
@@ -382,7 +380,7 @@ int rp_compile_twice(const struct rp_compile_command *command, const char *sourc
         return 0;
     }
     rp_build_result_free(&built);
-    /* To the same name: the name may be in what is written. */
+    /* Both builds write to the same name, because the name may be in the output. */
     if (!first || rename(output, first) != 0)
         return rp_fail(err, RP_ENVIRONMENT, "cannot rename %s", output);
     rc = compile(command, source, arch, output, true, &built, err);

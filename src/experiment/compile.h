@@ -11,7 +11,7 @@
 struct rp_compile_command;
 struct rp_err;
 
-/** How a build ended. Release with rp_build_result_free. */
+/** Says how a build ended. Release it with rp_build_result_free. */
 struct rp_build_result {
     bool ok;
     char *output; /**< of the compiler, cut to what a person reads; never NULL */
@@ -19,13 +19,14 @@ struct rp_build_result {
 };
 void rp_build_result_free(struct rp_build_result *built);
 
-/** Why it is not ok, with the first error that the compiler names. Free it. */
+/** Says why it failed, with the first error that the compiler names. The caller frees it. */
 char *rp_build_result_reason(const struct rp_build_result *built);
 
 /**
- * @param arch  "gfx942": a code object of its device code; NULL: the whole program
+ * Compiles a source.
+ * @param arch "gfx942": a code object of its device code; NULL: the whole program
  * @return 0, also when the compiler refuses (ret->ok says so); RP_ENVIRONMENT, RP_USAGE,
- *         RP_INTERRUPTED
+ * RP_INTERRUPTED
  */
 int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
                const char *output, struct rp_build_result *ret, struct rp_err *err);
@@ -38,8 +39,7 @@ int rp_compile_twice(const struct rp_compile_command *command, const char *sourc
                      const char *output, struct rp_build_result *ret, bool *ret_same,
                      struct rp_err *err);
 
-/* Another text of a header for all that includes it, without touching the header: a virtual
- *        file system of clang (-ivfsoverlay).
- */
+/* A virtual file system of clang (-ivfsoverlay) gives another text of a header to everything that
+ * includes it, without touching the header. */
 
 #endif

@@ -30,7 +30,7 @@ void rp_captures_free(struct rp_captures *captures)
     *captures = (struct rp_captures){0};
 }
 
-/** Text that a regular expression takes for itself; free it. */
+/** Quotes a text so that a regular expression finds it as it is. The caller frees it. */
 static char *rp_regex_escape(const char *text)
 {
     rp_autobuf out = {0};
@@ -92,7 +92,7 @@ static void close_capture(struct rp_capture **capture)
     rp_capture_close(*capture);
 }
 
-/** Why it cannot be replayed here, in the words of its self-check. */
+/** Says why a capture cannot be replayed here, in the words of its self-check. */
 static int check_replays(const char *folder, const char *name, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
@@ -306,7 +306,8 @@ static bool read_verdict(const json_t *json, enum rp_comparison_verdict *ret)
     return false;
 }
 
-/** What is undecided without a word of this is so by noise, as replay compare says it. */
+/** A comparison that is undecided and does not say why is so because of noise, as replay compare
+ * reports it. */
 static enum rp_undecided_by read_cause(const json_t *json)
 {
     const char *cause = json_string_value(json_object_get(json, "undecided_by"));
@@ -318,8 +319,9 @@ static enum rp_undecided_by read_cause(const json_t *json)
                                             : RP_BY_NOISE;
 }
 
-/** The gain is that with the values it is least with, of those that count. Where it holds with all
- * of them, intervals that overlap differ by noise: only what is all below tells. */
+/** The gain is that of the values with the least gain, among those that count. Where it holds with
+ * all of them, overlapping intervals differ by noise, so only an interval that is all below is
+ * worse. */
 static void read_demanded(const json_t *one, struct rp_comparison *c)
 {
     const bool holds = c->verdict == RP_COMPARED_FASTER;
@@ -368,8 +370,8 @@ static bool read_numbers(const json_t *json, struct rp_comparison *c)
     return number(rule, "margin", &c->margin) && number(rule, "alpha", &c->alpha);
 }
 
-/** A and B are names of replay compare; a user of a session knows neither. Owned; NULL: out of
- * memory. */
+/** replay compare calls them A and B, which the user of a session does not know. The caller owns
+ * the text. */
 static char *in_words(const char *reason)
 {
     rp_autobuf text = {0};
@@ -389,7 +391,8 @@ static char *in_words(const char *reason)
     return rp_buf_steal(&text);
 }
 
-/** What `replay compare --json` has printed. @return 0 or RP_BAD_INPUT */
+/** Reads what `replay compare --json` has printed.
+ * @return 0 or RP_BAD_INPUT */
 static int rp_compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
 {
     struct rp_compared compared = {.json = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
@@ -407,7 +410,8 @@ static int rp_compared_read(const char *text, struct rp_compared *ret, struct rp
     return 0;
 }
 
-/** The last line of what a command said, without the name of the program; owned. */
+/** Returns the last line of a command's messages, without the name of the program. The caller owns
+ * it. */
 static char *last_message(const char *path)
 {
     static const char prefix[] = "rocm-perf: ";
@@ -425,7 +429,7 @@ static char *last_message(const char *path)
     return rp_strdup(line);
 }
 
-/** What it says of one of the two; NULL: it is about something else. */
+/** Returns what the message says of one of the two, or NULL when it is about something else. */
 static const char *said_of(const char *message, char letter, const char *path)
 {
     const char first[] = {letter, ':', ' ', 0}, later[] = {':', ' ', letter, ':', ' ', 0};
@@ -438,7 +442,7 @@ static const char *said_of(const char *message, char letter, const char *path)
     return strncmp(message, path, strlen(path)) == 0 ? message : NULL;
 }
 
-/** It printed no JSON: `after` does not fit, crashes or hangs, or the capture tells nothing. */
+/** No JSON was printed: `after` does not fit, crashes or hangs, or the capture tells nothing. */
 static int read_failure(const struct rp_proc_end *end, const char *messages, const char *before,
                         const char *after, struct rp_compared *ret, struct rp_err *err)
 {
@@ -499,7 +503,7 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
 
 /* --- all geometries ------------------------------------------------------------------------ */
 
-/** What was compared of a kernel. Release with free_comparisons. */
+/** These are the comparisons of a kernel. Release them with free_comparisons. */
 struct comparisons {
     struct rp_compared *list;
     struct rp_weighted_comparison *weighed; /**< of the same, by which it is decided */
@@ -515,9 +519,9 @@ static void free_comparisons(struct comparisons *made)
 }
 
 /**
- * One geometry. By chance the kernel differs from itself in 2 % of the sessions of a steady
- * machine: such a session has not measured the candidate, and is made once more.
- * @param ret_first  the JSON of one that was repeated; else NULL
+ * Compares one geometry. On a steady machine the kernel differs from itself by chance in 2 % of the
+ * sessions. Such a session has not measured the candidate, and is repeated once.
+ * @param ret_first the JSON of one that was repeated; else NULL
  */
 static int compare_geometry(const struct rp_judged_kernel *kernel, const struct rp_captured *c,
                             const char *candidate, struct rp_compared *ret, json_t **ret_first,
@@ -558,8 +562,8 @@ static json_t *geometry_json(const struct rp_captured *c, const struct rp_compar
 }
 
 /**
- * @param another  the kernel is not the one that was to be changed: all its geometries are compared
- *                 and count the same, and its name stands with each
+ * @param another the kernel is not the one that was changed on purpose: all its geometries are
+ * compared and count the same, and its name stands with each
  */
 static int compare_all(const struct rp_judged_kernel *kernel, const char *candidate, bool another,
                        struct comparisons *ret, json_t *json, struct rp_err *err)
@@ -642,7 +646,7 @@ bool rp_symbol_is(const char *name, const char *symbol)
            (!name[length] || strcmp(name + length, ".kd") == 0);
 }
 
-/** NULL: the row is of another kernel, or its code object is not known. */
+/** Returns NULL when the row is of another kernel, or its code object is not known. */
 static const char *uri_of(const struct search *s, const struct rp_row_dispatch *row)
 {
     const struct rp_row_kernel *kernel =
@@ -658,9 +662,9 @@ static const char *uri_of(const struct search *s, const struct rp_row_dispatch *
 }
 
 /**
- * "file:///app#offset=8192&size=3672" is the same for each GPU and process. Of memory
- * ("memory://PID#offset=0x7f..&size=3672") addresses differ where a program loads a module again:
- * the size is what can be compared.
+ * "file:///app#offset=8192&size=3672" is the same for each GPU and process. For memory
+ * ("memory://PID#offset=0x7f..&size=3672") the addresses differ where a program loads a module
+ * again, so only the size is compared.
  */
 static char *place_of(const char *uri)
 {
@@ -687,7 +691,7 @@ static int look(void *context, const void *at, struct rp_err *err)
 
 static int look_into(const char *path, struct search *s, struct rp_err *err)
 {
-    const struct rp_row_kernel *kernels; /* which rp_store_find_kernel then finds */
+    const struct rp_row_kernel *kernels; /**< rp_store_find_kernel searches them */
     struct rp_store *store;
     size_t count;
     int rc = rp_store_open(path, &store, err);

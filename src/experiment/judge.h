@@ -17,7 +17,7 @@
 struct rp_err;
 struct rp_child_context;
 
-/** A captured dispatch, one of each geometry. */
+/** This is a captured dispatch, one of each geometry. */
 struct rp_captured {
     char *folder;
     char *name; /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
@@ -25,7 +25,7 @@ struct rp_captured {
     double weight; /**< time of all dispatches of that geometry in the profile, ns; 0 = unknown */
 };
 
-/** Release with rp_captures_free. */
+/** Release it with rp_captures_free. */
 struct rp_captures {
     struct rp_captured *list; /**< in the order of their folders */
     size_t count;
@@ -34,20 +34,20 @@ struct rp_captures {
 };
 
 /**
- * @param program  instead of the first word of measure->program
- * @param name     demangled, as the profile has it
- * @param profile  folder of a profile of the same program, for the weights
- * @param output   folder to make; one that is there is read instead: it is whole
+ * Captures the dispatches of a kernel.
+ * @param program instead of the first word of measure->program
+ * @param name demangled, as the profile has it
+ * @param profile folder of a profile of the same program, for the weights
+ * @param output folder to make; an existing one is complete, and is read instead
  * @return 0; RP_VERDICT when the kernel cannot be captured or does not replay, or two have that
- *         name, with the reason;
- *         RP_ENVIRONMENT ...
+ * name, with the reason; RP_ENVIRONMENT ...
  */
 int rp_captures_make(const struct rp_child_context *measure, const char *program, const char *name,
                      const char *symbol, const char *profile, const char *output,
                      struct rp_captures *ret, struct rp_err *err);
 void rp_captures_free(struct rp_captures *captures);
 
-/** One comparison with all that was measured. Release with rp_compared_free. */
+/** This is one comparison with all its measurements. Release it with rp_compared_free. */
 struct rp_compared {
     struct rp_comparison comparison; /**< its reason is that below */
     char *reason;
@@ -55,14 +55,15 @@ struct rp_compared {
 };
 
 /**
- * @param before, after  code objects
+ * Compares two code objects.
+ * @param before, after code objects
  * @return 0, also when `after` is wrong or crashes; RP_BAD_INPUT when `before` is; RP_ENVIRONMENT
  */
 int rp_compare(const struct rp_child_context *measure, const struct rp_captured *captured,
                const char *before, const char *after, struct rp_compared *ret, struct rp_err *err);
 void rp_compared_free(struct rp_compared *compared);
 
-/** A kernel of which another build is judged. All is borrowed. */
+/** This is a kernel of which another build is judged. All pointers are borrowed. */
 struct rp_judged_kernel {
     const struct rp_child_context *measure; /**< says by how much it is to be faster */
     const char *name;                       /**< of rp_judge_another */
@@ -75,27 +76,27 @@ struct rp_judged_kernel {
 };
 
 /**
- * Compares on each captured geometry, in a process for each, and decides; the first geometry with
- * other output ends it.
- * @param candidate  code object
- * @param ret_json   of each comparison; owned by the caller
+ * Compares on each captured geometry, in a process for each, and decides. The first geometry with
+ * different output ends it.
+ * @param candidate code object
+ * @param ret_json of each comparison; owned by the caller
  */
 int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struct rp_decision *ret,
              json_t **ret_json, struct rp_err *err);
 
 /**
- * The same of another kernel that the candidate changes as well (rp_decide_by_another).
- * @param decision  "faster" until now; changed when this kernel pays for it
- * @param json      its comparisons are appended
+ * Does the same for another kernel that the candidate changes as well (rp_decide_by_another).
+ * @param decision "faster" until now; changed when this kernel pays for it
+ * @param json its comparisons are appended
  */
 int rp_judge_another(const struct rp_judged_kernel *kernel, const char *candidate,
                      struct rp_decision *decision, json_t *json, struct rp_err *err);
 
-/* Is a name one kernel? Functions that are static, or in a namespace without a name, may
- * have the same name in several files; traces, captures and comparisons go by names.
- */
+/* This section checks that a name is one kernel. Static functions, and functions in a namespace
+ * without a name, may have the same name in several files, but traces, captures and comparisons go
+ * by names. */
 
-/** Is a name, as code objects have it ("_Z4workPf.kd"), that symbol's? */
+/** Says whether a name, as code objects have it ("_Z4workPf.kd"), is that symbol's. */
 bool rp_symbol_is(const char *name, const char *symbol);
 
 /**

@@ -50,7 +50,8 @@ char *rp_build_output_path(const char *folder, const struct rp_command *command)
     return rp_format("%s/%s/program", folder, digits);
 }
 
-/** Who has the file locked builds; the lock goes with the process. @return a descriptor or < 0 */
+/** A process that holds the lock builds. The lock goes with the process.
+ * @return a descriptor or < 0 */
 static int lock(const char *output, struct rp_err *err)
 {
     rp_autofree char *path = rp_format("%s.lock", output);
@@ -70,7 +71,7 @@ static int lock(const char *output, struct rp_err *err)
 static int make_folder(const char *output, struct rp_err *err)
 {
     rp_autofree char *folder = rp_strdup(output);
-    char *slash = strrchr(folder, '/'); /* it is absolute */
+    char *slash = strrchr(folder, '/'); /* The path is absolute. */
 
     *slash = 0;
     return *folder ? rp_mkdirs_private(folder, err) : 0;
@@ -83,7 +84,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/** Why there is no program; NULL: there is one. */
+/** Says why there is no program. NULL means that there is one. */
 static char *why_not(const struct rp_proc_end *end, const char *output, const char *log)
 {
     char *text = NULL;
@@ -105,11 +106,12 @@ static int rp_measure_run_command(const struct rp_measure_context *ev,
                                   const struct rp_proc_limits *limits, const char *log,
                                   struct rp_proc_end *ret, struct rp_err *err);
 
-/** A killed compiler's files go with the worker's folder. What the command says itself holds. */
+/** A killed compiler's files are removed with the worker's folder. A setting of the command itself
+ * takes precedence. */
 static int run_build(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
                      const char *log, struct rp_proc_end *ret, struct rp_err *err)
 {
-    /* clang of the HIP examples has about 0.3 GB of memory. */
+    /* clang needs about 0.3 GB of memory for the HIP examples. */
     const struct rp_proc_limits limits = {.resident_bytes = 8 * GIB, .file_bytes = 4 * GIB};
     rp_autofree char *temporary = rp_path_join(ev->folder, "tmp");
     rp_autofree struct rp_env_change *env = NULL;
@@ -139,7 +141,7 @@ static int build(const struct rp_measure_context *ev, const struct rp_evaluation
     struct rp_proc_end end = {0};
     int rc;
 
-    unlink(r->build_output); /* what an interrupted one has left */
+    unlink(r->build_output); /* An interrupted build has left it. */
     rc = run_build(ev, r, log, &end, err);
     if (rc == -RP_USAGE) {
         e->reason = rp_format("the build command cannot be run: %s", err->text);
@@ -160,9 +162,9 @@ static int build(const struct rp_measure_context *ev, const struct rp_evaluation
 }
 
 /**
- * Builds the program of a request unless it is there; another worker that is at it is waited for. A
- * build that failed is not kept.
- * @param ret  its outcome becomes NOT_BUILT when there is none then; build times are added
+ * Builds the program of a request unless it is there. If another worker is building it, this one
+ * waits. A build that failed is not kept.
+ * @param ret its outcome becomes NOT_BUILT when there is no program then; build times are added
  * @return as rp_measure_config
  */
 static int rp_build_program_once(const struct rp_measure_context *ev,
@@ -185,19 +187,19 @@ static int rp_build_program_once(const struct rp_measure_context *ev,
 enum {
     MOST_OUTPUT = 64 << 20,
     MOST_QUOTED = 60,
-    MOST_WORD = 1 << 10, /* of a match: no number is as long */
+    MOST_WORD = 1 << 10, /**< of a match: no number is as long */
     MOST_SEARCH_S = 5,
     MOST_SEARCH_BYTES = 1 << 30,
 };
 
-enum { FOUND, NOT_FOUND, TOO_MUCH }; /* exit statuses of the process that searches */
+enum { FOUND, NOT_FOUND, TOO_MUCH }; /* These are exit statuses of the process that searches. */
 
 /* --- dispatches ----------------------------------------------------------------------------- */
 
 struct sum {
     uint64_t ns, dispatches, bad;
     struct rp_losses losses;
-    char *failed_launches; /* of the first process that has any */
+    char *failed_launches; /**< of the first process that has any */
 };
 
 static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *err)
@@ -246,7 +248,7 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
     return rc;
 }
 
-/** A sum without what was lost would make it look fast. */
+/** A sum without the lost dispatches would make it look fast. */
 static char *why_not_whole(const struct sum *sum)
 {
     const struct rp_losses *l = &sum->losses;
@@ -261,9 +263,9 @@ static char *why_not_whole(const struct sum *sum)
 }
 
 /**
- * The sum over all dispatches of all processes.
- * @param ret_why  owned; why there is none: then it is not NULL, and ret_ns is not written
- * @param ret_failed  because launches of it failed
+ * Adds up all dispatches of all processes.
+ * @param ret_why why there is no sum, owned by the caller; ret_ns is then not written
+ * @param ret_failed launches of it failed
  * @return 0; RP_ENVIRONMENT: it ran on another device than this one; RP_BAD_INPUT
  */
 static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device device,
@@ -298,9 +300,9 @@ static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device d
 }
 
 /**
- * Whether launches of a run failed, where its time is not that of its dispatches.
- * @param ret_why  owned; NULL: none is known to
- * @return 0; RP_BAD_INPUT: what was recorded cannot be read; RP_ENVIRONMENT
+ * Says whether launches of a run failed, where its time is not that of its dispatches.
+ * @param ret_why owned by the caller; NULL: none is known to have failed
+ * @return 0; RP_BAD_INPUT: the records cannot be read; RP_ENVIRONMENT
  */
 static int rp_objective_failed_launches(const struct rp_run *run, char **ret_why,
                                         struct rp_err *err)
@@ -344,8 +346,9 @@ int rp_objective_check_pattern(const char *pattern, struct rp_err *err)
     return rp_fail(err, RP_USAGE, "%.200s: it is no extended regular expression: %s", pattern, why);
 }
 
-/** The last match in a line that is not empty; of group 1 if there are groups. In a process of its
- * own, which it ends when memory is not enough. @return it is there */
+/** Finds the last match in a line that is not empty, or group 1 of it if there are groups. It runs
+ * in a process of its own, and ends it when memory is not enough.
+ * @return whether there is one */
 static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, const char **ret,
                          size_t *ret_bytes)
 {
@@ -374,8 +377,9 @@ static bool last_in_line(const regex_t *regex, const char *line, size_t bytes, c
 }
 
 /**
- * The same of a text: no match goes beyond a line (REG_NEWLINE), and each search takes time for all
- * that it is given, so it is given one line, the last ones first. @return owned; NULL: none
+ * Searches a text in the same way. No match goes beyond a line (REG_NEWLINE), and each search takes
+ * time for all of its text, so it gets one line at a time, the last ones first.
+ * @return owned by the caller; NULL: none
  */
 static char *last_match(const regex_t *regex, const char *text)
 {
@@ -396,7 +400,8 @@ static char *last_match(const regex_t *regex, const char *text)
 
 /* --- a process for the search --------------------------------------------------------------- */
 
-/* What an expression with back-references takes, or one on a long line, nobody can tell before. */
+/* Nobody can tell beforehand how long an expression with back-references takes, or one on a long
+ * line. */
 static void limit_search(void)
 {
     const rlim_t seconds = MOST_SEARCH_S;
@@ -424,7 +429,7 @@ _Noreturn static void search_main(const regex_t *regex, const char *text, int fd
     _exit(word ? FOUND : NOT_FOUND);
 }
 
-/* Less than PIPE_BUF: it is there at once, or not at all. */
+/* The word is shorter than PIPE_BUF, so it is there at once, or not at all. */
 static char *read_word(int fd)
 {
     char word[MOST_WORD + 1];
@@ -488,9 +493,9 @@ static char *take_number(const char *word, double unit_ns, double *ret_ns)
 }
 
 /**
- * The number in the last match of the expression.
- * @param path     what the program printed
- * @param ret_why  why there is none, owned; NULL: there is one
+ * Finds the number in the last match of the expression.
+ * @param path output of the program
+ * @param ret_why why there is none, owned by the caller; NULL: there is one
  * @return 0, RP_ENVIRONMENT
  */
 static int rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
@@ -518,7 +523,7 @@ static int rp_objective_of_output(const char *path, const char *pattern, double 
     return rc;
 }
 
-/** One run: where it writes to, and what became of it. */
+/** An attempt is one run: it knows where the run writes to, and how it ended. */
 struct attempt {
     const struct rp_measure_context *ev;
     const struct rp_evaluation_request *request;
@@ -529,7 +534,7 @@ struct attempt {
     struct rp_run run;
 };
 
-/** Of what a program prints; more is not kept. */
+/** More of a program's output is not kept. */
 enum { MOST_PRINTED = 64 << 20 };
 
 static int open_log(const char *path, struct rp_err *err)
@@ -539,8 +544,8 @@ static int open_log(const char *path, struct rp_err *err)
     return fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path) : fd;
 }
 
-/** Part of it: a command that is no program to be timed; what it says goes to log. @return as
- * rp_proc_run */
+/** Runs a command that is part of it but is not timed. Its output goes to log.
+ * @return as rp_proc_run */
 static int rp_measure_run_command(const struct rp_measure_context *ev,
                                   const struct rp_command *command, int64_t timeout_ns,
                                   const struct rp_proc_limits *limits, const char *log,
@@ -589,7 +594,7 @@ static int start(struct attempt *a, struct rp_err *err)
     const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes};
     const bool traced = r->objective == RP_OBJECTIVE_DISPATCH;
     struct rp_run_options options = *a->ev->options;
-    /* Each run has its input from the beginning. */
+    /* Each run reads its input from the beginning. */
     const char *input = r->input ? r->input : "/dev/null";
     rp_autoclose int input_fd = open(input, O_RDONLY | O_CLOEXEC);
     const struct rp_run_request request = {.env = a->ev->env,
@@ -632,7 +637,8 @@ static int run_program(struct attempt *a, struct rp_err *err)
 
 /* --- what became of it ---------------------------------------------------------------------- */
 
-/** Takes the reason over. @return 0 */
+/** Takes over the reason.
+ * @return 0 */
 static int end_as(struct rp_evaluation *e, enum rp_evaluation_outcome outcome, char *reason)
 {
     e->outcome = outcome;
@@ -640,7 +646,7 @@ static int end_as(struct rp_evaluation *e, enum rp_evaluation_outcome outcome, c
     return 0;
 }
 
-/** A check or a search of a part of it could say anything. */
+/** A check or a search of only a part of the output could give any result. */
 static int judge_printed(const struct attempt *a, struct rp_evaluation *e)
 {
     const struct rp_evaluation_request *r = a->request;
@@ -667,7 +673,7 @@ static int judge_end(const struct attempt *a, struct rp_evaluation *e)
     return end_as(e, RP_EVALUATION_FAILED, rp_child_end_reason(end, a->complaints));
 }
 
-/** The command is a word of its own, never part of a text that is put together. */
+/** The command is a word of its own, and never part of a text that a shell reads. */
 static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
 {
     const struct rp_evaluation_request *r = a->request;
@@ -709,7 +715,8 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
         rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)
         return rc;
-    if (why && r->objective == RP_OBJECTIVE_DISPATCH) /* such as of a kernel that faults */
+    /* The message may be that of a kernel that faults. */
+    if (why && r->objective == RP_OBJECTIVE_DISPATCH)
         rp_child_add_error_line(&why, a->complaints);
     if (why)
         return end_as(e, failed ? RP_EVALUATION_FAILED : RP_EVALUATION_NO_TIME, why);
@@ -723,7 +730,7 @@ static bool may_be_watched(const struct rp_measure_context *ev,
     return r->objective != RP_OBJECTIVE_DISPATCH && ev->env->tool_library;
 }
 
-/** A program that does not work while it is watched may work without. */
+/** A program that does not work while it is recorded may work without that. */
 static bool failed_when_recorded(const struct attempt *a, int rc)
 {
     const struct rp_proc_end *end = &a->run.end;
@@ -733,7 +740,7 @@ static bool failed_when_recorded(const struct attempt *a, int rc)
     return !end->timed_out && !end->over_memory && (end->signaled || end->status != 0);
 }
 
-/** The first run of a configuration does not count: recording takes time. */
+/** The first run of a configuration does not count, because recording takes time. */
 static int run_watched(struct attempt *a, unsigned number, struct rp_err *err)
 {
     const struct attempt fresh = *a;
@@ -754,7 +761,7 @@ static int judge_launches(const struct attempt *a, struct rp_evaluation *e, stru
     char *why = NULL;
     int rc = rp_objective_failed_launches(&a->run, &why, &unread);
 
-    if (rc == -RP_BAD_INPUT) /* nothing is known, as without */
+    if (rc == -RP_BAD_INPUT) /* Nothing is known, as in a run without records. */
         return 0;
     if (rc < 0) {
         *err = unread;
@@ -763,7 +770,7 @@ static int judge_launches(const struct attempt *a, struct rp_evaluation *e, stru
     return why ? end_as(e, RP_EVALUATION_FAILED, why) : 0;
 }
 
-/** @param number  from 0 on, warm-ups first */
+/** @param number from 0 on, warm-ups first */
 static int run_once(const struct rp_measure_context *ev, const struct rp_evaluation_request *r,
                     unsigned number, struct rp_evaluation *e, struct rp_err *err)
 {
@@ -774,7 +781,7 @@ static int run_once(const struct rp_measure_context *ev, const struct rp_evaluat
         .timeout_ns = warmup && r->warmup_timeout_ns ? r->warmup_timeout_ns : r->timeout_ns};
     int rc = run_watched(&a, number, err);
 
-    /* It cannot be executed, or what it recorded cannot be read. */
+    /* The program cannot be executed, or its records cannot be read. */
     if (rc == -RP_USAGE || rc == -RP_BAD_INPUT)
         return end_as(e, RP_EVALUATION_FAILED, rp_strdup(err->text));
     if (rc < 0)

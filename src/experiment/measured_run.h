@@ -20,22 +20,19 @@ struct rp_measure_context;
 struct rp_orphans;
 struct rp_tracer;
 
-/* The command of a configuration, from a text with {NAME} where values go.
- *
- * The text is split into words as a shell does, but by us: a value is a part of one word whatever
- * it is made of, and no shell sees it. With RP_TEMPLATE_SHELL the text is a script for /bin/sh, and
- * values reach it in variables: quoted where they are set, and never read as code.
- */
+/* The command of a configuration is made from a text with {NAME} where values go. The text is split
+ * into words as a shell does, but by us: a value is a part of one word whatever it is made of, and
+ * no shell sees it. With RP_TEMPLATE_SHELL the text is a script for /bin/sh, and values reach it in
+ * variables: they are quoted where they are set, and never read as code. */
 
-/** What to start. Owned; release with rp_command_free. */
+/** Says what to start. Release it with rp_command_free. */
 struct rp_command {
     char **argv;               /**< NULL-terminated; at least the program */
     struct rp_env_change *env; /**< terminated by a NULL name; no value: it is taken away */
 };
 
-/* What is asked of a worker, and what it answers: one configuration, built, run some times,
- *        timed and checked. Each is one line of JSON.
- */
+/* A worker is asked this, and answers: one configuration is built, run some times, timed and
+ * checked. Each message is one line of JSON. */
 
 enum rp_evaluation_outcome {
 #define RP_OUTCOME(id, word) RP_EVALUATION_##id,
@@ -43,7 +40,7 @@ enum rp_evaluation_outcome {
 #undef RP_OUTCOME
 };
 
-/** Owned; release with rp_evaluation_free. */
+/** Release it with rp_evaluation_free. */
 struct rp_evaluation {
     uint64_t id;
     enum rp_evaluation_outcome outcome;
@@ -64,14 +61,14 @@ struct rp_evaluation {
     unsigned worker; /**< whose answer: filled in by the pool, not in JSON */
 };
 
-/** What the runtime is. */
+/** Says what the runtime is. */
 enum rp_objective {
     RP_OBJECTIVE_DISPATCH = 0, /**< sum of (end - start) over the dispatches of a traced run */
     RP_OBJECTIVE_WALL,         /**< the process, start to end; not traced */
     RP_OBJECTIVE_OUTPUT,       /**< a number that the program prints; not traced */
 };
 
-/** Owned when it was parsed: release with rp_evaluation_request_free. */
+/** A request that was parsed is released with rp_evaluation_request_free. */
 struct rp_evaluation_request {
     uint64_t id;               /**< the answer has the same one */
     struct rp_command command; /**< what to run; it may name build_output */
@@ -108,40 +105,42 @@ struct rp_measure_context {
 };
 
 /**
- * Whatever becomes of the program is an outcome. All that it has started has ended afterwards.
+ * Measures a configuration. Whatever happens to the program is an outcome. All that it has started
+ * has ended afterwards.
  * @return 0; RP_ENVIRONMENT: the fault is this machine's (no disk space, the wrong device);
- *         RP_INTERRUPTED
+ * RP_INTERRUPTED
  */
 int rp_measure_config(const struct rp_measure_context *evaluator,
                       const struct rp_evaluation_request *request, struct rp_evaluation *ret,
                       struct rp_err *err);
 
-/* Programs that build commands make, kept by what was asked of the compiler: configurations
- *        that differ only in what the program is told when it runs share one.
- */
+/* Programs of build commands are kept by the words of the compiler, so that configurations which
+ * differ only at run time share one. */
 
 /**
- * Where the program of a build command goes: FOLDER/<sha256 of its words and variables>/program.
- * @param folder   absolute, and not for builds from sources that may have changed since
- * @param command  filled with a text for {output} that is the same for all (RP_TEMPLATE_OUTPUT)
- * @return owned
+ * Returns where the program of a build command goes: FOLDER/<sha256 of its words and
+ * variables>/program.
+ * @param folder absolute, and not for builds from sources that may have changed since
+ * @param command filled with a text for {output} that is the same for all (RP_TEMPLATE_OUTPUT)
+ * @return owned by the caller
  */
 char *rp_build_output_path(const char *folder, const struct rp_command *command);
 
-/* The runtime of one run: of its dispatches, or what it printed. */
+/* The runtime of one run is that of its dispatches, or a number that it printed. */
 
-/** Can the expression be searched for? To be asked before anything runs. @return 0 or RP_USAGE */
+/** Checks before anything runs that the expression can be searched for.
+ * @return 0 or RP_USAGE */
 int rp_objective_check_pattern(const char *pattern, struct rp_err *err);
 
-/** Accept zeros. */
+/** Accepts zeros. */
 void rp_evaluation_request_free(struct rp_evaluation_request *request);
 void rp_evaluation_free(struct rp_evaluation *evaluation);
 
-/* Workers on GPUs of one model: requests go to whoever is free, answers come as they are
- *        ready.
- */
+/* Workers run on GPUs of one model: requests go to a free worker, and answers come as they are
+ * ready. */
 
-/* One worker of a pool: its process, what it is running, what is on its way to it. */
+/* This section is about one worker of a pool: its process, its job, and the request on the way to
+ * it. */
 
 /** Accepts zeros. */
 void rp_command_free(struct rp_command *command);

@@ -113,7 +113,7 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
 
 int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err)
 {
-    enum { LEAST_MIB = 64 }; /* what compilers and captures may need meanwhile */
+    enum { LEAST_MIB = 64 }; /* Compilers and captures may need so much meanwhile. */
     struct statvfs disk;
     unsigned long long mib;
 
@@ -143,7 +143,7 @@ void rp_session_folder_close(struct rp_session_folder *folder)
 
 static bool same(const json_t *a, const json_t *b)
 {
-    /* as texts: numbers in the journal went through one */
+    /* They are compared as texts, because numbers in the journal went through one. */
     rp_autofree char *first = a ? json_dumps(a, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     rp_autofree char *second = b ? json_dumps(b, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
@@ -155,7 +155,7 @@ static bool is_hash(const struct rp_identity_row *row)
     return strstr(row->key, "_sha256") != NULL;
 }
 
-/** Of long values, and of those that are none for people, nothing. */
+/** Long values, and values without a meaning for people, are left out. */
 static void put_value(const struct rp_identity_row *row, const json_t *value, struct rp_buf *to)
 {
     enum { MOST_VALUE = 60 };

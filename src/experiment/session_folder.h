@@ -1,8 +1,8 @@
 /**
  * @file session_folder.h
  * @brief The folder of a session of optimize or of a search of autotune: its lock, its journal, the
- *        input of its programs, and what another session may not go on with. Format of the journal:
- *        docs/formats.md.
+ *        input of its programs, and the settings that must stay the same. docs/formats.md describes
+ * the journal.
  */
 #ifndef RP_EXPERIMENT_SESSION_FOLDER_H
 #define RP_EXPERIMENT_SESSION_FOLDER_H
@@ -24,17 +24,17 @@ struct rp_session_folder {
     void (*note)(void *context,
                  const char *line); /**< what a user should know; NULL: nobody listens */
     void *context;
-    /* What the functions below fill in. */
+    /* The functions below fill in these members. */
     int lock;                   /**< -1 before it is claimed */
     struct rp_journal *journal; /**< NULL before it is opened */
     char *input;                /**< a file with what programs read; NULL: they read nothing */
 };
 
 /**
- * Makes the folder and takes it, and looks whether there is something to go on with, or to lose. To
- * be called before anything is begun that costs time.
+ * Makes the folder and locks it, and looks whether there is something to go on with, or to lose.
+ * Call it before anything is begun that costs time.
  * @return 0; RP_USAGE: another session has it, or one is there and --resume was not given;
- *         folder->missing: --resume finds nothing; RP_ENVIRONMENT
+ * folder->missing: --resume finds nothing; RP_ENVIRONMENT
  */
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err);
 
@@ -45,30 +45,30 @@ int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err
 int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_err *err);
 
 /**
- * Saves standard input: each run of each program reads the same, also after --resume.
- * @return 0; RP_USAGE: it is different from before, or has no end; RP_ENVIRONMENT;
- *         RP_INTERRUPTED
+ * Saves standard input, so that each run of each program reads the same, also after --resume.
+ * @return 0; RP_USAGE: it is different from before, or has no end; RP_ENVIRONMENT; RP_INTERRUPTED
  */
 int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err *err);
 
 /**
- * A folder in it for the user alone, made if it is not there.
- * @param ret  its absolute path, for programs that run elsewhere; free it
+ * Makes a folder in it for the user alone, if it is absent.
+ * @param ret its absolute path, for programs that run elsewhere; free it
  * @return 0 or RP_ENVIRONMENT
  */
 int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
                            struct rp_err *err);
 
 /**
- * What fails on a full disk says nothing about a candidate: asked before a failure is believed.
+ * A failure on a full disk says nothing about a candidate, so this is asked before a failure is
+ * believed.
  * @return 0 or RP_ENVIRONMENT
  */
 int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err);
 
-/** Gives the lock back. Accepts what was never claimed, with a lock of -1. */
+/** Gives the lock back. It accepts a folder that was never claimed, with a lock of -1. */
 void rp_session_folder_close(struct rp_session_folder *folder);
 
-/** A member of the record that says what a session is, and what a user calls it. */
+/** This is a member of the record that says what a session is, with the name that a user knows. */
 struct rp_identity_row {
     const char *key;
     const char *name; /**< the option, or words where there is none */
@@ -76,16 +76,16 @@ struct rp_identity_row {
 };
 
 /**
- * Adds what differs between two such records, in the order of the rows, then under their keys what
- * no row names. Objects in them are left out: they are records of their own.
- * @param values  also the values: "--seed was 1, is 2; ..."; otherwise names alone: "--seed, --top"
+ * Adds what differs between two such records: first in the order of the rows, then the keys without
+ * a row. Objects in them are left out, because they are records of their own.
+ * @param values also the values: "--seed was 1, is 2; ..."; otherwise names alone: "--seed, --top"
  */
 void rp_identity_put_differences(const struct rp_identity_row *rows, size_t count,
                                  const json_t *then, const json_t *now, bool values,
                                  struct rp_buf *to);
 
-/** Refuses to go on with a session that was begun otherwise. @param differ  the text of the above
- */
+/** Refuses to go on with a session that was begun with other settings.
+ * @param differ the text of the above */
 int rp_identity_refuse(const struct rp_session_folder *folder, const struct rp_buf *differ,
                        struct rp_err *err);
 

@@ -34,7 +34,7 @@ static void end_with(struct rp_decision *ret, enum rp_outcome outcome, const cha
     snprintf(ret->reason, sizeof ret->reason, "%s%s%s", name ? name : "", name ? ": " : "", what);
 }
 
-/** The whole takes the sum of the parts' times: ratios are weighed by the time before. */
+/** The time of the whole is the sum of its parts, so ratios are weighted by the time before. */
 static void weigh(const struct rp_weighted_comparison *list, size_t count, struct rp_decision *ret)
 {
     double before = 0, after = 0, most = 0, least = 0;
@@ -58,14 +58,14 @@ static void weigh(const struct rp_weighted_comparison *list, size_t count, struc
     }
 }
 
-/** One that may be slower, or about which nothing can be known. */
+/** Says whether one may be slower, or nothing can be known about it. */
 static bool is_open(const struct rp_comparison *c)
 {
     return (c->verdict == RP_COMPARED_UNDECIDED && c->undecided_by != RP_BY_NOISE) ||
            !c->ratio_known || !(c->low > 1 / (1 + c->margin));
 }
 
-/** The first word is the cause: what can be done is another thing for each. */
+/** The first word is the cause, because the remedy depends on it. */
 static void end_open(const struct rp_weighted_comparison *one, struct rp_decision *ret)
 {
     const struct rp_comparison *c = &one->comparison;
@@ -92,7 +92,7 @@ static void end_open(const struct rp_weighted_comparison *one, struct rp_decisio
     end_with(ret, RP_OUTCOME_UNDECIDED, one->name, text);
 }
 
-/** What one geometry alone decides. */
+/** Decides what one geometry alone decides. */
 static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
                         struct rp_decision *ret)
 {
@@ -121,7 +121,8 @@ static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
     return false;
 }
 
-/** By the lower bound of the whole, beyond what was asked for and what A and A differ by. */
+/** Decides by the lower bound of the whole, which must be beyond the wanted gain and beyond the
+ * difference of A and A. */
 static void end_by_all(double margin, double noise, struct rp_decision *ret)
 {
     char text[300], beyond[60] = "";
@@ -260,10 +261,11 @@ bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_
 
 enum { LEAST_FREEDOM = 3 };
 
-/** How often a configuration that is as fast as the best one may be dropped, over all looks. */
+/** This is how often, over all looks, a configuration that is as fast as the best one may be
+ * dropped. */
 static const double race_level = 0.05;
 
-/** Of each side: who differs. */
+/** This is the level of each side, because a test for any difference has two. */
 static const double differ_level = 0.005;
 
 struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count)
@@ -288,13 +290,13 @@ void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of)
     noise->freedom += of->count - 1;
 }
 
-/** Standard deviation of a logarithm; below 0: too little was seen to say. */
+/** Returns the standard deviation of a logarithm. Below 0 means that too little was seen. */
 static double rp_noise_sd(const struct rp_noise *noise)
 {
     return noise->freedom < LEAST_FREEDOM ? -1 : sqrt(noise->squares / (double)noise->freedom);
 }
 
-/** How often b would be as far below a by chance, by Welch. */
+/** Computes by Welch's test how often b would be as far below a by chance. */
 static double welch(const struct rp_samples_log *a, const struct rp_samples_log *b)
 {
     const double ea = a->variance / (double)a->count, eb = b->variance / (double)b->count;
@@ -308,7 +310,7 @@ static double welch(const struct rp_samples_log *a, const struct rp_samples_log 
     return off < 0 ? 1 - above : above;
 }
 
-/** The same of a single sample, which has no variance: that of all others counts. */
+/** Does the same for a single sample, which has no variance: that of all others is used. */
 static double by_noise(const struct rp_samples_log *a, const struct rp_samples_log *b,
                        const struct rp_noise *noise)
 {

@@ -17,7 +17,7 @@ enum rp_outcome {
     RP_OUTCOME_COUNT
 };
 const char *rp_outcome_word(enum rp_outcome outcome);
-/** @return RP_OUTCOME_COUNT when there is none of that word */
+/** @return RP_OUTCOME_COUNT when no outcome has that word */
 enum rp_outcome rp_outcome_of(const char *word);
 
 enum rp_comparison_verdict {
@@ -28,7 +28,7 @@ enum rp_comparison_verdict {
     RP_COMPARED_DIFFERENT, /**< its output is another one */
 };
 
-/** Why a comparison is undecided. */
+/** Says why a comparison is undecided. */
 enum rp_undecided_by {
     RP_BY_NOISE,    /**< the interval is too wide, or A and A differ by as much */
     RP_BY_UNSTEADY, /**< A is not as fast as itself: B was not measured at all */
@@ -37,7 +37,8 @@ enum rp_undecided_by {
     RP_BY_LIMITS,   /**< the comparison itself took more memory than it may */
 };
 
-/** `rocm-perf replay compare` of one captured dispatch. Ratios are time before / time after. */
+/** This is the result of `rocm-perf replay compare` on one captured dispatch. Ratios are time
+ * before / time after. */
 struct rp_comparison {
     enum rp_comparison_verdict verdict;
     enum rp_undecided_by undecided_by; /**< of undecided */
@@ -58,7 +59,8 @@ struct rp_comparison {
     double written_bytes;       /**< by the kernel, found by probing; 0 = unknown */
 };
 
-/** A comparison and how much of the kernel's time dispatches of that geometry take. */
+/** This is a comparison with the share of the kernel's time that dispatches of that geometry take.
+ */
 struct rp_weighted_comparison {
     struct rp_comparison comparison;
     double weight;    /**< any unit */
@@ -74,30 +76,31 @@ struct rp_decision {
 };
 
 /**
- * Right with all of them, slower with none, and faster by more than @p least_improvement (0.02)
- * as a whole with the lower bound: FASTER.
+ * FASTER needs right results with all of them, none slower, and a lower bound of the whole that is
+ * faster by more than @p least_improvement (0.02).
  */
 void rp_decide(const struct rp_weighted_comparison *list, size_t count, double least_improvement,
                struct rp_decision *ret);
 
-/** The machine was not steady: the comparison is worth making once more. */
+/** Says whether the machine was not steady, so that the comparison is worth repeating. */
 bool rp_comparison_is_unsteady(const struct rp_comparison *c);
 
-/** @p again was made because @p first was unsteady: either could have been false. */
+/** @p again was made because @p first was unsteady, and either could have been false, so both
+ * count. */
 void rp_comparison_repeats(struct rp_comparison *again, const struct rp_comparison *first);
 
 /**
- * Whether enough sessions have said "faster" for the n-th candidate that was measured (1 = the
- * first), so that among however many candidates one is accepted falsely with a probability of at
+ * Says whether enough sessions have said "faster" for the n-th candidate that was measured (1 = the
+ * first). However many candidates there are, one may be accepted falsely with a probability of at
  * most @p alpha: candidate n may use alpha / (n (n + 1)), which sums up to alpha.
- * @param confirmations  after the first session
- * @param error          product of what each of all sessions is false with, at most
- * @param modelled       times are computed and the same each time: one confirmation is enough
+ * @param confirmations after the first session
+ * @param error product of the probabilities with which each session is false, at most
+ * @param modelled times are computed and the same each time: one confirmation is enough
  */
 bool rp_is_confirmed(size_t candidate, unsigned confirmations, double error, double alpha,
                      bool modelled);
 
-/** What no implementation of the kernel can be faster than. */
+/** No implementation of the kernel can be faster than this. */
 struct rp_time_floor {
     struct rp_quantity write_gbps;    /**< of the nearest cache all units share; results go there */
     struct rp_quantity compute_share; /**< part of the time that the FLOPs need at their ceiling */
@@ -105,23 +108,23 @@ struct rp_time_floor {
 };
 
 /**
- * By how much something may get slower where the whole gets faster: what is asked for, 2 % at most.
- * Who asks for more gain does not allow for more harm.
+ * Returns by how much something may get slower where the whole gets faster: as much as the wanted
+ * gain, but 2 % at most, because a user who wants more gain does not allow for more harm.
  */
 double rp_max_allowed_slowdown(double least_improvement);
 
 /**
- * For changes of a whole body: what was right from the captured inputs only, on each geometry, may
- * be right for them only, and what is slower than before with other ones was made for these.
- * `faster` becomes `undecided` then.
+ * This is for changes of a whole body. A candidate that was right only from the captured inputs of
+ * a geometry may be right for no others; one that is slower with other inputs was made for the
+ * captured ones. `faster` becomes `undecided` then.
  */
 void rp_decide_by_inputs(const struct rp_weighted_comparison *list, size_t count,
                          struct rp_decision *ret);
 
 /**
- * Of another kernel that a change of a body changes as well: it must be right, from other inputs
- * too, and no slower. Else `faster` becomes what is wrong with it.
- * @param list  all of that kernel's geometries
+ * Another kernel that a change of a body changes as well must be right, from other inputs too, and
+ * no slower. Otherwise `faster` becomes what is wrong with it.
+ * @param list all of that kernel's geometries
  */
 void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t count,
                           const char *kernel, struct rp_decision *ret);
@@ -132,10 +135,8 @@ void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t coun
 bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_comparison *list,
                     size_t count, char ret_reason[400]);
 
-/* Which of two configurations is faster, as far as a few noisy samples can tell.
- *
- * Samples are runtimes in ms above 0, compared by their logarithms: noise is a share of a runtime.
- */
+/* Tells which of two configurations is faster, as far as a few noisy samples allow. Samples are
+ * runtimes in ms above 0, compared by their logarithms, because noise is a share of a runtime. */
 
 struct rp_samples_log {
     size_t count;
@@ -144,7 +145,8 @@ struct rp_samples_log {
 
 struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count);
 
-/** How much samples of one configuration differ, from all that have two or more. Starts as 0. */
+/** Measures how much samples of one configuration differ, from all that have two or more. It starts
+ * as 0. */
 struct rp_noise {
     double squares;
     size_t freedom;
@@ -153,20 +155,20 @@ struct rp_noise {
 void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of);
 
 /**
- * The level of each look at one that gets sample after sample from least to most, and is dropped as
- * soon as it is slower: 5 % spent in equal parts, so that over all looks one that is not slower is
- * dropped in 5 % of races at most.
+ * Returns the level of each look at a configuration that gets sample after sample from least to
+ * most, and is dropped as soon as it is slower. 5 % are spent in equal parts, so that over all
+ * looks one that is not slower is dropped in 5 % of races at most.
  */
 double rp_race_level(unsigned least, unsigned most);
 
 /**
- * Whether a is slower than b, by Welch's one-sided test at that level. A single sample is compared
- * by the noise of others, of which enough must be known.
+ * Says whether a is slower than b, by Welch's one-sided test at that level. A single sample is
+ * compared by the noise of others, of which enough must be known.
  */
 bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log *b,
                     const struct rp_noise *noise, double level);
 
-/** Whether they differ, by Welch's two-sided test at 1 %. Both have two samples or more. */
+/** Says whether they differ, by Welch's two-sided test at 1 %. Both have two samples or more. */
 bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b);
 
 #endif

@@ -15,22 +15,22 @@
 #include "optimize/kernel_shape.h"
 #include "optimize/memory_effects.h"
 
-/* Declarations of one name; a kernel of a thousand lines has about 5 MB. */
+/* clang prints all declarations of one name; a kernel of a thousand lines has about 5 MB. */
 enum { MOST_BYTES = 128 << 20, MOST_ROOTS = 4096 };
 
 struct rp_ast {
-    json_t **documents; /* all texts point into them */
+    json_t **documents; /**< all texts point into them */
     struct rp_ast_node *roots;
     size_t count;
 };
 
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
 
-/* A place names its file only when that differs from the one printed before. */
+/* A location names its file only when that differs from the one printed before. */
 struct files {
     const struct rp_ast_file *asked;
-    const char *last; /* printed last */
-    bool is_asked;    /* last is the one that was asked for */
+    const char *last; /**< printed last */
+    bool is_asked;    /**< last is the one that was asked for */
 };
 
 static bool is_same(const struct rp_ast_file *asked, const char *name)
@@ -55,7 +55,7 @@ static bool flag(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
-/** "0x55be11652f68"; 0 when there is none. */
+/** Reads "0x55be11652f68". It is 0 when there is none. */
 static uint64_t id_of(const json_t *object, const char *key)
 {
     const char *id = text(object, key);
@@ -63,7 +63,7 @@ static uint64_t id_of(const json_t *object, const char *key)
     return id ? strtoull(id, NULL, 16) : 0;
 }
 
-/** A place without macros. */
+/** Reads a location without macros. */
 static struct rp_ast_location read_bare(const json_t *place, struct files *files)
 {
     const json_t *offset = json_object_get(place, "offset");
@@ -89,7 +89,7 @@ static struct rp_ast_location read_place(const json_t *place, struct files *file
 
     if (!expansion)
         return read_bare(place, files);
-    read_bare(spelling, files); /* it is printed first: for the file */
+    read_bare(spelling, files); /* It is read for its file, because it is printed first. */
     at = read_bare(expansion, files);
     at.macro = true;
     at.argument = flag(expansion, "isMacroArgExpansion");
@@ -101,7 +101,7 @@ static const char *type_of(const json_t *object)
     return text(json_object_get(object, "type"), "qualType");
 }
 
-/** In the order in which it was printed, for the files: loc, range, inner. */
+/** Reads loc, range and inner in the order in which they were printed, because of the files. */
 static void read_places(const json_t *object, struct rp_ast_node *node, struct files *files)
 {
     const json_t *range = json_object_get(object, "range");
@@ -182,7 +182,8 @@ void rp_ast_free(struct rp_ast *ast)
     free(ast);
 }
 
-/** Documents end with a } at the beginning of a line. @return bytes with that line; 0 at the end */
+/** Documents end with a } at the beginning of a line.
+ * @return bytes with that line; 0 at the end */
 static size_t document_bytes(const char *json, size_t bytes)
 {
     const char *end = memmem(json, bytes, "\n}\n", 3);
@@ -246,7 +247,7 @@ int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, 
     return 0;
 }
 
-/** The declarations, in the order of the text. */
+/** Returns the declarations, in the order of the text. */
 static const struct rp_ast_node *rp_ast_roots(const struct rp_ast *ast, size_t *ret_count)
 {
     *ret_count = ast->count;
@@ -266,7 +267,7 @@ static bool same_symbol(const char *a, const char *b)
     return bytes == symbol_bytes(b) && memcmp(a, b, bytes) == 0;
 }
 
-/** The names of a nested name (Itanium C++ ABI, 5.1.2), as far as they are plain ones. */
+/** Reads the parts of a nested name (Itanium C++ ABI, 5.1.2), as far as they are plain ones. */
 static bool read_names(const char *at, struct rp_buf *filter, struct rp_buf *name)
 {
     bool nested = *at == 'N';
@@ -292,7 +293,7 @@ static bool read_names(const char *at, struct rp_buf *filter, struct rp_buf *nam
             break;
         at += *at == 'L';
     }
-    /* Of a member of a template, the class is found, and no kernel in it. */
+    /* For a member of a template the filter finds the class, and no kernel in it. */
     if (nested && *at != 'E' && *at != 'I')
         return false;
     return any;
@@ -339,7 +340,7 @@ static bool is_definition(const struct rp_ast_node *node)
 
 struct search {
     const char *symbol;
-    const struct rp_ast_node *function; /* found */
+    const struct rp_ast_node *function; /**< found */
 };
 
 static void search_symbol(struct search *search, const struct rp_ast_node *node)
@@ -355,7 +356,7 @@ static bool same_end(const struct rp_ast_node *a, const struct rp_ast_node *b)
            a->end.offset == b->end.offset;
 }
 
-/** The template whose pattern is the text of an instance. */
+/** Finds the template whose pattern is the text of an instance. */
 static const struct rp_ast_node *template_of(const struct rp_ast_node *roots, size_t count,
                                              const struct rp_ast_node *function)
 {
@@ -393,7 +394,7 @@ static int check_places(const struct rp_ast_node *function, const struct rp_ast_
     return 0;
 }
 
-/** Every definition with the same end is the same text. */
+/** Every definition with the same end has the same text. */
 static void collect_same(const struct rp_ast_node *roots, size_t count,
                          struct rp_kernel_found *found)
 {
@@ -461,7 +462,7 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     return 0;
 }
 
-/* What a node of the tree calls, and what is known of that by its name. */
+/* This file finds what a node of the tree calls, and what the name says about the callee. */
 
 enum match { EXACT, PREFIX };
 
@@ -527,7 +528,7 @@ bool rp_ast_is_index(const struct rp_ast_node *node)
            node->count && rp_ast_is_index(&node->children[0]);
 }
 
-/** HIP_vector_type<float, 4>, float4, with or without const. */
+/** Recognises HIP_vector_type<float, 4> and float4, with or without const. */
 static bool is_vector(const char *type)
 {
     static const char *const scalars[] = {"char",     "uchar",     "short", "ushort",
@@ -579,7 +580,7 @@ static bool makes_object(const struct rp_ast_node *node)
     return false;
 }
 
-/** Names in types that are no classes of the program. */
+/** These names in types are no classes of the program. */
 static bool is_plain_name(const char *name, size_t bytes)
 {
     static const char *const plain[] = {
@@ -601,7 +602,7 @@ static bool is_name_byte(char c)
            (unsigned char)c >= 0x80;
 }
 
-/** Bytes of a name with its namespaces. */
+/** Counts the bytes of a name with its namespaces. */
 static size_t name_length(const char *name)
 {
     size_t length = 0;
@@ -657,7 +658,7 @@ bool rp_ast_calls_pointer(const struct rp_ast_node *call)
            !rp_ast_is(callee, "CXXPseudoDestructorExpr");
 }
 
-/** Whether the thing itself is volatile, not what it points to. */
+/** Says whether the object itself is volatile, and not what it points to. */
 static bool is_volatile(const char *type)
 {
     const char *star = type ? strrchr(type, '*') : NULL;
@@ -686,7 +687,7 @@ const char *rp_ast_type(const struct rp_ast_node *node)
     return node->desugared ? node->desugared : node->type ? node->type : "";
 }
 
-/** A letter of a type that is not in the arguments of a template. */
+/** Finds a letter of a type that is not in the arguments of a template. */
 static const char *outside(const char *type, char letter)
 {
     int depth = 0;
@@ -704,7 +705,8 @@ bool rp_ast_is_pointer(const struct rp_ast_node *node)
     return !node->lvalue && outside(rp_ast_type(node), '*');
 }
 
-/** "float &", "float (&)[4]" and, for auto &, "float &[4]", but not "void (*)(float &)". */
+/** "float &", "float (&)[4]" and, for auto &, "float &[4]" are references, but "void (*)(float &)"
+ * is none. */
 bool rp_ast_is_reference(const struct rp_ast_node *node)
 {
     const char *type = rp_ast_type(node);

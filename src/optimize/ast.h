@@ -15,7 +15,7 @@ struct rp_ast;
 struct rp_ast_node;
 struct rp_err;
 
-/** Where something stands. Of what comes out of a macro, where the macro is used. */
+/** Says where something stands. For the result of a macro, that is where the macro is used. */
 struct rp_ast_location {
     bool known;
     bool in_file;         /**< in the file that was asked for, not in one that it includes */
@@ -24,7 +24,7 @@ struct rp_ast_location {
     size_t offset, bytes; /**< of the token */
 };
 
-/** Texts live as long as the tree; NULL when there is none. */
+/** Texts live as long as the tree; they are NULL when there are none. */
 struct rp_ast_node {
     const char *kind; /**< "ForStmt"; NULL: an empty place, as the condition of for (;;) */
     const char *name, *type, *mangled, *opcode, *value, *cast, *storage, *tls;
@@ -39,37 +39,38 @@ struct rp_ast_node {
     size_t count;
 };
 
-/** A file that was compiled. */
+/** This is a file that was compiled. */
 struct rp_ast_file {
     const char *path; /**< as it stood in the command */
-    /** Not so for a header: it may be spelled in several ways. Then the path is absolute and
-     * without links, and the names of files are looked up */
+    /** A header may be spelled in several ways. Then the path is absolute and without links, and
+     * the names of files are looked up */
     bool included;
     const char *directory; /**< of relative names; NULL: here */
 };
 
 /**
  * Reads what clang printed: one document for each declaration, one behind the other.
- * @param file  whose places count
- * @param name  only declarations of that name are read; others are many (the filter means any name
- *              that contains it)
+ * @param file only locations in it count
+ * @param name only declarations of that name are read; others are many (the filter means any name
+ * that contains it)
  * @return 0; RP_BAD_INPUT when it is no such text, or larger than what a kernel can be
  */
 int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, const char *name,
                 struct rp_ast **ret, struct rp_err *err);
 void rp_ast_free(struct rp_ast *ast);
 
-/** Release with rp_symbol_parts_free. */
+/** Release it with rp_symbol_parts_free. */
 struct rp_symbol_parts {
     char *symbol; /**< without .kd and what the compiler adds to names of one file */
     char *name;   /**< without namespaces */
     char *filter; /**< with them, as the compiler writes it */
 };
 
-/** Takes a mangled name apart. @return 0; RP_BAD_INPUT when it is no function's of namespaces */
+/** Splits a mangled name.
+ * @return 0; RP_BAD_INPUT when it is not that of a function in namespaces */
 int rp_symbol_parts(const char *symbol, struct rp_symbol_parts *ret, struct rp_err *err);
 
-/** Nodes live as long as the tree. Release with rp_kernel_found_free. */
+/** Nodes live as long as the tree. Release it with rp_kernel_found_free. */
 struct rp_kernel_found {
     const struct rp_ast_node *function;   /**< the one with the symbol */
     const struct rp_ast_node **functions; /**< all of its text: template, other instances */
@@ -78,8 +79,8 @@ struct rp_kernel_found {
 };
 
 /**
- * @param text  of the file
- * @return 0; RP_BAD_INPUT when it is not there, in another file, or comes out of a macro
+ * @param text of the file
+ * @return 0; RP_BAD_INPUT when it is not there, in another file, or the result of a macro
  */
 int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *text, size_t bytes,
                    struct rp_kernel_found *ret, struct rp_err *err);

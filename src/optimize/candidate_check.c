@@ -1,4 +1,4 @@
-/* Text first, then the file with the candidate in it as the compiler sees it. */
+/* The text is checked first, and then the file with the candidate in it as the compiler sees it. */
 #include "optimize/candidate_check.h"
 
 #include <stdbool.h>
@@ -22,14 +22,14 @@
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
 RP_DEFINE_CLEANUP(struct rp_kernel_shape, rp_kernel_shape_free)
 
-/* The candidate's file while it is looked at. */
+/* Holds the candidate's file while it is checked. */
 struct candidate {
     const struct rp_kernel_source *original;
     struct rp_buf text;
     char *path;
-    size_t begin, end; /* of the kernel in text */
+    size_t begin, end; /**< of the kernel in text */
     size_t body_begin;
-    unsigned line; /* as which a proposer counts its first one */
+    unsigned line; /**< number of the first line for a proposer */
 };
 
 static void free_candidate(struct candidate *candidate)
@@ -40,7 +40,7 @@ static void free_candidate(struct candidate *candidate)
     rp_buf_free(&candidate->text);
 }
 
-/** Models write LF; a file with CRLF keeps them. */
+/** Models write LF, so a file with CRLF gets them back. */
 static void add_part(struct rp_buf *out, const char *text, size_t bytes, bool crlf)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -71,7 +71,7 @@ static void splice(struct candidate *candidate, const char *text, const struct r
     rp_buf_add(out, original->text + original->end, original->bytes - original->end);
 }
 
-/** Its name ends as the original's does: that says which language it is. */
+/** Its name ends as the original's does, because that decides the language. */
 static int write_file(struct candidate *candidate, const char *scratch_dir, struct rp_err *err)
 {
     const char *name = strrchr(candidate->original->path, '/');
@@ -84,7 +84,7 @@ static int write_file(struct candidate *candidate, const char *scratch_dir, stru
     return rp_write_private_file(path, candidate->text.data, candidate->text.len, err);
 }
 
-/** The compiler's own idea of where the kernel begins and ends must be ours. */
+/** The compiler must agree with us where the kernel begins and ends. */
 static int check_ast(const struct candidate *candidate, const struct rp_ast *ast,
                      struct rp_err *err)
 {
@@ -158,12 +158,11 @@ int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_t
     return 0;
 }
 
-/* The file's macros that hold a word of counted_words.def: their number in a body is compared
- *        as that of the words is.
- */
+/* The file's macros may hold a word of counted_words.def: their number in a body is compared like
+ * that of the words. */
 
-/* Lines, and words in them: what is taken for a word though it stands in a string only makes that
- * macro one more whose number is compared. */
+/* This reads lines, and words in them. A word in a string is counted, too, but then the number of
+ * one more macro is compared, and nothing else. */
 
 struct rp_guard_macro {
     char *name;
@@ -207,7 +206,7 @@ static size_t blank_bytes(const char *text, size_t bytes)
     return length;
 }
 
-/** Up to a line feed that no backslash stands before. */
+/** Counts the bytes up to a line feed that no backslash precedes. */
 static size_t line_bytes(const char *text, size_t bytes)
 {
     size_t length = 0;
@@ -220,7 +219,7 @@ static size_t line_bytes(const char *text, size_t bytes)
     return length;
 }
 
-/** @return whether a line defines a macro */
+/** @return whether the line defines a macro */
 static bool read_line(const char *line, size_t bytes, struct rp_guard_macro *ret)
 {
     static const char define[] = "define";
@@ -242,7 +241,7 @@ static bool read_line(const char *line, size_t bytes, struct rp_guard_macro *ret
     return true;
 }
 
-/** The word that a name is, or that the macro of that name holds; NULL: none. */
+/** Returns the word that a name is, or that the macro of that name holds, or NULL. */
 static const char *word_of(const struct rp_guard_macros *macros, const char *name, size_t bytes)
 {
     for (size_t i = 0; i < sizeof guard_macros_words / sizeof *guard_macros_words; i++)
@@ -269,7 +268,7 @@ static const char *word_in(const struct rp_guard_macros *macros, const struct rp
     return NULL;
 }
 
-/** Reads the lines that define macros, wherever they stand: also those that do not count. */
+/** Reads all lines that define macros, also those that the compiler skips. */
 static void rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard_macros *ret)
 {
     struct rp_guard_macros macros = {0};
@@ -301,17 +300,17 @@ static void rp_guard_macros_free(struct rp_guard_macros *macros)
     *macros = (struct rp_guard_macros){0};
 }
 
-/* Comparing tokens: the head of the kernel word for word, the body by what its scope allows. */
+/* Tokens are compared: the head of the kernel word for word, the body by what its scope allows. */
 
-/* A kernel with comments of a person has a few thousand tokens. */
+/* A kernel with many comments has a few thousand tokens. */
 enum { MOST_BYTES = 1 << 20, MOST_TOKENS = 100000, MOST_UNROLL = 64 };
 
-/* The two texts. Places in the original's tokens count from the kernel's beginning. */
+/* Holds the two texts. Places in the original's tokens count from the kernel's beginning. */
 struct pair {
     const struct rp_kernel_source *source;
     const char *was_text, *is_text;
     struct rp_tokens was, is;
-    size_t was_body, is_body; /* index of { */
+    size_t was_body, is_body; /**< index of { */
 };
 
 static void free_pair(struct pair *pair)
@@ -320,7 +319,7 @@ static void free_pair(struct pair *pair)
     rp_tokens_free(&pair->is);
 }
 
-/** Bytes of a word that a reason shows: whole characters. */
+/** Counts the bytes of a word that a reason shows, as whole characters. */
 static int shown(const char *text, const struct rp_token *token)
 {
     const size_t all = token->end - token->begin, most = 60;
@@ -336,7 +335,7 @@ static bool is_word(const char *text, const struct rp_token *token, const char *
     return token->kind != RP_TOKEN_STRING && rp_token_is(text, token, word);
 }
 
-/** Everything up to { is the original's. */
+/** Everything up to { must be the original's. */
 static int check_head(struct pair *pair, struct rp_err *err)
 {
     for (size_t i = 0; i <= pair->was_body; i++) {
@@ -356,7 +355,7 @@ static int check_head(struct pair *pair, struct rp_err *err)
     return 0;
 }
 
-/** One pair of braces around the rest, and nothing behind it. */
+/** One pair of braces must enclose the rest, with nothing behind it. */
 static int check_braces(const struct pair *pair, struct rp_err *err)
 {
     size_t open = 0;
@@ -388,7 +387,7 @@ static size_t count_word(const char *text, const struct rp_tokens *tokens, size_
     return count;
 }
 
-/** _Pragma of unrolling does not count: it is as good as #pragma. */
+/** _Pragma of unrolling is not counted, because it is as good as #pragma. */
 static size_t count_unroll_pragma_words(const char *text, const struct rp_tokens *tokens,
                                         const char *word)
 {
@@ -401,7 +400,7 @@ static size_t count_unroll_pragma_words(const char *text, const struct rp_tokens
     return count;
 }
 
-/** @param holds  a word that a macro of that name holds; NULL: it is the word itself */
+/** @param holds a word that a macro of that name holds; NULL: it is the word itself */
 static int check_word(const struct pair *pair, const char *word, const char *holds,
                       struct rp_err *err)
 {
@@ -442,7 +441,8 @@ static int check_words(const struct pair *pair, struct rp_err *err)
     return rc;
 }
 
-/** [[: attributes have no word. Array indices of lambdas begin so, too, and are as rare. */
+/** Counts [[, because attributes have no word. Array indices of lambdas begin with it, too, and are
+ * as rare. */
 static size_t count_attributes(const char *text, const struct rp_tokens *tokens, size_t from)
 {
     size_t count = 0;
@@ -483,13 +483,14 @@ static int check_letters(const struct pair *pair, struct rp_err *err)
     return 0;
 }
 
-/** Number of tokens at a place that may differ: an unroll pragma's. */
+/** Counts the tokens of an unroll pragma at a place, which may differ. */
 static size_t pragma_at(const char *text, const struct rp_tokens *tokens, size_t at)
 {
     return at < tokens->count ? rp_tokens_unroll(text, tokens, at, NULL) : 0;
 }
 
-/** The next line of the preprocessor that is no unroll pragma; count when there is none. */
+/** Finds the next line of the preprocessor that is no unroll pragma. It is count when there is
+ * none. */
 static size_t next_directive(const char *text, const struct rp_tokens *tokens, size_t at)
 {
     while (at < tokens->count &&
@@ -498,7 +499,7 @@ static size_t next_directive(const char *text, const struct rp_tokens *tokens, s
     return at;
 }
 
-/** The next token that is not of an unroll pragma. */
+/** Finds the next token that does not belong to an unroll pragma. */
 static size_t next_other(const char *text, const struct rp_tokens *tokens, size_t at)
 {
     for (size_t own = pragma_at(text, tokens, at); own; own = pragma_at(text, tokens, at))
@@ -506,8 +507,8 @@ static size_t next_other(const char *text, const struct rp_tokens *tokens, size_
     return at;
 }
 
-/** Lines of the preprocessor, and all between #if and #endif, are the original's, but for unroll
- *  pragmas: what the compiler does not see there can be nothing else. */
+/** Lines of the preprocessor, and everything between #if and #endif, must be the original's, except
+ * unroll pragmas, because the compiler does not check the text there. */
 static int check_directives(const struct pair *pair, struct rp_err *err)
 {
     size_t was = next_directive(pair->was_text, &pair->was, 0);
@@ -536,7 +537,7 @@ static int check_directives(const struct pair *pair, struct rp_err *err)
     return 0;
 }
 
-/** The loop of the original that begins at one of its tokens; NULL: none does. */
+/** Finds the loop of the original that begins at one of its tokens, or returns NULL. */
 static const struct rp_source_loop *loop_at(const struct pair *pair, size_t token)
 {
     const struct rp_kernel_source *source = pair->source;
@@ -560,7 +561,7 @@ static int check_count(const struct pair *pair, size_t at, struct rp_err *err)
     return 0;
 }
 
-/** Whether the pragmas from two places on are the same ones. Both places move behind them. */
+/** Says whether the pragmas at two places are the same. Both places move behind them. */
 static bool same_pragmas(const struct pair *pair, size_t *was, size_t *is)
 {
     bool same = true;
@@ -580,7 +581,8 @@ static bool same_pragmas(const struct pair *pair, size_t *was, size_t *is)
     }
 }
 
-/** Pragmas that are not the original's: of a loop that may be unrolled, with a plain number. */
+/** Pragmas that are not the original's must belong to a loop that may be unrolled, and have a plain
+ * number. */
 static int check_pragmas(const struct pair *pair, size_t *was, size_t *is, struct rp_err *err)
 {
     const struct rp_source_loop *loop;
@@ -609,7 +611,7 @@ static int check_pragmas(const struct pair *pair, size_t *was, size_t *is, struc
     return 0;
 }
 
-/** Scope unroll: but for unroll pragmas, the same tokens. */
+/** In scope unroll, the tokens must be the same, except unroll pragmas. */
 static int check_only_pragmas(const struct pair *pair, struct rp_err *err)
 {
     size_t was = pair->was_body, is = pair->is_body;
@@ -634,7 +636,7 @@ static int check_only_pragmas(const struct pair *pair, struct rp_err *err)
     }
 }
 
-/** Scope body: pragmas as the proposer likes, with plain numbers. */
+/** In scope body, pragmas are free, but their numbers must be plain. */
 static int check_body(const struct pair *pair, struct rp_err *err)
 {
     int rc = check_words(pair, err);

@@ -1,7 +1,7 @@
 /**
  * @file candidate_check.h
- * @brief Whether a changed text of a kernel changes only what may be changed: asked before anything
- *        of it is compiled to code.
+ * @brief Checks that a changed text of a kernel changes only what may be changed, before anything
+ * of it is compiled to code.
  *
  * What is checked is listed in docs/how-it-decides.md, "What a candidate may change".
  */
@@ -20,7 +20,7 @@ enum rp_edit_scope {
     RP_EDIT_BODY,   /**< anything in the body that the guards allow */
 };
 
-/** How a candidate ended. Release with rp_guard_result_free. */
+/** Says how a candidate ended. Release it with rp_guard_result_free. */
 struct rp_guard_result {
     char *file_text;       /**< of the whole candidate file: the text instead of the kernel */
     size_t bytes;          /**< of file_text */
@@ -28,11 +28,11 @@ struct rp_guard_result {
 };
 
 /**
- * @param kernel_text  the complete definition of the kernel
- * @param arch         "gfx942"
- * @param scratch_dir  an existing folder; a file in it is written and removed
+ * @param kernel_text the complete definition of the kernel
+ * @param arch "gfx942"
+ * @param scratch_dir an existing folder; a file in it is written and removed
  * @return 0 with file_text; RP_VERDICT: refused, with one sentence that names the line and what to
- *         do, and compiler_output when it is the compiler who refuses; others: it could not be told
+ * do, and compiler_output when it is the compiler who refuses; others: it could not be checked
  */
 int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_text, size_t bytes,
                    enum rp_edit_scope scope, const struct rp_compile_command *command,
@@ -45,9 +45,9 @@ static inline void rp_guard_result_free(struct rp_guard_result *result)
     *result = (struct rp_guard_result){0};
 }
 
-/* What the guards see in the text alone, before any compiler does. */
+/* The guards check these in the text alone, before any compiler does. */
 
-/** The part of a candidate that takes the kernel's place. */
+/** This is the part of a candidate that replaces the kernel. */
 struct rp_guard_part {
     size_t begin, end; /**< of the definition in the candidate's text: first to last token */
     unsigned line;     /**< of begin */

@@ -10,7 +10,7 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 
-/** A part of the text; no terminator. */
+/** This is a part of the text, without a terminator. */
 struct rp_ir_span {
     const char *at;
     size_t bytes;
@@ -29,7 +29,8 @@ RP_DEFINE_CLEANUP(struct rp_ir, rp_ir_free)
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-/** The next line of a span, which is shortened by it. @return whether there was one */
+/** Takes the next line from a span.
+ * @return whether there was one */
 static bool rp_ir_line(struct rp_ir_span *rest, struct rp_ir_span *ret)
 {
     const char *end = rest->bytes ? memchr(rest->at, '\n', rest->bytes) : NULL;
@@ -48,7 +49,7 @@ static bool rp_ir_begins(struct rp_ir_span span, const char *with)
     return span.bytes >= strlen(with) && memcmp(span.at, with, strlen(with)) == 0;
 }
 
-/** Whether a text stands in a span. */
+/** Says whether a text stands in a span. */
 static bool rp_ir_has(struct rp_ir_span span, const char *text)
 {
     return span.bytes && memmem(span.at, span.bytes, text, strlen(text));
@@ -71,8 +72,8 @@ static bool is_name_byte(char c)
 }
 
 /**
- * The name that begins at a sigil (@ or %), without it and without quotes.
- * @return the bytes of all of it in the text; 0: no name begins there
+ * Reads the name that begins at a sigil (@ or %), without it and without quotes.
+ * @return its bytes in the text with all of these; 0: no name begins there
  */
 static size_t rp_ir_name(struct rp_ir_span at, struct rp_ir_span *ret)
 {
@@ -92,8 +93,8 @@ static size_t rp_ir_name(struct rp_ir_span at, struct rp_ir_span *ret)
     return length ? length + 1 : 0;
 }
 
-/** The name, with @ or %, that is called in a line or a head: a ( follows it. *ret_sigil is 0 when
- *  there is none. */
+/** Finds the name, with @ or %, that is called in a line or a head: a ( follows it. *ret_sigil is 0
+ * when there is none. */
 static struct rp_ir_span rp_ir_called(struct rp_ir_span line, char *ret_sigil)
 {
     *ret_sigil = 0;
@@ -127,7 +128,7 @@ static int64_t number_at(struct rp_ir_span span)
     return number;
 }
 
-/** The number behind the first occurrence. */
+/** Returns the number behind the first occurrence. */
 static int64_t rp_ir_field(struct rp_ir_span span, const char *behind)
 {
     const char *found = span.bytes ? memmem(span.at, span.bytes, behind, strlen(behind)) : NULL;
@@ -135,7 +136,7 @@ static int64_t rp_ir_field(struct rp_ir_span span, const char *behind)
     return found ? number_at(from(span, (size_t)(found - span.at) + strlen(behind))) : -1;
 }
 
-/** The number behind the last occurrence of a text, `!dbg !`; -1: it is not there. */
+/** Returns the number behind the last occurrence of a text, `!dbg !`; -1: it is not there. */
 static int64_t rp_ir_number(struct rp_ir_span span, const char *behind)
 {
     int64_t number = -1;
@@ -154,7 +155,7 @@ static int64_t rp_ir_number(struct rp_ir_span span, const char *behind)
 static int compare_spans(struct rp_ir_span a, struct rp_ir_span b)
 {
     size_t common = a.bytes < b.bytes ? a.bytes : b.bytes;
-    int order = common ? memcmp(a.at, b.at, common) : 0; /* an empty one may be nowhere */
+    int order = common ? memcmp(a.at, b.at, common) : 0; /* An empty span may point nowhere. */
 
     return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
 }
@@ -170,7 +171,7 @@ static int by_text(const void *a, const void *b)
     return compare_spans(*(const struct rp_ir_span *)a, *(const struct rp_ir_span *)b);
 }
 
-/** NULL: there is none */
+/** Returns NULL when there is none. */
 static const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struct rp_ir_span name)
 {
     struct rp_ir_function key = {.name = name};
@@ -186,7 +187,7 @@ static bool rp_ir_is_constant(const struct rp_ir *ir, struct rp_ir_span name)
            bsearch(&name, ir->constants, ir->constant_count, sizeof name, by_text);
 }
 
-/** Empty when there is none. */
+/** The span is empty when there is none. */
 static struct rp_ir_span rp_ir_metadata(const struct rp_ir *ir, int64_t number)
 {
     return number >= 0 && (uint64_t)number < ir->metadata_count ? ir->metadata[number]
@@ -201,7 +202,7 @@ static struct rp_ir_span rp_ir_attributes(const struct rp_ir *ir, int64_t number
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/** The lines up to one that is }. */
+/** Takes the lines up to one that is }. */
 static struct rp_ir_span read_body(struct rp_ir_span *rest)
 {
     struct rp_ir_span body = *rest, line;
@@ -212,8 +213,8 @@ static struct rp_ir_span read_body(struct rp_ir_span *rest)
     return body;
 }
 
-/** `!7 = ` and `attributes #7 = `: into its place. Numbers are dense: no more than there are lines.
- */
+/** Puts `!7 = ` and `attributes #7 = ` into their places. Numbers are dense: there are no more than
+ * lines. */
 static void put(struct rp_ir_span *list, size_t most, size_t *count, struct rp_ir_span line,
                 const char *behind)
 {
@@ -227,7 +228,7 @@ static void put(struct rp_ir_span *list, size_t most, size_t *count, struct rp_i
         *count = (size_t)number + 1;
 }
 
-/** `@name = internal addrspace(4) constant ...` */
+/** Adds `@name = internal addrspace(4) constant ...`. */
 static void add_variable(struct rp_ir *ir, struct rp_ir_span line)
 {
     struct rp_ir_span name;
@@ -300,7 +301,8 @@ void rp_ir_free(struct rp_ir *ir)
     free(ir);
 }
 
-/* What instructions do beyond computing, loading and storing; calls are followed. */
+/* This section finds what instructions do beyond computing, loading and storing. Calls are
+ * followed. */
 
 enum { DEEPEST = 64 };
 
@@ -310,12 +312,12 @@ enum state { UNSEEN, ENTERED, HARMLESS };
 
 struct walk {
     const struct rp_ir *ir;
-    unsigned char *states; /* of the functions */
+    unsigned char *states; /**< of the functions */
     unsigned depth;
-    struct rp_ir_span culprit; /* called, of which nothing is known */
+    struct rp_ir_span culprit; /**< called, of which nothing is known */
 };
 
-/** By a name that the program cannot have in a namespace of its own. */
+/** A function is known by a name that the program cannot have in a namespace of its own. */
 static enum rp_known_function_effect effect_of(struct rp_ir_span symbol)
 {
     rp_autofree char *text = rp_strndup(symbol.at, symbol.bytes);
@@ -344,7 +346,7 @@ static enum cause intrinsic(const struct walk *walk, const struct rp_ir_function
                : UNKNOWN;
 }
 
-/** Of what has no body here. */
+/** Judges a function that has no body here. */
 static enum cause declared(struct walk *walk, const struct rp_ir_function *function,
                            struct rp_ir_span name)
 {
@@ -358,7 +360,7 @@ static enum cause declared(struct walk *walk, const struct rp_ir_function *funct
     return function && rp_ir_begins(name, "llvm.") ? intrinsic(walk, function) : UNKNOWN;
 }
 
-/** What is done in front of `%5 = ` and its like does not count. */
+/** Removes `%5 = ` and the like, which do not matter. */
 static struct rp_ir_span instruction(struct rp_ir_span line)
 {
     static const char *const words[] = {"tail ", "musttail ", "notail "};
@@ -377,7 +379,7 @@ static struct rp_ir_span instruction(struct rp_ir_span line)
     return line;
 }
 
-/** Whether a variable of a function's own, which is there once for all calls, stands in a line. */
+/** Says whether a line uses a variable of a function's own that exists once for all calls. */
 static bool has_lasting(const struct rp_ir *ir, struct rp_ir_span line)
 {
     for (size_t i = 0; i + 1 < line.bytes; i++) {
@@ -409,7 +411,7 @@ static enum cause call(struct walk *walk, struct rp_ir_span line, struct rp_ir_s
     return follow(walk, name);
 }
 
-/** @param ret_callee  what is called there; bytes == 0: nothing */
+/** @param ret_callee the called function; bytes == 0: it is no call */
 static enum cause judge(struct walk *walk, struct rp_ir_span line, struct rp_ir_span *ret_callee)
 {
     static const struct {
@@ -434,7 +436,7 @@ static enum cause judge(struct walk *walk, struct rp_ir_span line, struct rp_ir_
                : NONE;
 }
 
-/** What calling a function does. */
+/** Finds what calling a function does. */
 static enum cause follow(struct walk *walk, struct rp_ir_span name)
 {
     const struct rp_ir_function *function = rp_ir_function(walk->ir, name);
@@ -482,7 +484,7 @@ static const struct rp_ir_function *definition(const struct rp_ir *ir, const cha
     return NULL;
 }
 
-/** @param file  of the function; -1: its places say nothing */
+/** @param file of the function; -1: its locations say nothing */
 static bool is_in(const struct rp_ir *ir, struct rp_ir_span line, int64_t file,
                   const struct rp_ir_range *part)
 {
@@ -499,7 +501,7 @@ static bool is_in(const struct rp_ir *ir, struct rp_ir_span line, int64_t file,
                            (row < part->last_line || column <= part->last_column));
 }
 
-/** The name that the source has; the symbol when that is not known. */
+/** Returns the name that the source has, or the symbol when that is not known. */
 static struct rp_ir_span readable(const struct rp_ir *ir, struct rp_ir_span name)
 {
     static const char key[] = "name: \"";
@@ -516,11 +518,11 @@ static struct rp_ir_span readable(const struct rp_ir *ir, struct rp_ir_span name
     return end ? (struct rp_ir_span){found, (size_t)(end - found)} : name;
 }
 
-/** @param callee  bytes == 0: it is no call */
+/** @param callee bytes == 0: it is no call */
 static char *reason(const struct walk *walk, enum cause cause, struct rp_ir_span callee)
 {
     static const struct {
-        const char *here, *there; /* in the part itself; in what is called there */
+        const char *here, *there; /**< in the part itself; in a function that is called there */
     } texts[] = {
         [ATOMIC] = {"an atomic operation or a fence is in it",
                     "which has an atomic operation or a fence"},

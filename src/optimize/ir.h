@@ -1,6 +1,6 @@
 /**
  * @file ir.h
- * @brief LLVM's text taken apart; for ir.c, which reads it, and ir.c, which judges it.
+ * @brief Reads LLVM's text, and judges what its functions do.
  */
 #ifndef RP_OPTIMIZE_IR_H
 #define RP_OPTIMIZE_IR_H
@@ -12,12 +12,11 @@
 struct rp_err;
 struct rp_ir;
 
-/* Functions as LLVM's text has them before it changes anything: what they call, what they
- *        access in other ways than by plain loads and stores, and from where in the source. The
- * text is the compiler's, but it is not trusted.
- */
+/* Functions are judged by LLVM's text before it changes anything: what they call, what they access
+ * in other ways than by plain loads and stores, and from where in the source. The text is the
+ * compiler's, but it is not trusted. */
 
-/** Places in the source file, lines and columns from 1; both ends belong to it. */
+/** These are lines and columns in the source file from 1; both ends belong to the range. */
 struct rp_ir_range {
     uint32_t first_line, first_column, last_line, last_column;
 };
@@ -42,13 +41,13 @@ int rp_ir_read(const char *text, size_t bytes, struct rp_ir **ret, struct rp_err
 void rp_ir_free(struct rp_ir *ir);
 
 /**
- * Why a part of a function must not be repeated in another order than it is written: what is called
- * there, and what that calls, is followed. Instructions whose place is not known count for each
- * part.
- * @param symbol     of the function, mangled
- * @param body_line  of its {; where the text says otherwise, its places are not those of the file,
- *                   and all of the function counts
- * @param ret        half a sentence to free; NULL: there is nothing
+ * Says why a part of a function must not be repeated in another order than it is written. The
+ * functions that it calls, and those that they call, are followed. Instructions without a location
+ * count for each part.
+ * @param symbol of the function, mangled
+ * @param body_line of its {; where the text says otherwise, its locations are not those of the
+ * file, and all of the function counts
+ * @param ret half a sentence to free; NULL: there is nothing
  * @return 0; RP_BAD_INPUT when there is no such function
  */
 int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_line,

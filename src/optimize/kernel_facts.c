@@ -23,8 +23,8 @@
 
 enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
 
-/** The descriptor says where the code is relative to itself (bytes 16 to 23): the layout, which
- *  names of other lengths change, is no part of what the kernel does. */
+/** The descriptor says where the code is relative to itself (bytes 16 to 23). That layout is no
+ * part of what the kernel does, because names of another length change it. */
 static void add_descriptor(const uint8_t *at, struct rp_buf *text)
 {
     enum { ENTRY_AT = 16, ENTRY_END = 24 };
@@ -181,7 +181,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/** "name.kd" is of the kernel @p symbol. */
+/** "name.kd" belongs to the kernel @p symbol. */
 static bool is_descriptor_of(const char *name, const char *symbol)
 {
     const size_t length = strlen(symbol);
@@ -243,7 +243,8 @@ static void add(struct rp_source_kernels *kernels, const char *name, size_t byte
     kernels->count++;
 }
 
-/** Those of a code object. @return 0 or RP_BAD_INPUT */
+/** Lists the kernels of a code object.
+ * @return 0 or RP_BAD_INPUT */
 static int rp_source_kernels_of(const uint8_t *bytes, size_t size, struct rp_source_kernels *ret,
                                 struct rp_err *err)
 {
@@ -343,15 +344,15 @@ void rp_facts_free(struct rp_facts *facts)
     *facts = (struct rp_facts){0};
 }
 
-/* The JSON files of a profile as facts: by symbol in profile.json and thread_trace.json, by name in
- * the others, whose rows have no symbol. */
+/* Facts come from the JSON files of a profile: by symbol from profile.json and thread_trace.json,
+ * by name from the others, whose rows have no symbol. */
 
 enum { MOST_LINES = 10 };
 
 RP_DEFINE_CLEANUP(json_t, json_decref)
 #define autojson rp_cleanup(rp_cleanup_json_decref) json_t *
 
-/** @return 0 with NULL when it is not there and need not be */
+/** @return 0 with NULL when the file is absent and not needed */
 static int load(const char *folder, const char *name, bool needed, json_t **ret, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, name);
@@ -387,7 +388,7 @@ static bool same_text(const json_t *object, const char *key, const char *text)
     return value && text && strcmp(value, text) == 0;
 }
 
-/** NULL when it is no text. */
+/** It is NULL when the member is no text. */
 static char *text(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
@@ -517,7 +518,8 @@ static void add_features(const json_t *features, struct rp_kernel_facts *kernel)
         qsort(kernel->stalls, kernel->stall_count, sizeof *kernel->stalls, most_first);
 }
 
-/** The row of that name in a list; NULL: none, or several (then it is not known which). */
+/** Finds the row of that name in a list. It is NULL when there is none, or several, because then it
+ * is not known which. */
 static const json_t *row_named(const json_t *list, const char *name)
 {
     const json_t *row, *found = NULL;
@@ -591,7 +593,8 @@ static int most_stalled_first(const void *a, const void *b)
     return strcmp(x->place, y->place);
 }
 
-/** Instructions of the kernel's own rows only: a trace lists the functions of its code object. */
+/** Adds instructions of the kernel's own rows only, because a trace lists all functions of its code
+ * object. */
 static void add_trace(const json_t *trace, struct rp_kernel_facts *kernel, uint64_t *sum)
 {
     const json_t *row, *kernels = json_object_get(trace, "kernels");
@@ -698,7 +701,8 @@ static double sum_of_times(const struct rp_facts *facts)
     return sum;
 }
 
-/** The analysis knows what remains when the headroom is gone; else the other part of the time. */
+/** The analysis knows what remains when the headroom is gone; otherwise it is the other part of the
+ * time. */
 static struct rp_quantity amdahl(const struct rp_rank_entry *entry,
                                  const struct rp_kernel_facts *kernel)
 {
@@ -730,7 +734,7 @@ static char *percent_text(const char *what, double part, double least)
     return rp_format("%s %.1f %%, less than %.0f %%", what, 100 * part, 100 * least);
 }
 
-/** Says why it is not tried, if it is not. */
+/** Says why a kernel is not tried, if it is not. */
 static void set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_limits *limits,
                      bool is_named, bool others_named, struct rp_rank_entry *entry)
 {

@@ -19,13 +19,14 @@ struct rp_compile_command;
 struct rp_err;
 struct rp_facts;
 
-/** A code object of one GPU with one of its kernels. Release with rp_code_object_free. */
+/** This is a code object of one GPU with one of its kernels. Release it with rp_code_object_free.
+ */
 struct rp_code_object {
     uint8_t *bytes;
     size_t size;
     char file_sha256[RP_SHA256_TEXT];
-    /** Of all its instructions and the kernel's descriptor: not of names, paths and debug lines,
-     *  which differ between builds of equal code in different folders. */
+    /** The hash covers all its instructions and the kernel's descriptor. It does not cover names,
+     * paths and debug lines, which differ between builds of equal code in different folders. */
     char code_sha256[RP_SHA256_TEXT];
     struct rp_code_kernel kernel;
 };
@@ -40,13 +41,14 @@ int rp_code_object_read(const char *path, const char *symbol, struct rp_code_obj
 void rp_code_object_free(struct rp_code_object *object);
 
 /**
- * Whether a launch that was made for one kernel can be that of another: same arguments.
+ * Says whether a launch that was made for one kernel fits another, because the arguments are the
+ * same.
  * @return 0, or RP_VERDICT with the first difference
  */
 int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
                         struct rp_err *err);
 
-/** A kernel's use of the GPU in a launch. */
+/** Holds a kernel's use of the GPU in a launch. */
 struct rp_code_use {
     uint64_t vgprs, agprs, sgprs, lds_bytes, scratch_bytes;
     bool occupancy_known;
@@ -64,26 +66,27 @@ void rp_code_object_use(const struct rp_code_object *object, const char *arch,
                         uint32_t workgroup_size, uint64_t dynamic_bytes, struct rp_code_use *ret);
 
 /**
- * @param symbol  of the kernel that is meant to change, mangled, without .kd
- * @param ret     mangled names of others that have changed, or are gone, in their order; ends with
- *                NULL; free with rp_code_names_free
+ * @param symbol of the kernel that is meant to change, mangled, without .kd
+ * @param ret mangled names of others that have changed, or are gone, in their order; ends with
+ * NULL; free with rp_code_names_free
  * @return 0; RP_BAD_INPUT: symbols or sections of a code object cannot be read
  */
 int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
                             const char *symbol, char ***ret, struct rp_err *err);
 
-/** Symbols without .kd, in the order of the alphabet. Release with rp_source_kernels_free. */
+/** Symbols are without .kd, in the order of the alphabet. Release them with rp_source_kernels_free.
+ */
 struct rp_source_kernels {
     char **symbols;
     size_t count;
 };
 
 /**
- * Compiles the device code into a scratch folder and looks. Instances of templates that are used
- * are among them, those that are not are no kernels.
+ * Compiles the device code into a scratch folder and lists its kernels. Used instances of templates
+ * are among them, unused ones are no kernels.
  * @param arch "gfx942"
- * @return 0, also with none; RP_BAD_INPUT with what the compiler says when it refuses;
- *         RP_ENVIRONMENT, RP_USAGE, RP_INTERRUPTED
+ * @return 0, also with none; RP_BAD_INPUT with the compiler's message when it refuses;
+ * RP_ENVIRONMENT, RP_USAGE, RP_INTERRUPTED
  */
 int rp_source_kernels(const struct rp_compile_command *command, const char *source,
                       const char *arch, struct rp_source_kernels *ret, struct rp_err *err);
@@ -97,7 +100,7 @@ void rp_source_kernels_free(struct rp_source_kernels *kernels);
  * quantity is not `known`, a text is NULL, a count of 0 entries says nothing.
  */
 
-/** All kernels of a profile, in the order of profile.json. */
+/** Holds all kernels of a profile, in the order of profile.json. */
 struct rp_facts {
     struct rp_kernel_facts *kernels;
     size_t count;
@@ -106,20 +109,20 @@ struct rp_facts {
     struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
 };
 
-/** A share of the waves' time, or a rate beside its ceiling. */
+/** This is a share of the waves' time, or a rate beside its ceiling. */
 struct rp_named_fraction {
     char *name; /**< "memory", "hbm" ... */
     double fraction;
 };
 
-/** A line of the source at which waves stalled. */
+/** This is a line of the source at which waves stalled. */
 struct rp_stalled_line {
     char *place;           /**< "file:line" as the compiler wrote it */
     uint64_t stall_cycles; /**< over all traced waves */
     double share;          /**< of all stalled cycles of the kernel */
 };
 
-/** A rule that led to the label. */
+/** This is a rule that led to the label. */
 struct rp_fired_rule {
     char *id;   /**< as in analyze/bottleneck_rules.def */
     char *text; /**< its conditions with the numbers */
@@ -129,13 +132,13 @@ struct rp_kernel_facts {
     char *name;   /**< demangled; never NULL */
     char *symbol; /**< mangled, without .kd */
 
-    /* The GPU. */
+    /* These describe the GPU. */
     char *arch;    /**< "gfx942" */
     char *product; /**< "AMD Instinct MI300X" */
     char *device;  /**< "software": times are modelled; "hardware" */
     char *timing;  /**< model of time of the software device: "fast", "detailed" */
 
-    /* How much of the program it is. */
+    /* These say how much of the program it is. */
     struct rp_quantity calls;
     struct rp_quantity time_ns;          /**< all calls */
     char *weight_basis;                  /**< "critical_path", "kernel_time" */
@@ -146,7 +149,7 @@ struct rp_kernel_facts {
     struct rp_quantity free_bound;       /**< ... when the kernel takes no time at all */
     bool runtime_internal;               /**< one of the HIP runtime's own */
 
-    /* What limits it. */
+    /* These say what limits it. */
     char *bottleneck; /**< label, as in analyze/bottleneck_labels.def */
     struct rp_fired_rule *rules;
     size_t rule_count;
@@ -156,7 +159,7 @@ struct rp_kernel_facts {
     struct rp_named_fraction *ceilings; /**< part of each that is reached */
     size_t ceiling_count;
 
-    /* Where it waits: of a thread trace. */
+    /* A thread trace shows where it waits. */
     struct rp_quantity stall;         /**< of the waves' time */
     struct rp_named_fraction *stalls; /**< by kind, most first */
     size_t stall_count;
@@ -164,7 +167,7 @@ struct rp_kernel_facts {
     size_t line_count;
     bool trace_partial; /**< waves or their ends are missing in it */
 
-    /* What it needs: of the most frequent geometry. */
+    /* The most frequent geometry shows what it needs. */
     struct rp_quantity vgprs, agprs, sgprs, lds_bytes, scratch_bytes;
     uint32_t grid[3], block[3];   /**< work-items; 0 = unknown */
     size_t geometry_count;        /**< distinct launches */
@@ -182,7 +185,7 @@ struct rp_kernel_facts {
 int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err);
 void rp_facts_free(struct rp_facts *facts);
 
-/** Below these nothing is tried. */
+/** Kernels below these limits are not tried. */
 struct rp_rank_limits {
     double least_weight;   /**< of the critical path: 0.20 */
     double least_headroom; /**< of the kernel's time: 0.10 */
@@ -205,8 +208,8 @@ struct rp_rank {
 };
 
 /**
- * @param wanted  for each kernel whether the user has named it, which counts for more than its
- *                weight and headroom; NULL: nothing is named
+ * @param wanted for each kernel whether the user has named it, which counts for more than its
+ * weight and headroom; NULL: nothing is named
  */
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
                      const bool *wanted, struct rp_rank *ret);

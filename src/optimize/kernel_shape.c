@@ -1,5 +1,5 @@
-/* One walk through each function; what is found goes to its class's list in the order of the text.
- */
+/* Each function is walked through once. What is found goes to its class's list in the order of the
+ * text. */
 #include "optimize/kernel_shape.h"
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #include "optimize/memory_effects.h"
 #include "optimize/source_text.h"
 
-/* Each item is a text: two functions are compared by these. */
+/* Each item is a text, by which two functions are compared. */
 
-/** Two words, of which the first is for a reader. */
+/** Adds two words, of which only the first is for a reader. */
 static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class class,
                              const struct rp_ast_node *node, const char *first, const char *second)
 {
@@ -26,7 +26,8 @@ static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class cla
     rp_shape_add(walk, class, node, rp_buf_text(&text));
 }
 
-/** The tokens of a node, one blank between two; a name when it comes out of a macro. */
+/** Writes the tokens of a node with one blank between two; for the result of a macro it writes a
+ * name. */
 static void rp_shape_source(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
                             struct rp_buf *out)
 {
@@ -46,7 +47,7 @@ static void rp_shape_source(const struct rp_shape_walk *walk, const struct rp_as
     rp_tokens_free(&tokens);
 }
 
-/** A variable of the function, if it is more than a plain one. */
+/** Adds a variable of the function, if it is more than a plain one. */
 static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     rp_autobuf text = {0};
@@ -70,7 +71,7 @@ static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_n
         rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
 }
 
-/** A use of a variable of outside. */
+/** Adds a use of a variable from outside. */
 static void rp_shape_add_global(struct rp_shape_walk *walk, const struct rp_ast_node *node,
                                 bool reads)
 {
@@ -94,7 +95,7 @@ static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_no
     bool member = rp_ast_is(node, "MemberExpr");
     bool construct = name && strcmp(name, "constructor") == 0;
 
-    /* The ranges of members and operators hold the object and the arguments, too. */
+    /* The ranges of members and operators include the object and the arguments, too. */
     if (name && (member || construct || strncmp(name, "operator", strlen("operator")) == 0))
         rp_buf_puts(&text, name);
     else
@@ -108,7 +109,8 @@ static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_no
         rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
 }
 
-/** What may be neither added nor taken away. @return whether the node is one */
+/** Adds a node that may be neither added nor removed.
+ * @return whether it is one */
 static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const struct {
@@ -138,7 +140,7 @@ static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_n
             rp_autobuf text = {0};
 
             rp_buf_puts(&text, node->name ? node->name : "");
-            if (rp_ast_is(node, "CXXRecordDecl")) /* nothing in it is looked at */
+            if (rp_ast_is(node, "CXXRecordDecl")) /* Its contents are not looked at. */
                 rp_shape_source(walk, node, &text);
             walk->failed |= text.failed;
             rp_shape_add_two(walk, RP_SHAPE_OTHER, node, others[i].word, rp_buf_text(&text));
@@ -162,9 +164,9 @@ static void rp_shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast
     }
 }
 
-/* A loop or branch is of interest when something is in it that must keep its order. */
+/* Loops and branches are kept when something in them must keep its order. */
 
-/** "loop {", "}" ... */
+/** The texts are "loop {", "}" ... */
 static bool rp_shape_is_bracket(const struct rp_shape_item *item)
 {
     size_t length = strlen(item->text);
@@ -187,7 +189,7 @@ static bool is_continue(const struct rp_shape_item *item)
     return is(item, "continue");
 }
 
-/** Out of all loops. */
+/** Says whether it leaves all loops. */
 static bool is_exit(const struct rp_shape_item *item)
 {
     return is(item, "goto") || is(item, "return") || is(item, "return with a value");
@@ -201,7 +203,7 @@ static size_t rp_shape_open_block(struct rp_shape_walk *walk, const char *bracke
     return walk->function->count - 1;
 }
 
-/** Something besides brackets and jumps. */
+/** Says whether there is something besides brackets and jumps. */
 static bool has_order(const struct rp_shape_function *function, size_t from)
 {
     for (size_t i = from; i < function->count; i++) {
@@ -214,7 +216,7 @@ static bool has_order(const struct rp_shape_function *function, size_t from)
     return false;
 }
 
-/** The last one in order, between two places; NULL: there is none. */
+/** Returns the last item in order between two places, or NULL. */
 static struct rp_shape_item *last_ordered(const struct rp_shape_function *function, size_t count,
                                           size_t from)
 {
@@ -224,7 +226,7 @@ static struct rp_shape_item *last_ordered(const struct rp_shape_function *functi
     return NULL;
 }
 
-/** What a closing bracket closes, if nothing in order stands between them. */
+/** Finds the item that a closing bracket closes, if nothing in order stands between them. */
 static struct rp_shape_item *opening_of(const struct rp_shape_function *function, size_t kept,
                                         size_t from, const struct rp_shape_item *closing)
 {
@@ -233,7 +235,7 @@ static struct rp_shape_item *opening_of(const struct rp_shape_function *function
     return before && rp_shape_is_bracket(before) && !is(before, "}") ? before : NULL;
 }
 
-/** Also the branches in which nothing but a jump was. */
+/** Also drops the branches in which there was only a jump. */
 static void drop_jumps(struct rp_shape_function *function, size_t from, enum rp_shape_jumps jumps)
 {
     size_t kept = from;
@@ -279,7 +281,7 @@ static bool is_alone(const char *name)
     return false;
 }
 
-/** What all wavefronts of a workgroup may have to come to: not what each does alone. */
+/** All waves of a workgroup may have to reach these items; others each wave executes alone. */
 static bool is_barrier(const struct rp_shape_item *item)
 {
     if (item->class != RP_SHAPE_ORDERED)
@@ -322,7 +324,7 @@ static void drop_heads(struct rp_shape_function *function, size_t from)
     function->count = kept;
 }
 
-/** Where nothing is in order, no brackets are left, and no jumps that end here. */
+/** Where nothing is in order, brackets are removed, and so are jumps that end here. */
 static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
                                  enum rp_shape_jumps jumps)
 {
@@ -346,10 +348,10 @@ static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
 }
 
 /**
- * What decides how often something runs, if a barrier was found in it, or a way past one: break,
- * continue, return, goto.
- * @param head  of which each child counts
- * @param from  the count of the function's items in front of it
+ * Adds what decides how often something runs, if there is a barrier in it, or a way past one:
+ * break, continue, return, goto.
+ * @param head each child of it counts
+ * @param from number of the function's items before it
  */
 static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
                                    const struct rp_ast_node *head, size_t from)
@@ -372,7 +374,7 @@ static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
     function->items[function->count - 1].head_count = head->count;
 }
 
-/** At the end of a function: where there are no barriers, nothing depends on any. */
+/** Called at the end of a function: without barriers nothing depends on any. */
 static void rp_shape_end_conditions(struct rp_shape_walk *walk)
 {
     if (!walk->failed && !has(walk->function, 0, is_barrier))
@@ -399,7 +401,7 @@ static void visit_all(struct rp_shape_walk *walk, const struct rp_ast_node *node
         visit(walk, &node->children[i], reads);
 }
 
-/** What runs each time round stands in the bracket: all but the beginning of a for. */
+/** The bracket has what runs in each round: everything but the beginning of a for. */
 static void visit_loop(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     struct rp_ast_node head = *node;
@@ -410,14 +412,14 @@ static void visit_loop(struct rp_shape_walk *walk, const struct rp_ast_node *nod
     opened = rp_shape_open_block(walk, "loop {", node);
     for (size_t i = from; i < node->count; i++)
         visit(walk, &node->children[i], false);
-    head.count -= head.count > 0; /* the body is last */
+    head.count -= head.count > 0; /* The body is last. */
     if (rp_ast_is(node, "DoStmt") && head.count)
         head.children++;
     rp_shape_add_condition(walk, "the head of a loop that barriers depend on", &head, opened);
     rp_shape_close_block(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
 }
 
-/** if (a) b else c, a ? b : c, a && b, a || b: behind the condition. */
+/** This is for if (a) b else c, a ? b : c, a && b and a || b, behind the condition. */
 static void visit_branches(struct rp_shape_walk *walk, const struct rp_ast_node *node,
                            size_t branches)
 {
@@ -433,7 +435,7 @@ static void visit_branches(struct rp_shape_walk *walk, const struct rp_ast_node 
     rp_shape_add_condition(walk, "a condition that barriers depend on", &head, behind);
 }
 
-/** What is in it is done where it is called, and as often. */
+/** The body of a lambda runs where it is called, and as often. */
 static void visit_lambda(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     size_t opened = rp_shape_open_block(walk, "lambda {", node);
@@ -442,7 +444,7 @@ static void visit_lambda(struct rp_shape_walk *walk, const struct rp_ast_node *n
     rp_shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
-/** Its breaks lead no further than to its end. */
+/** The breaks of a switch lead no further than to its end. */
 static void visit_switch(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     size_t opened = rp_shape_open_block(walk, "switch {", node);
@@ -451,7 +453,7 @@ static void visit_switch(struct rp_shape_walk *walk, const struct rp_ast_node *n
     rp_shape_close_block(walk, opened, RP_SHAPE_BREAK);
 }
 
-/** The memory that a pointer or an lvalue means; nothing of the template itself. */
+/** Adds the memory that a pointer or an lvalue means, but nothing in the template itself. */
 static void add_memory(struct rp_shape_walk *walk, const struct rp_ast_node *node,
                        struct rp_buf *out)
 {
@@ -471,7 +473,7 @@ static void add_memory(struct rp_shape_walk *walk, const struct rp_ast_node *nod
         }
 }
 
-/** Of an atomic operation: its first pointer. */
+/** Adds the target of an atomic operation, which is its first pointer. */
 static void add_target(struct rp_shape_walk *walk, const struct rp_ast_node *node, size_t from,
                        struct rp_buf *out)
 {
@@ -481,7 +483,7 @@ static void add_target(struct rp_shape_walk *walk, const struct rp_ast_node *nod
         add_memory(walk, &node->children[from], out);
 }
 
-/** An order that is no constant may depend on all of the kernel: that stays as it is. */
+/** An order that is no constant may depend on all of the kernel, so it must stay as it is. */
 static void add_order(struct rp_shape_walk *walk, const struct rp_ast_node *order,
                       struct rp_buf *out)
 {
@@ -494,7 +496,7 @@ static void add_order(struct rp_shape_walk *walk, const struct rp_ast_node *orde
     walk->failed |= body.failed;
 }
 
-/** What a barrier, fence or atomic operation is done to, and its constants, behind its name. */
+/** Adds the target of a barrier, fence or atomic operation, and its constants, behind its name. */
 static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     struct rp_shape_function *function = walk->function;
@@ -525,8 +527,8 @@ static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *nod
     walk->failed |= !item->text;
 }
 
-/** Atomic operations have a pointer, an order, a value, those that compare a second order behind
- * it, and those with a scope have it at their end. */
+/** Atomic operations have a pointer, an order and a value. Those that compare have a second order
+ * behind it, and those with a scope have it at their end. */
 static bool is_order(const char *name, size_t at, size_t count)
 {
     static const char *const scoped[] = {"__hip_atomic_", "__scoped_atomic_", "__opencl_atomic_"};
@@ -537,7 +539,7 @@ static bool is_order(const char *name, size_t at, size_t count)
     return at == 1 || (at == 3 && strstr(name, "compare_exchange"));
 }
 
-/** __hip_atomic_fetch_add and its like are no calls for the compiler. */
+/** __hip_atomic_fetch_add and the like are no calls for the compiler. */
 static void visit_atomic(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     rp_autobuf name = {0};
@@ -564,7 +566,7 @@ static void visit_atomic(struct rp_shape_walk *walk, const struct rp_ast_node *n
     visit_all(walk, node, false);
 }
 
-/** How far it is from one place to another, which may be reached so without being named. */
+/** Adds the distance from one place to another, because code can reach it without naming it. */
 static void add_distance(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const char *const other[] = {
@@ -584,7 +586,7 @@ static void add_distance(struct rp_shape_walk *walk, const struct rp_ast_node *n
                  "a number of pointers that may point into different memory");
 }
 
-/** Which kind of access, and to what. */
+/** Adds the kind of a volatile access, and its target. */
 static void add_volatile(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     bool changes = rp_ast_is(node, "CompoundAssignOperator") || rp_ast_is(node, "UnaryOperator");
@@ -661,7 +663,7 @@ static void visit_attributed(struct rp_shape_walk *walk, const struct rp_ast_nod
     }
 }
 
-/** @return whether the node and what is below it are done with */
+/** @return whether the node and everything below it need no further visit */
 static bool visit_control(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const char *const loops[] = {"ForStmt", "WhileStmt", "DoStmt", "CXXForRangeStmt", NULL};
@@ -740,7 +742,7 @@ static void visit_plain(struct rp_shape_walk *walk, const struct rp_ast_node *no
 
 static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
-    bool record = rp_ast_is(node, "CXXRecordDecl"); /* the same body stands beside it */
+    bool record = rp_ast_is(node, "CXXRecordDecl"); /* The same body stands beside it. */
 
     if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node) ||
         walk->failed)
@@ -843,9 +845,9 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape)
     free(shape);
 }
 
-/* Two shapes beside each other. The first difference is what a reader hears of. */
+/* Two shapes are compared side by side. A reader gets only the first difference. */
 
-/* Two texts of a kernel, interval by interval. */
+/* This section compares two texts of a kernel, interval by interval. */
 
 static const struct rp_access *find(const struct rp_accesses *in, size_t interval, const char *name,
                                     enum rp_access_kind kind)
@@ -862,7 +864,7 @@ static bool is_unknown(const struct rp_access *access)
     return strcmp(access->name, rp_unknown_memory) == 0;
 }
 
-/** Whether nothing but plain reads of it is in the original; what cannot be told may be it. */
+/** Says whether the original only reads it plainly. An unknown target may be it. */
 static bool is_only_read(const struct rp_accesses *was, const struct rp_access *access)
 {
     if (is_unknown(access))
@@ -888,8 +890,8 @@ static const char *verb(enum rp_access_kind kind)
 }
 
 /**
- * The same accesses in the same intervals. Memory that the original only reads may be read
- * anywhere; of what it writes in an interval, reads in there may be left out.
+ * Both must have the same accesses in the same intervals. Memory that the original only reads may
+ * be read anywhere; in an interval where it writes memory, reads of that memory may be left out.
  * @return 0, or RP_VERDICT with the first difference
  */
 static int rp_accesses_compare(const struct rp_shape_text *original, const struct rp_accesses *was,
@@ -929,7 +931,7 @@ static int rp_accesses_compare(const struct rp_shape_text *original, const struc
     return 0;
 }
 
-/** The item of a class behind `at`; NULL: there is none. */
+/** Returns the item of a class behind `at`, or NULL. */
 static const struct rp_shape_item *next_of(const struct rp_shape_function *function,
                                            enum rp_shape_class class, size_t *at)
 {
@@ -957,7 +959,7 @@ static unsigned line_of(const struct rp_shape_text *in, const struct rp_shape_it
     return rp_shape_line(in, item->offset);
 }
 
-/** What a reader needs of an item's text. */
+/** Counts the bytes of an item's text that a reader needs. */
 static int name_bytes(const struct rp_shape_item *item)
 {
     size_t bytes = strcspn(item->text, "\t");
@@ -987,7 +989,7 @@ static int refuse_ordered(const struct rp_shape_text *original, const struct rp_
                    rule);
 }
 
-/** The first thing from an item on that is not only a bracket. */
+/** Returns the first item from one on that is not only a bracket. */
 static const struct rp_shape_item *named(const struct rp_shape_function *function,
                                          const struct rp_shape_item *from)
 {
@@ -1011,7 +1013,7 @@ static int refuse_same(const struct rp_shape_text *original, const struct rp_sha
                    line_of(original, was), name_bytes(was), was->text);
 }
 
-/** The same items in the same order. */
+/** Both must have the same items in the same order. */
 static int compare_ordered(const struct rp_shape_text *original,
                            const struct rp_shape_function *was,
                            const struct rp_shape_text *candidate,
@@ -1065,7 +1067,7 @@ static int refuse_new(const struct rp_shape_text *candidate, const struct rp_sha
                    line, name_bytes(item), item->text);
 }
 
-/** Their order is free. */
+/** Both must have the same items, but their order is free. */
 static int compare_steps(const struct rp_shape_text *original, const struct rp_shape_function *was,
                          const struct rp_shape_text *candidate, const struct rp_shape_function *is,
                          struct rp_err *err)
@@ -1081,7 +1083,7 @@ static int compare_steps(const struct rp_shape_text *original, const struct rp_s
     return 0;
 }
 
-/** None is left out: what it was in the capture is no matter. */
+/** No use may be left out, because its value in the capture may be another one elsewhere. */
 static int compare_uses(const struct rp_shape_text *original, const struct rp_shape_function *was,
                         const struct rp_shape_function *is, struct rp_err *err)
 {

@@ -1,7 +1,7 @@
 /**
  * @file kernel_shape.h
- * @brief What a kernel does that a change of its text must not change: in each instance of it, and
- * in the template itself.
+ * @brief Finds what a kernel does that a change of its text must not change, in each instance of it
+ * and in the template itself.
  */
 #ifndef RP_OPTIMIZE_KERNEL_SHAPE_H
 #define RP_OPTIMIZE_KERNEL_SHAPE_H
@@ -20,18 +20,18 @@ struct rp_shape_function;
 struct rp_shape_item;
 struct rp_shape_walk;
 
-/* What the walk through a function writes down of a node (kernel_shape.c). */
+/* The walk through a function notes these of a node (kernel_shape.c). */
 
 struct rp_shape_function {
     char *symbol; /**< mangled; "" is the template itself */
     struct rp_shape_item *items;
     size_t count;
-    /* Nothing of the template itself, which has no types. */
+    /* The template itself has none, because it has no types. */
     struct rp_accesses accesses;
     struct rp_arithmetic arithmetic;
 };
 
-/** How two lists of a class are compared. */
+/** Says how two lists of a class are compared. */
 enum rp_shape_class {
     RP_SHAPE_ORDERED, /**< the same ones in the same order, in the same loops and branches */
     RP_SHAPE_LOCAL,   /**< the same ones in the same order: variables with a storage of their own */
@@ -51,7 +51,7 @@ struct rp_shape_item {
     enum rp_shape_class class;
     char *text;    /**< what is compared; a tab ends what is of use to a reader */
     size_t offset; /**< in the file; 0: not known */
-    /** Of RP_SHAPE_LOOP_CONDITION, as long as there is a tree: its expressions. */
+    /** RP_SHAPE_LOOP_CONDITION has its expressions here, as long as there is a tree. */
     const struct rp_ast_node *head;
     size_t head_count;
 };
@@ -61,7 +61,7 @@ struct rp_kernel_shape {
     size_t count;
 };
 
-/** What is known of a function by its name (known_functions.def). */
+/** The name says these of a function (known_functions.def). */
 enum rp_known_function_effect {
     RP_KNOWN_FUNCTION_UNKNOWN,
     RP_KNOWN_FUNCTION_SYNC,
@@ -71,24 +71,25 @@ enum rp_known_function_effect {
 };
 enum rp_known_function_effect rp_known_function_effect(const char *name);
 
-/** Whether an expression reads or writes something volatile. */
+/** Says whether an expression reads or writes something volatile. */
 bool rp_ast_accesses_volatile(const struct rp_ast_node *node);
-/** The function that a node means: of a call, or whose address is taken. NULL: it means none. */
+/** Returns the function that a node calls, or whose address it takes. NULL means none. */
 const char *rp_ast_callee(const struct rp_ast_node *node);
-/** Whether it is threadIdx.x or one of its like. */
+/** Says whether it is threadIdx.x or the like. */
 bool rp_ast_is_index(const struct rp_ast_node *node);
 /** Operators and copies of HIP's vectors (float4) are as good as built in. */
 bool rp_ast_is_vector_call(const struct rp_ast_node *node);
 
 /**
- * The next name of a class in the type of what a node makes, with its namespaces; names of the
- * language and of HIP's vectors are none. *at is 0 at first.
+ * Finds the next name of a class in the type of a node's result, with its namespaces. Names of the
+ * language and of HIP's vectors are skipped. *at is 0 at first.
  * @return its bytes; 0: there is none
  */
 size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char **ret);
-/** Whether a type is of numbers, or of HIP's vectors or arrays of them: it holds no pointers. */
+/** Says whether a type is of numbers, or of HIP's vectors or arrays of them, so that it holds no
+ * pointers. */
 bool rp_ast_is_plain_type(const char *type);
-/** Whether a call goes to something that is not named in it. */
+/** Says whether a call goes to something that is not named in it. */
 bool rp_ast_calls_pointer(const struct rp_ast_node *call);
 
 /**
@@ -103,46 +104,46 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape);
 int rp_kernel_shape_compare(const struct rp_shape_text *original,
                             const struct rp_shape_text *candidate, struct rp_err *err);
 
-/** Which jumps lead to the end of what is in brackets, or to its next round. */
+/** Says which jumps lead to the end of the text in brackets, or to its next round. */
 enum rp_shape_jumps { RP_SHAPE_NO_JUMPS, RP_SHAPE_BREAK, RP_SHAPE_BREAK_AND_CONTINUE };
 
-/** An expression as the compiler sees it: macros and parentheses are no matter. */
+/** Writes an expression as the compiler sees it, so macros and parentheses do not matter. */
 void rp_ast_expression_text(struct rp_buf *out, const struct rp_ast_node *node);
 
 struct rp_shape_walk {
-    const char *text; /* of the file */
+    const char *text; /**< of the file */
     size_t bytes;
     struct rp_shape_function *function;
     const struct rp_ast_node *body;
     size_t capacity;
-    const struct rp_points_to *places; /* NULL: of the template itself, which has no types */
-    const struct rp_ast_node **locals; /* what the function declares */
+    const struct rp_points_to *places; /**< NULL: of the template itself, which has no types */
+    const struct rp_ast_node **locals; /**< declarations of the function */
     size_t local_count, local_capacity;
-    bool failed; /* out of memory */
+    bool failed; /**< memory has ended */
 };
 
-/** At the end of a function, when its heads are known. */
+/** Call it at the end of a function, when its heads are known. */
 void rp_shape_add_loop_updates(struct rp_shape_walk *walk);
 
-/** @param node  where it stands; NULL: nowhere */
+/** @param node where it stands; NULL: nowhere */
 void rp_shape_add(struct rp_shape_walk *walk, enum rp_shape_class class,
                   const struct rp_ast_node *node, const char *text);
-/** The declaration of a variable of the function; NULL: it is of outside. */
+/** Returns the declaration of a variable of the function; NULL: it is from outside. */
 const struct rp_ast_node *rp_shape_local_declaration(const struct rp_shape_walk *walk, uint64_t id);
 /**
- * Adds the constant that an argument is, evaluated, or the name of one of outside: some say which
- * order and scope an operation has.
+ * Adds an argument that is a constant, as its value, or as its name if it is from outside, because
+ * some say which order and scope an operation has.
  * @return whether it is one
  */
 bool rp_shape_constant(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
                        struct rp_buf *out);
 
-/** Adds the function's parameters and members of these, pointers that are tested against null,
- * sizes and numbers of work-items, and variables of outside that are no constants, as far as the
- * body uses them. */
+/** Adds the function's parameters and their members, pointers that are tested against null, sizes
+ * and numbers of work-items, and variables from outside that are no constants, as far as the body
+ * uses them. */
 void rp_shape_add_uses(struct rp_shape_walk *walk, const struct rp_ast_node *function);
 
-/** Whether a use is one of another's, too: "p" of "p.width", and the other way round. */
+/** Says whether a use includes another one, too: "p" of "p.width", and vice versa. */
 bool rp_shape_use_covers(const char *use, const char *other);
 
 #endif

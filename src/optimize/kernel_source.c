@@ -30,10 +30,11 @@ struct rp_loop_count {
     const char *why_not; /**< not counted: why, half a sentence */
 };
 
-/* The places of a ForStmt's children. */
+/* These are the places of a ForStmt's children. */
 enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
 
-/* Of a loop's numbers: constants of two constants of two constants ... have no end otherwise. */
+/* This bounds a loop's numbers, because constants of two constants of two constants ... have no end
+ * otherwise. */
 enum { MOST_NODES = 1024 };
 
 static bool is_text(const char *text, const char *is)
@@ -41,7 +42,7 @@ static bool is_text(const char *text, const char *is)
     return text && strcmp(text, is) == 0;
 }
 
-/** Without parentheses and casts that the value does not see. */
+/** Removes parentheses and casts that do not change the value. */
 static const struct rp_ast_node *bare(const struct rp_ast_node *node)
 {
     while (node->count == 1 &&
@@ -100,7 +101,7 @@ static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_
     return false;
 }
 
-/** The initial value of a variable that keeps it. */
+/** Returns the initial value of a variable that keeps it. */
 static bool evaluate_constant(const struct rp_ast_node *node, const struct rp_ast_node *function,
                               unsigned *left, int64_t *ret)
 {
@@ -138,7 +139,7 @@ static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *f
     return variable_of(node) && evaluate_constant(node, function, left, ret);
 }
 
-/** Whether something below a node changes a variable, or lets others do it. */
+/** Says whether something below a node changes a variable, or lets others do it. */
 static bool changes(const struct rp_ast_node *node, uint64_t variable)
 {
     bool unary =
@@ -165,7 +166,7 @@ static bool changes(const struct rp_ast_node *node, uint64_t variable)
     return false;
 }
 
-/** Whether a variable that stands in an expression is changed in the loop. */
+/** Says whether a variable in an expression is changed in the loop. */
 static bool varies(const struct rp_ast_node *node, const struct rp_ast_node *loop)
 {
     uint64_t variable = variable_of(node);
@@ -185,7 +186,7 @@ struct step {
     bool down;
 };
 
-/** i++, --i, i += 2; of several with commas the one whose variable is asked for. */
+/** Reads i++, --i, i += 2; of several with commas it takes the one with the wanted variable. */
 static bool read_step(const struct rp_ast_node *node, const struct rp_ast_node *condition,
                       struct step *ret)
 {
@@ -222,7 +223,7 @@ static const struct rp_ast_node *initial_value(const struct rp_ast_node *init, u
     return NULL;
 }
 
-/** As it would stand with the variable at the left. */
+/** Turns the operator round, as if the variable stood at the left. */
 static const char *turned(const char *opcode)
 {
     static const char *const pairs[][2] = {{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}};
@@ -239,7 +240,8 @@ static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
 static void count_trips(int64_t from, int64_t to, int64_t by, bool down, const char *opcode,
                         struct rp_loop_count *ret)
 {
-    int64_t distance, limit = (int64_t)1 << 40; /* what no kernel counts to; keeps sums small */
+    int64_t distance,
+        limit = (int64_t)1 << 40; /**< no kernel counts that far, and sums stay small */
     bool up_to = is_text(opcode, "<") || is_text(opcode, "<=");
 
     if (by <= 0 || from < -limit || from > limit || to < -limit || to > limit || by > limit)
@@ -268,7 +270,7 @@ static bool is_comparison(const struct rp_ast_node *node)
     return false;
 }
 
-/** @param function  whose constants may stand in the bounds */
+/** @param function its constants may stand in the bounds */
 static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
                                           const struct rp_ast_node *function)
 {
@@ -303,15 +305,15 @@ static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
     return count;
 }
 
-/* A header of which nobody knows where it is included: in its place the compiler is given a text
- * that does not compile. Where it does not mind, it has not read it. */
+/* Nobody may know where a header is included, so the compiler gets a text in its place that does
+ * not compile. If it does not complain, it has not read it. */
 
 /**
- * Asks the compiler, which takes a second: for where a kernel was not found.
- * @param source  the header
- * @param arch    "gfx942"
+ * Asks the compiler, which takes a second, so it is only used where a kernel was not found.
+ * @param source the header
+ * @param arch "gfx942"
  * @return 0: the source is compiled itself, or included; RP_BAD_INPUT with the remedy: it is not;
- *         RP_ENVIRONMENT
+ * RP_ENVIRONMENT
  */
 static int rp_unit_check_includes(const struct rp_compile_command *command, const char *source,
                                   const char *arch, struct rp_err *err)
@@ -351,7 +353,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     int rc = rp_kernel_find(ast, parts->symbol, source->text, source->bytes, &found, err);
 
     if (rc < 0 && rp_unit_check_includes(command, source->path, arch, &other) < 0) {
-        *err = other; /* that is why */
+        *err = other; /* This is the cause. */
         return -(int)other.code;
     }
     if (rc < 0)
@@ -450,14 +452,14 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
     return 0;
 }
 
-/* The filter means every name that contains the kernel's. One named `f`: 90 MB with HIP's headers
- * alone. 20 000 functions whose names contain it: 1.5 GB in 25 s; the compiler's memory stays at
- * 0.3 GB. */
+/* The filter means every name that contains the kernel's. One named `f` gives 90 MB with HIP's
+ * headers alone. 20 000 functions whose names contain it give 1.5 GB in 25 s, while the compiler's
+ * memory stays at 0.3 GB. */
 static const uint64_t MOST_DUMP_BYTES = (uint64_t)1 << 30;
 static const size_t MOST_OUTPUT_BYTES = (size_t)64 << 10;
 static const int64_t TIMEOUT_NS = (int64_t)120 * 1000000000;
 
-/** What was written to a file that has no name, or as much as is of use. */
+/** Reads what was written to a file that has no name, or as much as is useful. */
 static char *read_output(FILE *file)
 {
     char *text = rp_alloc_zero(1, MOST_OUTPUT_BYTES + 1);
@@ -468,7 +470,7 @@ static char *read_output(FILE *file)
     return text;
 }
 
-/** Whoever stands between us and the compiler may say in his own way that it was ended. */
+/** A wrapper of the compiler may report in its own way that the compiler was ended. */
 static int check_limits(const struct rp_proc_end *end, uint64_t dump_bytes, const char *name,
                         const char *compiler, struct rp_err *err)
 {
@@ -487,8 +489,8 @@ static int check_limits(const struct rp_proc_end *end, uint64_t dump_bytes, cons
 
 /**
  * Asks the compiler for something that it prints.
- * @param name  for messages
- * @return 0 with the bytes of it; RP_VERDICT with *ret_output, as rp_ast_dump
+ * @param name for messages
+ * @return 0 with its bytes; RP_VERDICT with *ret_output, as rp_ast_dump
  */
 static int ask(const struct rp_compile_command *command, enum rp_compile_what what,
                const char *path, const char *output, const char *name, const char *arch, FILE *dump,
@@ -532,7 +534,8 @@ static int ask(const struct rp_compile_command *command, enum rp_compile_what wh
     return rp_fail(err, RP_VERDICT, "the compiler does not accept it");
 }
 
-/** What was written, readable as memory. @return NULL: it cannot be; bytes == 0: "" */
+/** Maps the output, so that it can be read as memory.
+ * @return NULL: it cannot be mapped; bytes == 0: "" */
 static const char *map_dump(FILE *dump, size_t bytes)
 {
     void *map = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fileno(dump), 0) : (void *)"";
@@ -568,7 +571,7 @@ int rp_ast_dump(const struct rp_compile_command *command, const char *path, cons
 }
 
 /**
- * The device code of a file, with places, before anything is optimised.
+ * Dumps the device code of a file, with locations, before anything is optimised.
  * @return 0; RP_VERDICT when the compiler does not accept the file; others when it could not be
  * asked
  */
@@ -594,12 +597,12 @@ static int rp_ir_dump(const struct rp_compile_command *command, const char *path
 struct walk {
     const struct rp_ast_node *function;
     struct rp_kernel_source *source;
-    struct rp_tokens tokens; /* of the kernel; places from its beginning */
+    struct rp_tokens tokens; /**< of the kernel; places from its beginning */
     size_t capacity;
     bool failed;
-    const struct rp_compile_command *command; /* NULL: the compiler is not asked */
+    const struct rp_compile_command *command; /**< NULL: the compiler is not asked */
     const char *arch;
-    struct rp_ir *ir; /* NULL: it was not asked, or says nothing */
+    struct rp_ir *ir; /**< NULL: it was not asked, or says nothing */
     bool asked;
 };
 
@@ -609,7 +612,7 @@ static bool is_loop(const struct rp_ast_node *node)
            rp_ast_is(node, "DoStmt") || rp_ast_is(node, "CXXForRangeStmt");
 }
 
-/** Of statements, by their kind. NULL: none. */
+/** Judges statements by their kind. NULL means no obstacle. */
 static const char *kind_obstacle(const struct rp_ast_node *node)
 {
     static const struct {
@@ -630,8 +633,8 @@ static const char *kind_obstacle(const struct rp_ast_node *node)
 }
 
 /**
- * A reason against unrolling below a node; NULL: none is seen.
- * @param unknown  set to the name of something that is called and of which nothing is known by that
+ * Finds a reason against unrolling below a node; NULL means that there is none.
+ * @param unknown set to the name of a called function that is not known by its name
  */
 static char *obstacle(const struct rp_ast_node *node, bool in_switch, const char **unknown)
 {
@@ -654,7 +657,7 @@ static char *obstacle(const struct rp_ast_node *node, bool in_switch, const char
         return rp_strdup("a call through a pointer is in it");
     if (callee && effect == RP_KNOWN_FUNCTION_UNKNOWN && !rp_ast_is_vector_call(node))
         *unknown = callee;
-    if (rp_ast_is(node, "LambdaExpr")) { /* what is in it is done where it is called */
+    if (rp_ast_is(node, "LambdaExpr")) { /* The body of a lambda runs where it is called. */
         *unknown = "a lambda's operator";
         return NULL;
     }
@@ -692,7 +695,8 @@ static uint32_t line_of(const struct rp_kernel_source *source, size_t at, uint32
     return line;
 }
 
-/** Whether lines of the kernel are not counted as we do: #line, and line breaks of old Macs. */
+/** Says whether the compiler counts lines of the kernel differently: #line, and line breaks of old
+ * Macs. */
 static bool renames_lines(const struct walk *walk)
 {
     const struct rp_kernel_source *source = walk->source;
@@ -724,9 +728,9 @@ static const struct rp_ir *ir_of(struct walk *walk)
     return walk->ir;
 }
 
-/** What hinders of that which is called in a loop (constructors, destructors and conversions, too),
- * all of it followed as far as it goes.
- *  @param unknown  what counts when the compiler cannot be asked; NULL: nothing hinders then */
+/** Finds an obstacle in the functions that a loop calls (constructors, destructors and conversions,
+ * too), and in everything that they call.
+ * @param unknown the obstacle when the compiler cannot be asked; NULL: there is none then */
 static char *callee_obstacle(struct walk *walk, const struct rp_source_loop *loop,
                              const char *unknown)
 {
@@ -745,7 +749,7 @@ static char *callee_obstacle(struct walk *walk, const struct rp_source_loop *loo
     return unknown ? rp_format("%s() is in it, and what that does is not known", unknown) : NULL;
 }
 
-/** Why it may not be unrolled; NULL: it may. */
+/** Says why it may not be unrolled. NULL means that it may. */
 static char *why_not(struct walk *walk, const struct rp_ast_node *node,
                      const struct rp_source_loop *loop, const struct rp_loop_count *count)
 {
@@ -768,8 +772,8 @@ static char *why_not(struct walk *walk, const struct rp_ast_node *node,
 
 /* --- pragmas ------------------------------------------------------------------------------- */
 
-/** The unroll pragmas right in front of a loop; the loop's beginning twice when there are none. Of
- * the tokens, that of `for` and the first of the pragmas. */
+/** Finds the unroll pragmas right before a loop. Without any it gives the loop's beginning twice.
+ * Tokens are that of `for` and the first of the pragmas. */
 static void find_pragmas(const struct walk *walk, struct rp_source_loop *loop, size_t *ret_at,
                          size_t *ret_first)
 {
@@ -796,7 +800,7 @@ static void find_pragmas(const struct walk *walk, struct rp_source_loop *loop, s
     loop->pragma_end = source->begin + walk->tokens.list[at - 1].end;
 }
 
-/** An unroll pragma among the lines of the preprocessor that end right in front of a token. */
+/** Finds an unroll pragma among the lines of the preprocessor that end right before a token. */
 static bool has_pragma_before(const struct walk *walk, size_t at)
 {
     const char *text = walk->source->text + walk->source->begin;
@@ -812,7 +816,8 @@ static bool has_pragma_before(const struct walk *walk, size_t at)
     return false;
 }
 
-/** Of a hint that the compiler sees: why it cannot be another one; NULL: it is no matter. */
+/** Says why a hint that the compiler sees cannot be replaced. NULL means that it does not matter.
+ */
 static const char *hint_obstacle(const struct walk *walk, const struct rp_ast_node *hint,
                                  const struct rp_source_loop *loop)
 {
@@ -834,7 +839,8 @@ static const char *hint_obstacle(const struct walk *walk, const struct rp_ast_no
                : NULL;
 }
 
-/** Finds a loop's pragmas. @return why they cannot be replaced, or another one not be added */
+/** Finds a loop's pragmas.
+ * @return why they cannot be replaced, or another one not be added */
 static const char *pragma_obstacle(const struct walk *walk, const struct rp_ast_node *parent,
                                    struct rp_source_loop *loop)
 {
@@ -851,8 +857,8 @@ static const char *pragma_obstacle(const struct walk *walk, const struct rp_ast_
     return why;
 }
 
-/** Of a loop whose last token comes out of a macro, the compiler says where that is named: up to
- * the end of its arguments, if there are any. */
+/** If a loop's last token comes from a macro, the compiler gives the place of the macro's name. The
+ * end is behind its arguments, if there are any. */
 static size_t end_of_macro(const struct walk *walk, size_t end)
 {
     const struct rp_kernel_source *source = walk->source;
@@ -905,7 +911,7 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     for (size_t i = 0; i < loop->begin; i++)
         loop->line += source->text[i] == '\n';
     if (loop->end > source->end || loop->end < loop->begin)
-        loop->end = source->end; /* no compiler says so */
+        loop->end = source->end; /* No compiler says so. */
     else if (node->end.macro)
         loop->end = end_of_macro(walk, loop->end);
     pragma = pragma_obstacle(walk, parent, loop);
@@ -917,7 +923,7 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     source->loop_count++;
 }
 
-/** Only loops whose beginning stands in the kernel's own text. */
+/** Only loops whose beginning stands in the kernel's own text are visited. */
 static void visit(struct walk *walk, const struct rp_ast_node *node,
                   const struct rp_ast_node *parent, uint32_t depth)
 {

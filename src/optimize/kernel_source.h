@@ -13,7 +13,7 @@ struct rp_ast;
 struct rp_ast_node;
 struct rp_compile_command;
 struct rp_err;
-struct rp_kernel_shape; /* kernel_shape.h */
+struct rp_kernel_shape; /**< kernel_shape.h */
 struct rp_kernel_source;
 
 /* One kernel of a source file as the compiler sees it: where its text begins and ends, its
@@ -68,20 +68,20 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
                         struct rp_err *err);
 
 /**
- * Fills in loops and loop_count; all else but shape is there already.
- * @param command  asks the compiler what functions do that loops call; NULL: what is not known by
- *                 their names is not known
- * @param arch     "gfx942"
+ * Fills in loops and loop_count; the caller has filled in the rest except shape.
+ * @param command asks the compiler what called functions do; NULL: only functions that are known by
+ * name are known
+ * @param arch "gfx942"
  */
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
                          const struct rp_compile_command *command, const char *arch,
                          struct rp_err *err);
 
 /**
- * @param path        of the file to read; absolute
- * @param filter      the name with its namespaces
- * @param name        ... and without
- * @param ret_output  what the compiler said when it does not accept the file, else unchanged
+ * @param path of the file to read; absolute
+ * @param filter the name with its namespaces
+ * @param name ... and without
+ * @param ret_output the compiler's message when it does not accept the file, else unchanged
  * @return 0; RP_VERDICT with *ret_output; others when it could not be asked
  */
 int rp_ast_dump(const struct rp_compile_command *command, const char *path, const char *filter,

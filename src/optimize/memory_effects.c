@@ -1,4 +1,4 @@
-/* What expressions mean, once it is known what variables may point to. */
+/* Finds what expressions mean, once it is known what variables may point to. */
 #include "optimize/memory_effects.h"
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ static inline bool rp_memory_set_is_empty(const struct rp_memory_set *set)
     return true;
 }
 
-/** The first place of a set from one on; RP_MEMORY_OBJECTS_MAX: there is none. */
+/** Returns the first place of a set from one on; RP_MEMORY_OBJECTS_MAX: there is none. */
 static inline size_t rp_memory_set_next(const struct rp_memory_set *set, size_t from)
 {
     for (; from < RP_MEMORY_OBJECTS_MAX; from = (from / 64 + 1) * 64) {
@@ -76,7 +76,7 @@ const char *rp_memory_object_name(const struct rp_points_to *places, size_t plac
     return places->places[place].name;
 }
 
-/** The variable of a declaration; NULL: it is none that is known. */
+/** Returns the variable of a declaration, or NULL when it is not a known one. */
 static const struct rp_memory_variable *rp_points_to_find(const struct rp_points_to *places,
                                                           uint64_t id)
 {
@@ -94,7 +94,7 @@ static const struct rp_memory_variable *rp_points_to_find(const struct rp_points
                                                                            : NULL;
 }
 
-/** Whether a declaration is that of a variable whose place is in a set. */
+/** Says whether a declaration is that of a variable whose place is in a set. */
 static bool rp_points_to_declared(const struct rp_points_to *places, const struct rp_ast_node *node,
                                   const struct rp_memory_set *in)
 {
@@ -114,7 +114,8 @@ static void point_into(const struct rp_points_to *places, const struct rp_ast_no
     rp_memory_set_join(set, &to);
 }
 
-/** What the variables of a set hold. A number in memory is no pointer, one in a variable may be. */
+/** Adds what the variables of a set hold. A number in memory is no pointer, but one in a variable
+ * may be. */
 static void add_held(const struct rp_points_to *places, const struct rp_memory_set *in, bool number,
                      struct rp_memory_set *set)
 {
@@ -134,7 +135,7 @@ static void rp_points_to_add_loaded(const struct rp_points_to *places,
     add_held(places, &in, number, set);
 }
 
-/** What an operand gives: as a value, or, bound to a reference, as itself. */
+/** Adds what an operand gives: as a value, or, bound to a reference, as itself. */
 static void add_operand(const struct rp_points_to *places, const struct rp_ast_node *node,
                         struct rp_memory_set *set)
 {
@@ -171,8 +172,8 @@ bool rp_points_to_disjoint(const struct rp_points_to *places, const struct rp_as
            rp_memory_set_next(&in_a, first + 1) < RP_MEMORY_OBJECTS_MAX;
 }
 
-/** Adds what may come out of a call. */
-/** What comes out of a call may be any of its arguments, and of unknown functions anything. */
+/** Adds what a call may return. */
+/** A call may return any of its arguments, and an unknown function may return anything. */
 static void rp_points_to_add_call(const struct rp_points_to *places, const struct rp_ast_node *call,
                                   struct rp_memory_set *set)
 {
@@ -222,7 +223,7 @@ void rp_points_to_of_lvalue(const struct rp_points_to *places, const struct rp_a
     } else if (rp_ast_is(node, "CompoundAssignOperator") ||
                (rp_ast_is(node, "BinaryOperator") && rp_ast_has_opcode(node, "="))) {
         rp_points_to_of_lvalue(places, first, set);
-    } else if (rp_ast_is(node, "BinaryOperator")) { /* a comma */
+    } else if (rp_ast_is(node, "BinaryOperator")) { /* It is a comma. */
         rp_points_to_of_lvalue(places, second, set);
     } else if (rp_ast_call_target(node)) {
         rp_points_to_add_call(places, node, set);
@@ -257,7 +258,7 @@ static void value_of_binary(const struct rp_points_to *places, const struct rp_a
         if (rp_ast_has_opcode(node, truths[i]))
             return;
     if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !rp_ast_has_opcode(node, ","))
-        return; /* their difference */
+        return; /* It is their difference. */
     if (!rp_ast_has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
         add_operand(places, first, set);
     if (!pointer || rp_ast_is_pointer(second))
@@ -292,12 +293,12 @@ void rp_points_to_of_value(const struct rp_points_to *places, const struct rp_as
     }
 }
 
-/* Points-to sets that do not look at the order of statements (Andersen): the assignments of a
- * kernel are gone through until nothing is added. */
+/* Points-to sets ignore the order of statements (Andersen): the assignments of a kernel are
+ * repeated until nothing is added. */
 
 RP_DEFINE_CLEANUP(struct rp_points_to, rp_points_to_free)
 
-/* What there is. */
+/* This section collects the places. */
 
 static size_t new_place(struct rp_points_to *places, char *name, bool number)
 {
@@ -315,11 +316,11 @@ static size_t new_memory(struct rp_points_to *places, char *name)
 
     places->failed |= !name;
     rp_memory_set_add(&places->places[place].points,
-                      place); /* what it points to is told by its name, too */
+                      place); /* Its name also says what it points to. */
     return place;
 }
 
-/** Two variables of LDS may have one name: they are told apart by their order. */
+/** Two variables of LDS may have one name, so they are distinguished by their order. */
 static size_t shared_place(struct rp_points_to *places, const struct rp_ast_node *node)
 {
     bool dynamic = node->storage && strcmp(node->storage, "extern") == 0;
@@ -331,7 +332,7 @@ static size_t shared_place(struct rp_points_to *places, const struct rp_ast_node
             continue;
         free(own);
         if (dynamic)
-            return i; /* all of it begins at one place */
+            return i; /* All of it begins at one place. */
         own = rp_format("%s (%zu)", name, ++same);
     }
     return new_memory(places, own);
@@ -361,7 +362,7 @@ static void add_variable(struct rp_points_to *places, uint64_t id, size_t place,
     places->variables[places->variable_count++] = (struct rp_memory_variable){id, place, reference};
 }
 
-/** A parameter, and what it points to: of a lambda's, nothing is known. */
+/** Adds a parameter and its target. Nothing is known of a lambda's target. */
 static void add_parameter(struct rp_points_to *places, const struct rp_ast_node *node,
                           bool of_kernel)
 {
@@ -398,7 +399,7 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/** Variables of outside are known when they are named. */
+/** Variables from outside are known when they are named. */
 static void collect_outside(struct rp_points_to *places, const struct rp_ast_node *node)
 {
     if (rp_ast_is(node, "DeclRefExpr") && node->ref_id && node->ref_kind &&
@@ -412,7 +413,7 @@ static void collect_outside(struct rp_points_to *places, const struct rp_ast_nod
         collect_outside(places, &node->children[i]);
 }
 
-/* What is put where. */
+/* This section records what is put where. */
 
 static void put(struct rp_points_to *places, size_t place, const struct rp_memory_set *what)
 {
@@ -449,7 +450,7 @@ static void follow_variable(struct rp_points_to *places, const struct rp_ast_nod
         put(places, variable->place, &what);
 }
 
-/** A function may put what it is given into local variables that it can reach. */
+/** A function may put its arguments into local variables that it can reach. */
 static void follow_call(struct rp_points_to *places, const struct rp_ast_node *call)
 {
     struct rp_memory_set given = {0};
@@ -511,13 +512,13 @@ int rp_points_to_make(const struct rp_ast_node *function, struct rp_points_to **
     return 0;
 }
 
-/* One walk in the order in which things run. */
+/* The walk goes once through the code, in the order in which it runs. */
 
 struct walk {
     const struct rp_points_to *places;
     struct rp_accesses *accesses;
     size_t capacity, bytes;
-    size_t first; /* of the interval's accesses */
+    size_t first; /**< of the interval's accesses */
     bool failed;
 };
 
@@ -543,7 +544,7 @@ static bool is_step(const struct rp_ast_node *node)
            (strcmp(node->opcode, "++") == 0 || strcmp(node->opcode, "--") == 0);
 }
 
-/** What is not run, and what stands a second time in the tree. */
+/** Says whether a node is not run, or stands a second time in the tree. */
 static bool is_left_out(const struct rp_ast_node *node)
 {
     static const char *const kinds[] = {"CXXDefaultArgExpr",
@@ -557,13 +558,13 @@ static bool is_left_out(const struct rp_ast_node *node)
     return !node->kind || is_one_of(node, kinds) || rp_ast_is_index(node);
 }
 
-/** What is in it is done where it is called: it is a part of its own. */
+/** The body of a lambda runs where it is called, so it is a part of its own. */
 static bool is_lambda(const struct rp_ast_node *node)
 {
     return rp_ast_is(node, "LambdaExpr");
 }
 
-/** Whether what a node itself does, once its operands are there, orders memory. */
+/** Says whether a node itself orders memory, once its operands are computed. */
 static bool is_cut(const struct rp_ast_node *node)
 {
     const struct rp_ast_node *target = rp_ast_call_target(node);
@@ -648,7 +649,7 @@ static bool is_const(const struct rp_ast_node *node)
     return strncmp(rp_ast_type(node), "const ", strlen("const ")) == 0;
 }
 
-/** An object or array that a function or constructor is given: what may it do to it? */
+/** Adds what a function or constructor may do to an object or array that it gets. */
 static void add_argument(struct walk *walk, const struct rp_ast_node *node, bool only_written)
 {
     struct rp_memory_set set = {0};
@@ -663,7 +664,7 @@ static void add_argument(struct walk *walk, const struct rp_ast_node *node, bool
     }
 }
 
-/** The first pointer of an atomic operation is what it is done to. */
+/** The first pointer of an atomic operation is its target. */
 static bool add_atomic(struct walk *walk, const struct rp_ast_node *argument)
 {
     struct rp_memory_set set = {0};
@@ -693,7 +694,7 @@ static void visit_call(struct walk *walk, const struct rp_ast_node *node)
         add_argument(walk, &target->children[0], false);
     for (size_t i = 1; i < node->count; i++) {
         if (vector && node->lvalue && i == 1 && strcmp(name, "operator[]") == 0)
-            continue; /* what is done to the element counts */
+            continue; /* The access to the element counts. */
         if (!vector && !atomic && rp_known_function_effect(name) == RP_KNOWN_FUNCTION_SYNC)
             atomic = add_atomic(walk, &node->children[i]);
         else
@@ -736,7 +737,7 @@ static void visit_branches(struct walk *walk, const struct rp_ast_node *node, si
     }
 }
 
-/** @return whether the node and what is below it are done with */
+/** @return whether the node and everything below it need no further visit */
 static bool visit_control(struct walk *walk, const struct rp_ast_node *node)
 {
     static const char *const loops[] = {"WhileStmt", "DoStmt", "CXXForRangeStmt", NULL};
@@ -767,7 +768,7 @@ static void visit_plain(struct walk *walk, const struct rp_ast_node *node)
     bool is_volatile = rp_ast_accesses_volatile(node);
 
     if (is_assignment(node) && node->count == 2) {
-        visit(walk, &node->children[1]); /* it comes first */
+        visit(walk, &node->children[1]); /* It runs first. */
         visit(walk, &node->children[0]);
         add_lvalue(walk, &node->children[0], rp_ast_is(node, "CompoundAssignOperator"), true,
                    is_volatile);
@@ -825,14 +826,14 @@ void rp_accesses_free(struct rp_accesses *accesses)
     *accesses = (struct rp_accesses){0};
 }
 
-/* From what is stored back to what it is computed from: the kernel is gone through until no more
- * variables are found to matter. */
+/* The walk goes from stored values back to their operands, and is repeated until no more variables
+ * are found to matter. */
 
 struct arithmetic_walk {
     const struct rp_points_to *places;
     struct rp_arithmetic *found;
     size_t bytes;
-    struct rp_memory_set matters; /* local variables whose values reach memory */
+    struct rp_memory_set matters; /**< local variables whose values reach memory */
     bool grown;
 };
 
@@ -882,7 +883,7 @@ static void note(struct arithmetic_walk *walk, enum rp_operation operation,
         walk->found->kinds[number][operation][at].offset = node->begin.offset;
 }
 
-/** @return whether it computes something of its operands */
+/** @return whether it computes something from its operands */
 static bool note_operator(struct arithmetic_walk *walk, const struct rp_ast_node *node,
                           const char *opcode)
 {
@@ -915,7 +916,7 @@ static void note_conversion(struct arithmetic_walk *walk, const struct rp_ast_no
         note(walk, RP_OPERATION_CONVERT, node);
 }
 
-/** What an lvalue stands for reaches memory. */
+/** The object that an lvalue stands for reaches memory. */
 static void mark(struct arithmetic_walk *walk, const struct rp_ast_node *lvalue)
 {
     struct rp_memory_set set = {0};
@@ -934,7 +935,7 @@ static bool has_opcode(const struct rp_ast_node *node, const char *opcode)
 
 static void value(struct arithmetic_walk *walk, const struct rp_ast_node *node);
 
-/** A call's arguments, and the object of a member. */
+/** Visits a call's arguments, and the object of a member. */
 static void value_of_call(struct arithmetic_walk *walk, const struct rp_ast_node *node,
                           const struct rp_ast_node *target)
 {

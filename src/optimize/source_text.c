@@ -546,10 +546,10 @@ void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes)
     }
 }
 
-enum { MAX_FILE_BYTES = 256 * 1024 }; /* a look-up takes time with its square */
+enum { MAX_FILE_BYTES = 256 * 1024 }; /* A look-up takes time with the square of the size. */
 
-/* A declaration outside functions: some tokens, of which the ones up to `head` can declare names.
- */
+/* This is a declaration outside functions: tokens, of which the ones up to `head` can declare
+ * names. */
 struct item {
     size_t first, head, last; /* tokens; last is the one behind */
     bool wanted;
@@ -578,7 +578,7 @@ static bool is_word(const struct file *f, size_t token)
     return token < f->tokens.count && f->tokens.list[token].kind == RP_TOKEN_IDENTIFIER;
 }
 
-/* Behind the bracket that closes the one at a token. */
+/* Returns the place behind the bracket that closes the one at a token. */
 static size_t behind_brackets(const struct file *f, size_t at)
 {
     size_t depth = 0;
@@ -592,7 +592,7 @@ static size_t behind_brackets(const struct file *f, size_t at)
     return at;
 }
 
-/* A namespace, or extern "C" {: what it holds is outside functions, too. */
+/* A namespace, or extern "C" {, holds declarations that are outside functions, too. */
 static bool opens_scope(const struct file *f, size_t first, size_t brace)
 {
     if (is(f, first, "inline"))
@@ -600,7 +600,7 @@ static bool opens_scope(const struct file *f, size_t first, size_t brace)
     return is(f, first, "namespace") || (is(f, first, "extern") && brace == first + 2);
 }
 
-/* Whether what stands before a brace makes it a function's, behind which no semicolon comes. */
+/* Says whether a brace begins a function's body, behind which no semicolon comes. */
 static bool has_body(const struct file *f, size_t first, size_t brace)
 {
     bool parameters = false, type = false;
@@ -617,7 +617,7 @@ static bool has_body(const struct file *f, size_t first, size_t brace)
     return parameters && !type;
 }
 
-/* Where the item that begins here ends, and where the part of it that declares. */
+/* Finds where the item that begins here ends, and where its declaring part does. */
 static struct item read_item(const struct file *f, size_t first)
 {
     struct item item = {.first = first, .head = first, .last = first + 1};
@@ -690,7 +690,7 @@ static bool declarations_is_one_of(const struct file *f, size_t token, const cha
     return false;
 }
 
-/* Behind `template <...>`, if that is what begins here. */
+/* Returns the place behind `template <...>`, if that begins here. */
 static size_t behind_template(const struct file *f, size_t at)
 {
     size_t depth = 0;
@@ -763,7 +763,8 @@ static bool inside(const struct file *f, const struct item *item,
            f->tokens.list[item->last - 1].end > source->begin;
 }
 
-/* Wants the items that declare a word; @return whether one is new. */
+/* Marks the items that declare a word as needed.
+ * @return whether one is new */
 static bool want(struct file *f, const struct rp_token *word)
 {
     bool found = false;
@@ -784,7 +785,7 @@ static bool want_words(struct file *f, size_t first, size_t last)
     return found;
 }
 
-/* #define gives its words as one token: read what it stands for. */
+/* #define gives its words as one token, so its replacement is read. */
 static bool want_in_directive(struct file *f, const struct rp_token *directive)
 {
     struct rp_tokens inner = {0};

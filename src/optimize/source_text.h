@@ -83,10 +83,10 @@ struct rp_text_range {
 };
 
 /**
- * By names alone, as a reader would look them up, so sometimes more than needed: the includes, and
- * every declaration outside functions that declares a name which the kernel, or a declaration that
- * was found, has in it. Other kernels are left out. In the order of the file.
- * @param ret free it; none when the file cannot be read as tokens
+ * Finds declarations by names alone, as a reader would look them up, so sometimes more than needed:
+ * the includes, and every declaration outside functions whose name stands in the kernel or in a
+ * declaration that was found. Other kernels are left out. The ranges are in the order of the file.
+ * @param ret free it; empty when the file cannot be read as tokens
  */
 void rp_declarations_of(const struct rp_kernel_source *source, struct rp_text_range **ret,
                         size_t *ret_count);

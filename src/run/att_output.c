@@ -21,7 +21,7 @@
 #include "run/kernel_names.h"
 #include "trace/records.h"
 
-/** States of a wave; numbers of decoded thread traces. */
+/** These are the states of a wave, with the numbers of decoded thread traces. */
 enum rp_wave_state {
     RP_STATE_EMPTY,
     RP_STATE_IDLE,  /**< no instruction to issue */
@@ -36,13 +36,14 @@ struct rp_state_change {
     int change;
 };
 
-/** Of all waves. Zero-initialise; release with rp_wave_states_free. */
+/** Holds the states of all waves. Initialise it with zeros, and release it with
+ * rp_wave_states_free. */
 struct rp_wave_states {
     struct rp_state_change *at[RP_STATES];
     size_t count[RP_STATES], room[RP_STATES];
 };
 
-/* A wave's states while they are made: neighbours that are equal become one. */
+/* This collects a wave's states: neighbours that are equal become one. */
 struct state_run {
     struct rp_wave_states *all;
     struct rp_buf *to;
@@ -110,7 +111,8 @@ static int by_clock(const void *a, const void *b)
     return x->clock < y->clock ? -1 : x->clock > y->clock;
 }
 
-/** {"name", "state", "time"}: waves in the state from each time on; false: none ever was. */
+/** Writes {"name", "state", "time"}: how many waves are in the state from each time on.
+ * @return false: none ever was */
 static bool rp_wave_states_put(struct rp_wave_states *states, unsigned state, const char *name,
                                struct rp_buf *to)
 {
@@ -144,7 +146,7 @@ static void rp_wave_states_free(struct rp_wave_states *states)
 
 enum {
     MOST_SOURCE_BYTES = 16 << 20
-}; /* of a file: generated code may be larger, and nobody reads it */
+}; /* This limits a file: generated code may be larger, and nobody reads it. */
 
 struct names {
     char **at;
@@ -167,7 +169,7 @@ static void add_name(struct names *names, const char *name, size_t length)
     names->at[names->count++] = rp_strndup(name, length);
 }
 
-/* "a.h:3 -> b.hip:7": both files. */
+/* Adds both files of "a.h:3 -> b.hip:7". */
 static void add_chain(struct names *names, const char *chain)
 {
     static const char arrow[] = " -> ";
@@ -188,8 +190,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* JSON holds nothing but UTF-8, and a name may be any bytes: of one that is not, the odd bytes are
- * written \xNN, so that two such names stay two. */
+/* JSON holds only UTF-8, but a name may be any bytes. Bytes of a name that are not UTF-8 are
+ * written \xNN, so that two such names stay different. */
 static char *text_of_name(const char *name)
 {
     rp_autobuf text = {0};
@@ -200,7 +202,8 @@ static char *text_of_name(const char *name)
     return rp_buf_steal(&text);
 }
 
-/* {"/": {"a": {"b.hip": "source_0_b.hip"}}}: as std::filesystem takes a path apart. */
+/* Adds a path to a tree, as {"/": {"a": {"b.hip": "source_0_b.hip"}}}. std::filesystem splits paths
+ * in this way. */
 static void put_in_tree(json_t *tree, const char *path, const char *copy)
 {
     rp_autofree char *parts = rp_strdup(path);
@@ -223,7 +226,8 @@ static void put_in_tree(json_t *tree, const char *path, const char *copy)
     }
 }
 
-/* 1: copied; 0: it cannot be read. */
+/* Copies a file.
+ * @return 1: copied; 0: it cannot be read */
 static int copy_file(const char *from, const char *to, struct rp_err *err)
 {
     rp_autofree char *text = NULL;
@@ -268,8 +272,8 @@ static int write_tree(json_t *tree, const char *folder, struct rp_err *err)
 }
 
 /**
- * FOLDER/source_<n>_<name>, and FOLDER/snapshots.json, which names them in a tree of folders. What
- * cannot be read is left out; without any file there is no tree.
+ * Writes FOLDER/source_<n>_<name>, and FOLDER/snapshots.json, which names them in a tree of
+ * folders. Files that cannot be read are left out; without any file there is no tree.
  * @return 0, RP_ENVIRONMENT
  */
 static int rp_att_copy_sources(const struct rp_code_listing *listing, const char *folder,
@@ -292,8 +296,8 @@ static int rp_att_copy_sources(const struct rp_code_listing *listing, const char
     return rc;
 }
 
-/* What each file is and how its keys are called: rocprofiler-sdk's public att-tool, release 7.1.
- * Keys stand in the order of its JSON library, which sorts them. */
+/* The meaning of each file and the names of its keys are those of rocprofiler-sdk's public
+ * att-tool, release 7.1. Keys stand in the order of its JSON library, which sorts them. */
 #define FORMAT_VERSION "3.0.0"
 
 enum { MOST_ENGINES = 32, SIMDS = 4, SLOTS = 8 };
@@ -303,7 +307,7 @@ struct writer {
     const struct rp_code_listing *listing;
     struct rp_demangler *demangler;
     char *folder;
-    uint32_t *id; /* of each wave: of those on its slot */
+    uint32_t *id; /**< of each wave: its number among those on its slot */
 };
 
 static int put_file(const struct writer *w, const char *name, const struct rp_buf *text,
@@ -314,7 +318,7 @@ static int put_file(const struct writer *w, const char *name, const struct rp_bu
     return rp_write_file(path, text->data ? text->data : "", text->len, err);
 }
 
-/* A JSON string. */
+/* Writes a JSON string. */
 static void put_string(struct rp_buf *to, const char *text)
 {
     rp_autofree char *plain = text_of_name(text), *quoted = NULL;
@@ -352,7 +356,7 @@ static int write_code(const struct writer *w, struct rp_err *err)
     rp_autobuf text = {0};
 
     rp_buf_puts(&text, "{\"code\":");
-    if (!w->file->header->wave_count) /* an empty capture, as on hardware */
+    if (!w->file->header->wave_count) /* The capture is empty, as it can be on hardware. */
         rp_buf_puts(&text, "null");
     for (size_t i = 0; w->file->header->wave_count && i < w->listing->count; i++) {
         rp_buf_puts(&text, i ? "," : "[");
@@ -431,7 +435,8 @@ static void put_rows(const struct writer *w, const struct rp_threads_wave *wave,
     rp_buf_puts(to, "]");
 }
 
-/* [[line of the wait, [[line waited for, 0], ...]], ...]: a wait once, where it comes first. */
+/* Writes [[line of the wait, [[line waited for, 0], ...]], ...]. Each wait is written once, where
+ * it comes first. */
 static void put_waits(const struct writer *w, const struct rp_threads_wave *wave, struct rp_buf *to)
 {
     const struct rp_threads_wait *waits = &w->file->wait[wave->first_wait];
@@ -539,7 +544,7 @@ static json_t *wave_names(const struct writer *w)
     return root;
 }
 
-/* With a key of our own, so that modelled times are not taken for measured ones. */
+/* The file has a key of our own, so that modelled times are not taken for measured ones. */
 static int write_filenames(const struct writer *w, struct rp_err *err)
 {
     const struct rp_threads_header *h = w->file->header;
@@ -600,7 +605,8 @@ static int write_occupancy(const struct writer *w, struct rp_err *err)
     return put_file(w, "occupancy.json", &text, err);
 }
 
-/* Both clocks at the launch, and when all is over: the engine's is a multiple of the other. */
+/* Writes both clocks at the launch and at the end, because the engine's is a multiple of the other.
+ */
 static int write_clocks(const struct writer *w, struct rp_err *err)
 {
     const struct rp_threads_header *h = w->file->header;
@@ -629,7 +635,7 @@ static int write_clocks(const struct writer *w, struct rp_err *err)
 
 /* --- all ----------------------------------------------------------------------------------- */
 
-/* Waves of a slot are numbered in the order in which they begin. */
+/* Numbers the waves of a slot in the order in which they begin. */
 static void number_waves(struct writer *w)
 {
     uint32_t next[MOST_ENGINES][SIMDS][SLOTS] = {0};

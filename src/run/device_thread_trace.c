@@ -34,7 +34,7 @@ struct cursor {
     size_t left;
 };
 
-/* The next array, or NULL: the file ends before. */
+/* Returns the next array, or NULL when the file ends before. */
 static const void *take(struct cursor *c, uint64_t count, size_t bytes)
 {
     const char *from = c->at;
@@ -124,7 +124,8 @@ static int check_waves(const struct rp_device_trace_file *f, struct rp_err *err)
     return 0;
 }
 
-/** @return 0; RP_BAD_INPUT when the format cannot explain it. @p bytes must outlive the reader. */
+/** Parses a trace. @p bytes must outlive the reader.
+ * @return 0; RP_BAD_INPUT when it does not follow the format */
 static int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
                                  struct rp_err *err)
 {
@@ -214,7 +215,8 @@ static void free_contents(struct rp_code_identity **contents)
     rp_code_identity_free(*contents);
 }
 
-/** rp_code_identity_hash of a kernel, without .kd; 0: it cannot be told. */
+/** Computes rp_code_identity_hash of a kernel, whose name is without .kd. It is 0 when it cannot be
+ * computed. */
 static uint64_t rp_code_object_kernel_hash(const char *path, const char *symbol)
 {
     rp_autofree char *descriptor = rp_format("%s.kd", symbol);
@@ -237,7 +239,7 @@ static void rp_code_object_functions_free(struct rp_code_object_functions *funct
     *functions = (struct rp_code_object_functions){0};
 }
 
-/** The function that has the address, or NULL. */
+/** Finds the function that has the address, or returns NULL. */
 static const struct rp_code_object_function *
 rp_code_object_function_at(const struct rp_code_object_functions *functions, uint64_t address)
 {
@@ -258,13 +260,14 @@ rp_code_object_function_at(const struct rp_code_object_functions *functions, uin
 
 /* --- source lines -------------------------------------------------------------------------- */
 
-/** The llvm-symbolizer of ROCm, else of $PATH; owned by the caller, NULL: none. */
+/** Finds the llvm-symbolizer of ROCm, or that of $PATH. The caller owns the path; NULL means that
+ * there is none. */
 static char *rp_find_symbolizer(const struct rp_environment *env)
 {
     return rp_find_llvm_program(env, "llvm-symbolizer");
 }
 
-/* Of "/a/b.hip:12:7" without the column; nothing of "??:0:0". */
+/* Adds "/a/b.hip:12:7" without the column, and nothing for "??:0:0". */
 static void add_frame(struct rp_buf *line, const char *frame, size_t length)
 {
     const char *colon = memrchr(frame, ':', length);
@@ -275,7 +278,7 @@ static void add_frame(struct rp_buf *line, const char *frame, size_t length)
     rp_buf_add(line, frame, (size_t)(colon - frame));
 }
 
-/* The places of an address, innermost first, end with an empty line. */
+/* The places of an address come innermost first, and an empty line ends them. */
 static void read_places(const char *text, size_t count, char **ret)
 {
     for (size_t i = 0; i < count; i++) {
@@ -288,7 +291,7 @@ static void read_places(const char *text, size_t count, char **ret)
     }
 }
 
-/* LLVM takes words of such a file as GNU programs do: a backslash quotes. */
+/* LLVM reads words of such a file as GNU programs do, where a backslash quotes. */
 static void add_quoted(struct rp_buf *text, const char *word)
 {
     rp_buf_puts(text, "\"");
@@ -300,7 +303,7 @@ static void add_quoted(struct rp_buf *text, const char *word)
     rp_buf_puts(text, "\"\n");
 }
 
-/* Arguments in a file: there may be more than a command line holds. */
+/* The arguments stand in a file, because there may be more than a command line holds. */
 static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
 {
     rp_autofree char *file = rp_format("@%s", scratch);
@@ -341,10 +344,11 @@ static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_
 }
 
 /**
- * Source lines of addresses: "file:line", of inlined code "file:line -> file:line" with the place
- * that it was inlined at behind it, and so on; "" where the code has no debug information.
- * @param scratch  name of a file that may be made and is removed
- * @param ret      @p count strings, owned by the caller; NULL on failure
+ * Finds source lines of addresses as "file:line". Inlined code is "file:line -> file:line", where
+ * the second place is the one that it was inlined at, and so on. It is "" where the code has no
+ * debug information.
+ * @param scratch name of a file that may be made and is removed
+ * @param ret @p count strings, owned by the caller; NULL on failure
  * @return 0, RP_ENVIRONMENT
  */
 static int rp_symbolize_addresses(const char *symbolizer, const char *elf,
@@ -410,7 +414,7 @@ static int read_object(struct process *p, const struct rp_rec_code_object *from,
                                              .load_base = from->load_base,
                                              .load_bytes = from->load_bytes,
                                              .load_delta = from->load_delta};
-    if (!rp_path_exists(path)) /* none of its kernels is traced */
+    if (!rp_path_exists(path)) /* None of its kernels is traced. */
         return 0;
     object->path = rp_steal(path);
     return rp_code_object_functions_read(object->path, &object->functions, err);
@@ -450,7 +454,7 @@ static const struct rp_rec_agent *agent_of(const struct process *p, uint64_t dis
     return NULL;
 }
 
-/* Whether "0,2" has the number. */
+/* Says whether a list as "0,2" has the number. */
 static bool lists(const char *list, uint32_t number)
 {
     for (char *end; *list; list = *end ? end + 1 : end) {
@@ -474,7 +478,7 @@ struct conversion {
     size_t elsewhere; /**< on GPUs that were not chosen */
 };
 
-/* Agents are called by their nodes: handles are addresses, of another value in every run. */
+/* Agents are named by their nodes, because handles are addresses, which differ in every run. */
 static int convert(struct conversion *c, const struct process *p, const char *path,
                    struct rp_err *err)
 {
@@ -485,7 +489,7 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
     rp_autofree char *scratch = rp_format("%s.addresses", path);
     int rc;
 
-    if (!agent) /* its record was lost: nobody would know what this is about */
+    if (!agent) /* Its record was lost, so nobody would know which agent this is about. */
         return 0;
     if (c->options->gpus && !lists(c->options->gpus, agent->type_index)) {
         c->elsewhere++;
@@ -525,7 +529,8 @@ static void warn(struct rp_run *run, const char *text)
     run->warnings[run->warning_count++] = rp_strdup(text);
 }
 
-/* Dispatches of every process are numbered from 1: of several processes each has a folder. */
+/* Dispatches of every process are numbered from 1, so each of several processes has its own folder.
+ */
 static char *folder_of(const char *dir, size_t process)
 {
     return process ? rp_format("%s/process-%zu", dir, process + 1) : rp_strdup(dir);
@@ -566,7 +571,7 @@ struct sums {
     uint64_t hits, latency, stall, idle;
 };
 
-/* As rocprofv3 adds them up: idle is what lies between the end of one instruction and the next. */
+/* Adds up as rocprofv3 does: idle is the time between the end of one instruction and the next. */
 static void add_up(const struct rp_device_trace_file *f, struct sums *of)
 {
     for (uint64_t w = 0; w < f->header->wave_count; w++) {
@@ -636,7 +641,7 @@ static void add_line(struct maker *m, size_t code, const struct rp_code_object_f
     l->count++;
 }
 
-/* What follows a function in memory and nothing executed is no part of it. */
+/* Code behind a function that nothing executed is no part of it. */
 static void add_code(struct maker *m, size_t code, const struct rp_code_object_function *function)
 {
     if (!function && !m->sums[code].hits)
@@ -671,7 +676,7 @@ static void add_all(struct maker *m)
 
 /* --- source -------------------------------------------------------------------------------- */
 
-/* Lines of one code object. */
+/* Finds the lines of one code object. */
 static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_object *object,
                         const char *symbolizer, const char *scratch, struct rp_err *err)
 {
@@ -692,9 +697,10 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
 }
 
 /**
- * @param objects     with their functions; must outlive the result
- * @param symbolizer  NULL: no source lines
- * @param scratch     name of a file that may be made and is removed
+ * Makes the listing.
+ * @param objects with their functions; must outlive the result
+ * @param symbolizer NULL: no source lines
+ * @param scratch name of a file that may be made and is removed
  * @return 0, RP_ENVIRONMENT
  */
 static int rp_code_listing_make(const struct rp_device_trace_file *file,
@@ -709,7 +715,7 @@ static int rp_code_listing_make(const struct rp_device_trace_file *file,
     int rc = 0;
 
     m.listing.at =
-        rp_alloc_zero(2 * codes + 1, sizeof *m.listing.at); /* a label for each at most */
+        rp_alloc_zero(2 * codes + 1, sizeof *m.listing.at); /* Each code has one label at most. */
     m.listing.line_of = rp_alloc_zero(codes + 1, sizeof *m.listing.line_of);
     guard = m.listing;
     memset(m.listing.line_of, 0xff, codes * sizeof *m.listing.line_of);

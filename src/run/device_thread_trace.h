@@ -17,12 +17,12 @@ struct rp_demangler;
 struct rp_err;
 struct rp_code_listing;
 
-/** @return 0; RP_USAGE for what the software device does not have */
+/** @return 0; RP_USAGE for an option that the software device does not have */
 int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, struct rp_err *err);
 
 /**
- * Traces beside the record files of a run's processes, in the order of their start, become folders
- * in DIR/<prefix>-threads; run->thread_trace is that if there are any.
+ * Converts the traces beside the record files of a run's processes, in the order of their start, to
+ * folders in DIR/<prefix>-threads. If there are any, run->thread_trace is that.
  * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_device_thread_trace_convert(const struct rp_run_request *request,
@@ -30,22 +30,22 @@ int rp_device_thread_trace_convert(const struct rp_run_request *request,
                                    const char *const *record_files, size_t count,
                                    struct rp_run *run, struct rp_err *err);
 
-/* What a code object (an ELF file) says about addresses: functions, and lines of source. */
+/* A code object (an ELF file) knows these of addresses: functions, and lines of source. */
 
 struct rp_code_object_function {
     char *symbol; /**< a kernel's without .kd */
     uint64_t address, bytes;
 };
 
-/** As rp_code_functions_read finds them. Free with rp_code_object_functions_free. */
+/** Holds what rp_code_functions_read finds. Free it with rp_code_object_functions_free. */
 struct rp_code_object_functions {
     struct rp_code_object_function *at;
     size_t count;
 };
 
-/* Reader of the software device's thread traces (trace/records.h). */
+/* This section reads the software device's thread traces (trace/records.h). */
 
-/** All indices in it are valid, texts end, rows of a wave are in order. */
+/** All indices in it are valid, texts end, and rows of a wave are in order. */
 struct rp_device_trace_file {
     void *bytes; /**< NULL: the caller's */
     const struct rp_threads_header *header;
@@ -57,9 +57,10 @@ struct rp_device_trace_file {
     const struct rp_threads_event *event;
 };
 
-/* The functions that traced waves entered, line by line, as decoded thread traces list them. */
+/* This section lists the functions that traced waves entered line by line, as decoded thread traces
+ * do. */
 
-/** A code object of the process. */
+/** This is a code object of the process. */
 struct rp_loaded_code_object {
     uint32_t id;
     uint64_t load_base, load_bytes;
@@ -68,7 +69,7 @@ struct rp_loaded_code_object {
     struct rp_code_object_functions functions;
 };
 
-/** An instruction, or with a symbol the label above a function's first one. */
+/** This is an instruction, or with a symbol the label above a function's first one. */
 struct rp_code_line {
     const struct rp_code_object_function *label; /**< NULL: an instruction */
     size_t code;                         /**< index; of a label that of its first instruction */
@@ -94,16 +95,17 @@ struct rp_code_listing {
  */
 
 /**
- * DIR/ui_output_agent_A_dispatch_D and DIR/stats_ui_output_agent_A_dispatch_D.csv
+ * Writes DIR/ui_output_agent_A_dispatch_D and DIR/stats_ui_output_agent_A_dispatch_D.csv.
  * @return 0, RP_ENVIRONMENT
  */
 int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_listing *listing,
                  struct rp_demangler *demangler, const char *dir, uint64_t agent, uint64_t dispatch,
                  struct rp_err *err);
 
-/* What a wave does over time, from its instructions; and how many do so at once. */
+/* This section finds what a wave does over time, from its instructions, and how many waves do the
+ * same at once. */
 
-/* Copies of the source files that a listing names, for viewers on other machines. */
+/* The source files that a listing names are copied, for viewers on other machines. */
 
 static inline const char *rp_device_trace_text(const struct rp_device_trace_file *file, size_t code)
 {

@@ -22,7 +22,7 @@
 #include "base/process.h"
 #include "run/machine.h"
 
-/* What the user's arguments ask for, as far as our additions depend on it. */
+/* Says what the user's arguments ask for, as far as our additions depend on it. */
 struct asked {
     bool arch;     /**< an architecture is named */
     bool optimise; /**< an -O level is given */
@@ -47,7 +47,7 @@ static bool is_one_of(const char *arg, const char *const *list)
     return false;
 }
 
-/* Options whose value is the next argument, which is then no input file. */
+/* The value of these options is the next argument, which is then no input file. */
 static bool takes_value(const char *arg)
 {
     static const char *const options[] = {"-o",
@@ -79,8 +79,8 @@ static bool takes_value(const char *arg)
 }
 
 /*
- * The language that hipcc gives a file, or NULL: C++ sources are HIP whatever their name says, and
- * C stays C, which clang++ would take for C++.
+ * Returns the language that hipcc gives a file, or NULL. C++ sources are HIP whatever their name
+ * says, and C stays C, which clang++ would take for C++.
  */
 static const char *language_of(const char *arg)
 {
@@ -137,13 +137,13 @@ struct args {
     size_t count;
 };
 
-/* Takes ownership of text. */
+/* Adds the text and takes it over. */
 static void add(struct args *args, char *text)
 {
     args->list[args->count++] = text;
 }
 
-/* -x holds for every file behind it, so it is given where the language changes. */
+/* -x holds for every file behind it, so it is written where the language changes. */
 static void add_user(struct args *args, char *const *user, bool set_language)
 {
     const char *current = "none";
@@ -156,26 +156,26 @@ static void add_user(struct args *args, char *const *user, bool set_language)
             current = language ? language : "none";
             add(args, rp_format("-x%s", current));
         }
-        /* --genco is hipcc's word for it; clang knows only the other. */
+        /* --genco is hipcc's word for it, and clang knows only the other. */
         add(args, rp_strdup(strcmp(*user, "--genco") == 0 ? "--cuda-device-only" : *user));
         if (takes_value(*user) && user[1])
             add(args, rp_strdup(*++user));
     }
 }
 
-/* clang of the private ROCm, told all that hipcc would have found out in an installed one. */
+/* clang of the private ROCm gets all options that hipcc would have found in an installed one. */
 static void add_private(struct args *args, const struct rp_environment *env, char *const *user)
 {
     const char *root = env->rocm_root;
     struct asked wish = read_asked(user);
     rp_autofree char *llvm =
         rp_strndup(env->compiler, strlen(env->compiler) - strlen("/bin/clang++"));
-    const char *version = strrchr(llvm, '-') + 1; /* .../llvm-22 */
+    const char *version = strrchr(llvm, '-') + 1; /* The name is .../llvm-22. */
 
     add(args, rp_format("--rocm-path=%s/usr", root));
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));
-    /* Not every step links: with -Werror an unused option would be an error. */
+    /* A step that does not link would fail with -Werror because of an unused option. */
     add(args, rp_strdup("--start-no-unused-arguments"));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));
     add(args, rp_strdup("--end-no-unused-arguments"));
@@ -183,13 +183,14 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     if ((wish.sources || wish.rdc) && !wish.arch)
         add(args, rp_format("--offload-arch=%s", rp_arch_default()->name));
     if (wish.sources && !wish.optimise)
-        add(args, rp_strdup("-O3")); /* hipcc's default */
+        add(args, rp_strdup("-O3")); /* This is hipcc's default. */
     add_user(args, user, !wish.language);
     if (!wish.inputs || !wish.links || wish.device_only)
         return;
     add(args, rp_strdup("--hip-link"));
     add(args, rp_format("-Wl,--dynamic-linker=%s/lib64/ld-linux-x86-64.so.2", root));
-    add(args, rp_strdup("-Wl,--disable-new-dtags")); /* RPATH also serves what HIP dlopens */
+    /* RPATH also serves libraries that HIP opens by dlopen. */
+    add(args, rp_strdup("-Wl,--disable-new-dtags"));
     add(args, rp_format("-Wl,-rpath,%s/usr/lib/x86_64-linux-gnu", root));
 }
 
@@ -232,17 +233,16 @@ void rp_hipcc_args_free(char ***args)
     *args = NULL;
 }
 
-/* Results of the compiler, one in a file: a head, what went to standard output and to standard
- * error, and the file that was written. A file gets its name when it is whole, and its sum is
- * checked when it is read: it does not matter who else writes, reads or removes what is here
- * meanwhile. */
+/* Results of the compiler are kept one in a file: a head, standard output, standard error, and the
+ * file that was written. A file gets its name when it is complete, and its checksum is tested when
+ * it is read, so it does not matter who else writes, reads or removes files here meanwhile. */
 
 static const size_t MOST_ENTRY_BYTES = (size_t)64 << 20;
 static const uint64_t MIB = (uint64_t)1 << 20;
 
 enum { DEFAULT_MIB = 1024 };
 
-/** At the beginning of each file; the three parts follow. */
+/** This stands at the beginning of each file, and the three parts follow. */
 struct head {
     char magic[8];
     uint64_t out_bytes, err_bytes, file_bytes;
@@ -255,7 +255,7 @@ static const char magic[8] = "rpcc 1\n";
 
 /* --- where --- */
 
-/** @return 0, and the most bytes, 0: there is no cache; or RP_USAGE */
+/** @return 0 and the limit in bytes, which is 0 without a cache; or RP_USAGE */
 static int limit_bytes(uint64_t *ret, struct rp_err *err)
 {
     const char *text = getenv("ROCM_PERF_COMPILER_CACHE");
@@ -274,7 +274,8 @@ static int limit_bytes(uint64_t *ret, struct rp_err *err)
     return 0;
 }
 
-/** What others can write is not trusted. @return false, too, when it cannot be made */
+/** A folder in which others can write is not trusted.
+ * @return false, too, when it cannot be made */
 static bool own_folder(const char *path)
 {
     struct stat st;
@@ -297,7 +298,7 @@ static char *cache_folder(const struct rp_environment *env)
     return path;
 }
 
-/** "CACHE/3f/3f0a...": NULL when its folder cannot be. */
+/** Makes "CACHE/3f/3f0a...". It is NULL when the folder cannot be made. */
 static char *entry_path(const char *cache, const char *key)
 {
     rp_autofree char *folder = rp_format("%s/%.2s", cache, key);
@@ -307,7 +308,7 @@ static char *entry_path(const char *cache, const char *key)
 
 /* --- one result --- */
 
-/** Bytes that are mapped or ours. */
+/** The bytes are mapped or ours. */
 struct result {
     struct head head;
     const char *out, *err, *file;
@@ -330,7 +331,7 @@ static XXH128_hash_t sum_of(const struct result *result)
     return sum;
 }
 
-/** @return whether it is whole: then it refers to data */
+/** @return whether the entry is complete; ret then points into data */
 static bool parse(const char *data, size_t bytes, struct result *ret)
 {
     struct result result;
@@ -355,7 +356,7 @@ static bool parse(const char *data, size_t bytes, struct result *ret)
     return true;
 }
 
-/** A new file that takes the place of what has its name, as compilers do it. */
+/** Writes a new file in the place of the old one, as compilers do. */
 static bool replace(const char *path, bool executable, const char *data, size_t bytes)
 {
     rp_autofree char *partial = rp_format("%s" RP_WRITE_PARTIAL "%d", path, (int)getpid());
@@ -395,7 +396,7 @@ static bool is_one_output(const struct rp_proc *proc)
            out.st_ino == err.st_ino;
 }
 
-/** @return whether all was done as the compiler would have */
+/** @return whether all was done as the compiler would have done it */
 static bool give(const struct rp_proc *proc, const struct rp_compiler_command *command,
                  const struct result *result)
 {
@@ -404,8 +405,8 @@ static bool give(const struct rp_proc *proc, const struct rp_compiler_command *c
     if (result->head.one_output != is_one_output(proc) || (command->output && !path) ||
         (path && !replace(path, result->head.executable, result->file, result->head.file_bytes)))
         return false;
-    /* Who listens no more hears nothing of a second compiler, either, and who has heard part of it
-     * would hear that twice. */
+    /* If nobody reads the pipe any more, the output of a second compiler would not be read either;
+     * and a reader that got a part would get that part twice. */
     if (rp_write_all(real_fd(proc->stdout_fd, STDOUT_FILENO), result->out,
                      result->head.out_bytes) == 0)
         rp_write_all(real_fd(proc->stderr_fd, STDERR_FILENO), result->err, result->head.err_bytes);
@@ -424,19 +425,20 @@ static bool give_kept(const char *entry, const struct rp_proc *proc,
     if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
         st.st_size <= 0 || (uint64_t)st.st_size > MOST_ENTRY_BYTES)
         return false;
-    data = rp_alloc((size_t)st.st_size); /* not mapped: it may be cut meanwhile */
+    data = rp_alloc((size_t)st.st_size); /* It is not mapped, because it may be cut meanwhile. */
     given = data && pread(fd, data, (size_t)st.st_size, 0) == st.st_size &&
             parse(data, (size_t)st.st_size, &result) && give(proc, command, &result);
     free(data);
     if (given)
-        futimens(fd, NULL); /* used last now */
+        futimens(fd, NULL); /* The time says when it was last used. */
     return given;
 }
 
 /* --- to keep one --- */
 
-/** One output while the compiler runs: it writes into memory, and that is passed on at its end. A
- * file that it wrote into itself would also have what others wrote there meanwhile. */
+/** This is one output of the running compiler. It goes into memory, and is passed on when the
+ * compiler ends. If the compiler wrote into the file itself, the file would also have what others
+ * wrote there meanwhile. */
 struct stream {
     int to; /**< where it is wanted */
     int fd; /**< where the compiler writes */
@@ -448,7 +450,7 @@ static bool open_stream(int wanted, struct stream *ret)
     return ret->fd >= 0;
 }
 
-/** @return false: it cannot be read, or is too much */
+/** @return false: it cannot be read, or is too long */
 static bool read_stream(const struct stream *stream, struct rp_buf *ret)
 {
     char part[1 << 14];
@@ -460,7 +462,7 @@ static bool read_stream(const struct stream *stream, struct rp_buf *ret)
     return got == 0 && !ret->failed;
 }
 
-/** Everything to where it is wanted, also what is too much to be kept. */
+/** Passes on everything, also output that is too long to be kept. */
 static void pass_on(const struct stream *stream)
 {
     char part[1 << 14];
@@ -487,7 +489,7 @@ static void keep_bytes(const char *entry, const struct result *result)
         unlink(partial);
 }
 
-/** What the compiler has just given, if it can be kept. */
+/** Keeps the result that the compiler has just given, if possible. */
 static void keep(const char *entry, const struct rp_proc *proc,
                  const struct rp_compiler_command *command, const struct stream *out,
                  const struct stream *err)
@@ -542,7 +544,7 @@ static int by_age(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/** All files, also those that somebody was killed at. */
+/** Lists all files, also those that a killed process left. */
 static size_t list_entries(const char *cache, struct aged **ret)
 {
     char *const roots[] = {(char *)(uintptr_t)cache, NULL};
@@ -567,7 +569,7 @@ static size_t list_entries(const char *cache, struct aged **ret)
     return count;
 }
 
-/** Removes what was not used for longest, until a fifth is free. */
+/** Removes the files that were not used for longest, until a fifth is free. */
 static void trim(const char *cache, uint64_t most_bytes)
 {
     struct aged *list;
@@ -589,10 +591,10 @@ static void trim(const char *cache, uint64_t most_bytes)
     free(list);
 }
 
-/** It takes a look at every file: not each time. */
+/** Trimming looks at every file, so it is not done each time. */
 static bool is_time_to_trim(const char *key, uint64_t most_bytes)
 {
-    return most_bytes < 64 * MIB || key[0] == '0'; /* a sixteenth of all keys begin so */
+    return most_bytes < 64 * MIB || key[0] == '0'; /* A sixteenth of all keys begins so. */
 }
 
 /* --- the command --- */
@@ -603,8 +605,8 @@ bool rp_compiler_cache_applies(const struct rp_environment *env, char *const *ar
     uint64_t most_bytes;
 
     if (limit_bytes(&most_bytes, NULL) < 0)
-        return true; /* rp_compiler_run says so */
-    /* Messages have colours there, and appear while it works. */
+        return true; /* rp_compiler_run reports the error. */
+    /* On a terminal messages have colours, and appear while the compiler works. */
     if (!most_bytes || isatty(STDERR_FILENO) || isatty(STDOUT_FILENO) ||
         !rp_compiler_command_read(env, argv, &command))
         return false;
@@ -612,7 +614,7 @@ bool rp_compiler_cache_applies(const struct rp_environment *env, char *const *ar
     return true;
 }
 
-/** Runs it with outputs that can be read again, and keeps what it gave. */
+/** Runs the compiler with outputs that can be read again, and keeps the result. */
 static int run_and_keep(const char *entry, const struct rp_proc *proc,
                         const struct rp_compiler_command *command,
                         const struct rp_compiler_key *key, struct rp_proc_end *ret,
@@ -645,7 +647,8 @@ static int run_and_keep(const char *entry, const struct rp_proc *proc,
     return rc;
 }
 
-/** It has been asked again: whether it gave the same decides what becomes of what is kept. */
+/** The compiler has run again. Whether it gave the same result decides what happens to the kept
+ * one. */
 static void compare_again(const char *entry, const char *twice, const struct rp_proc *proc,
                           const struct rp_compiler_command *command)
 {

@@ -18,48 +18,47 @@ struct rp_proc;
 struct rp_proc_end;
 
 /**
- * @param user  the user's arguments, NULL-terminated
- * @param ret   program and arguments, NULL-terminated; free with rp_hipcc_args_free
+ * Makes the command line.
+ * @param user the user's arguments, NULL-terminated
+ * @param ret program and arguments, NULL-terminated; free with rp_hipcc_args_free
  * @return 0, or RP_ENVIRONMENT when there is no compiler
  */
 int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***ret,
                   struct rp_err *err);
 void rp_hipcc_args_free(char ***args);
 
-/* Runs the compiler of the private ROCm, or repeats what the same command gave before.
- *
- * What is the same is decided by the compiler's own preprocessed text, for the host and for each
- * GPU, and by all that is beside it: the compiler and its libraries, the words of the command, the
+/* Runs the compiler of the private ROCm, or repeats the result of an earlier equal command.
+ * Commands are equal by the compiler's own preprocessed text, for the host and for each GPU, and by
+ * everything else that counts: the compiler and its libraries, the words of the command, the
  * folder, the environment that a compiler reads, the contents of every file that was included or is
- * linked. Then the file that is written, its permission to be executed, and both outputs are those
- * of before, to the byte. Only what ended with success is kept. A command with an option that is
- * not in hip_compiler_options.def, one that reads standard input, and one whose sources name files
- * that preprocessing does not show (.incbin) is run as if there were no cache.
- *
- * It is in the folder compiler of the user's cache ($ROCM_PERF_CACHE), of at most so many MiB as
- * ROCM_PERF_COMPILER_CACHE says (1024; off: none). Anybody may remove it at any time.
- */
+ * linked. Then the written file, its permission to be executed, and both outputs are those of
+ * before, to the byte. Only a successful result is kept. A command is run as if there were no cache
+ * if it has an option that is not in hip_compiler_options.def, reads standard input, or has sources
+ * that name files which preprocessing does not show (.incbin). The cache is in the folder compiler
+ * of the user's cache ($ROCM_PERF_CACHE). ROCM_PERF_COMPILER_CACHE is its limit in MiB (1024; off:
+ * none). Anybody may remove it at any time. */
 
 /**
- * Whether results of such a command are kept at all.
- * @param argv  of the compiler, as rp_hipcc_args makes it
+ * Says whether results of such a command are kept at all.
+ * @param argv of the compiler, as rp_hipcc_args makes it
  */
 bool rp_compiler_cache_applies(const struct rp_environment *env, char *const *argv);
 
 /**
- * As rp_proc_run, for a compiler. Its outputs appear when it has ended, unless they go to a file.
- * @param again  to see whether it gives the same once more: it is asked, unless it once was with
- * this very command, and gave the same then
+ * Runs a compiler as rp_proc_run does. Its outputs appear when it has ended, unless they go to a
+ * file.
+ * @param again to see whether it gives the same result once more: it is run, unless this very
+ * command was run twice before with the same result
  * @return as rp_proc_run
  */
 int rp_compiler_run(const struct rp_environment *env, const struct rp_proc *proc, bool again,
                     struct rp_proc_end *ret, struct rp_err *err);
 
-/* What a result of the compiler is kept under; see hip_compiler.h. */
+/* The key under which a result of the compiler is kept is explained in hip_compiler.h. */
 
 enum { RP_COMPILER_KEY_TEXT = 33 };
 
-/** A command, as far as it matters here. Its words are the caller's. Release with
+/** This is a command, as far as it matters here. Its words are the caller's. Release it with
  * rp_compiler_command_free. */
 struct rp_compiler_command {
     char *const *argv;
@@ -74,13 +73,13 @@ struct rp_compiler_command {
     bool portable;     /**< what it gives depends neither on the folder nor on the output's name */
 };
 
-/** A file that was read for the key. */
+/** This is a file that was read for the key. */
 struct rp_compiler_file {
     char *path;
     struct stat st;
 };
 
-/** Release with rp_compiler_key_free. */
+/** Release it with rp_compiler_key_free. */
 struct rp_compiler_key {
     char text[RP_COMPILER_KEY_TEXT];
     struct {
@@ -88,7 +87,7 @@ struct rp_compiler_key {
     } files; /**< but for those of the compiler itself */
 };
 
-/** @return whether its result may be kept; then release ret */
+/** @return whether its result may be kept; then ret must be released */
 bool rp_compiler_command_read(const struct rp_environment *env, char *const *argv,
                               struct rp_compiler_command *ret);
 static inline void rp_compiler_command_free(struct rp_compiler_command *command)
@@ -101,8 +100,8 @@ static inline void rp_compiler_command_free(struct rp_compiler_command *command)
 
 /**
  * Preprocesses, and reads what is included and linked.
- * @param proc  how the compiler is run: directory, environment, limits
- * @return 1 with *ret; 0: it cannot be told; RP_INTERRUPTED
+ * @param proc how the compiler is run: directory, environment, limits
+ * @return 1 with *ret; 0: there is no key; RP_INTERRUPTED
  */
 int rp_compiler_key(const struct rp_environment *env, const struct rp_proc *proc,
                     const struct rp_compiler_command *command, struct rp_compiler_key *ret,
@@ -115,7 +114,7 @@ static inline void rp_compiler_key_free(struct rp_compiler_key *key)
     *key = (struct rp_compiler_key){0};
 }
 
-/** Whether what was read is still what is there. */
+/** Says whether the files are still as they were read. */
 bool rp_compiler_key_is_current(const struct rp_compiler_key *key);
 
 #endif

@@ -1,6 +1,5 @@
-/* Whether a source makes the assembler read files: what it names is not seen when it is
- *        preprocessed.
- */
+/* This section finds out whether a source makes the assembler read files, because preprocessing
+ * does not show their names. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +22,7 @@
 #include "run/hip_compiler.h"
 #include "run/machine.h"
 
-/** What has been read of a text. */
+/** Holds what has been read of a text. */
 struct reading {
     const char *at, *end;
     uint64_t last; /**< the last characters of the literals side by side, in lower case */
@@ -31,8 +30,8 @@ struct reading {
     bool found;
 };
 
-/* Directives in any case, as of LLVM's assembler. Those that repeat a text or give it a name can
- * put arguments into the name of another one. */
+/* LLVM's assembler accepts directives in any case. Those that repeat a text or give it a name can
+ * put arguments into the name of another directive. */
 static bool is_directive(uint64_t last)
 {
     static const char *const words[] = {".incb", ".incl", ".inc%", ".inc{", ".inc|",
@@ -58,7 +57,7 @@ static void take(struct reading *r, unsigned long character)
         r->found |= is_directive(r->last);
 }
 
-/** What follows is another literal, or none. */
+/** The next token is another literal, or none. */
 static void end_literals(struct reading *r)
 {
     static const uint64_t begun = '.' << 24 | 'i' << 16 | 'n' << 8 | 'c';
@@ -67,7 +66,7 @@ static void end_literals(struct reading *r)
     r->last = 0;
 }
 
-/** At the number of an escape: of up to @p most digits, or of any in braces. */
+/** Reads the number of an escape: up to @p most digits, or any number of them in braces. */
 static void take_number(struct reading *r, int base, size_t most)
 {
     const bool braces = r->at < r->end && *r->at == '{';
@@ -87,7 +86,7 @@ static void take_number(struct reading *r, int base, size_t most)
     take(r, number);
 }
 
-/** Behind a backslash. */
+/** Reads what follows a backslash. */
 static void take_escape(struct reading *r)
 {
     const char c = *r->at++;
@@ -102,13 +101,13 @@ static void take_escape(struct reading *r)
     } else if (c == 'u' || c == 'U') {
         take_number(r, 16, c == 'u' ? 4 : 8);
     } else if (c == 'N') {
-        r->found = true; /* a character by its name */
+        r->found = true; /* This is a character by its name. */
     } else {
         take(r, strchr("abfnrtv", c) ? '\n' : (unsigned char)c);
     }
 }
 
-/** Behind the quotation mark. */
+/** Reads what follows the quotation mark. */
 static void read_literal(struct reading *r)
 {
     while (r->at < r->end && *r->at != '"' && *r->at != '\n') {
@@ -122,7 +121,7 @@ static void read_literal(struct reading *r)
     r->at += r->at < r->end;
 }
 
-/** Behind the quotation mark of R"x(...)x". */
+/** Reads what follows the quotation mark of R"x(...)x". */
 static void read_raw_literal(struct reading *r)
 {
     const char *const mark = r->at, *open = memchr(mark, '(', (size_t)(r->end - mark));
@@ -144,7 +143,7 @@ static void read_raw_literal(struct reading *r)
     }
 }
 
-/** Behind the apostrophe. */
+/** Skips what follows the apostrophe. */
 static void skip_character(struct reading *r)
 {
     while (r->at < r->end && *r->at != '\'' && *r->at != '\n')
@@ -165,7 +164,7 @@ static bool of_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/** A name or a number, in which there may be apostrophes, or what is in front of a literal. */
+/** Reads a name, a number, in which there may be apostrophes, or the prefix of a literal. */
 static void read_word(struct reading *r)
 {
     static const char *const prefixes[] = {"u8", "u", "U", "L", NULL};
@@ -193,7 +192,8 @@ static void read_word(struct reading *r)
     if (is_one_of(word, bytes, assembly))
         r->where = BEHIND_ASM;
     else if (r->where != BEHIND_ASM || !is_one_of(word, bytes, more))
-        r->found |= r->where != ELSEWHERE; /* a constant expression, or a block of assembly */
+        /* It is a constant expression, or a block of assembly. */
+        r->found |= r->where != ELSEWHERE;
 }
 
 static void read_mark(struct reading *r)
@@ -214,10 +214,10 @@ static void read_mark(struct reading *r)
 }
 
 /**
- * @param text  C or C++, preprocessed
- * @return whether a literal has, or may come to, .include or .incbin; literals side by side are
- *         one, and escapes are what they stand for. Also true where it cannot be told: directives
- *         that put others together, and assembly that is no literal.
+ * @param text C or C++, preprocessed
+ * @return whether a literal has, or may get, .include or .incbin: literals side by side are one,
+ * and escapes are decoded. It is also true where that cannot be decided: directives that make
+ * others, and assembly that is no literal.
  */
 static bool rp_asm_reads_files(const char *text, size_t bytes)
 {
@@ -227,7 +227,8 @@ static bool rp_asm_reads_files(const char *text, size_t bytes)
         if (*r.at == '#' && (r.at == text || r.at[-1] == '\n')) {
             const char *next = memchr(r.at, '\n', (size_t)(r.end - r.at));
 
-            r.at = next ? next + 1 : r.end; /* also between literals, which stay side by side */
+            /* This also stands between literals, which stay side by side. */
+            r.at = next ? next + 1 : r.end;
         } else if (isspace((unsigned char)*r.at)) {
             r.at++;
         } else if (of_word(*r.at)) {
@@ -240,11 +241,11 @@ static bool rp_asm_reads_files(const char *text, size_t bytes)
     return r.found;
 }
 
-/* What a command of the compiler depends on. The preprocessed text says which files are read and
- * what their macros became; the text of the files themselves is added, because messages and syntax
- * trees show it as it was written. */
+/* This section says what a command of the compiler depends on. The preprocessed text shows which
+ * files are read and what their macros became. The text of the files themselves is added, because
+ * messages and syntax trees show it as it was written. */
 
-/* Raise when what is kept, or what it depends on, changes. */
+/* Raise it when the kept result, or what it depends on, changes. */
 static const char format[] = "rocm-perf compiler cache 1";
 
 enum { MOST_FILE_BYTES = 256 << 20 };
@@ -276,7 +277,7 @@ static bool ends(const char *text, const char *end)
     return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
 }
 
-/** How many words it is, or 0: it is not in the table. */
+/** Returns how many words the option has, or 0 when it is not in the table. */
 static size_t option_words(const char *word)
 {
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -309,7 +310,7 @@ static size_t option_words(const char *word)
     return 0;
 }
 
-/** Those that only say what is written into the program. */
+/** These words only change what is written into the program. */
 static bool linker_word(const char *word)
 {
     return starts(word, "-Wl,--dynamic-linker=") || starts(word, "-Wl,-rpath,") ||
@@ -317,7 +318,7 @@ static bool linker_word(const char *word)
            strcmp(word, "-Wl,--enable-new-dtags") == 0;
 }
 
-/** Tools and folders of another toolchain are not looked at. */
+/** Tools and folders of another toolchain are not examined. */
 static bool foreign_tool(const struct rp_environment *env, const char *word)
 {
     static const char *const options_of_tools[] = {
@@ -340,7 +341,8 @@ static bool is_linked(const char *word)
     return ends(word, ".o") || ends(word, ".a") || ends(word, ".so") || strstr(word, ".so.");
 }
 
-/** Any file that is not linked. @param language  of -x, "none" */
+/** A source is any file that is not linked.
+ * @param language of -x, "none" */
 static bool is_source(const char *word, const char *language)
 {
     static const char *const known[] = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", ".c"};
@@ -354,7 +356,7 @@ static bool is_source(const char *word, const char *language)
     return false;
 }
 
-/** What is said of the whole command while its words are read. */
+/** These hold for the whole command while its words are read. */
 struct compiler_key_reading {
     const char *language;
     bool links, prints, debug, own_id, absolute;
@@ -380,7 +382,7 @@ static void note_option(struct rp_compiler_command *command, struct compiler_key
     reading->own_id |= starts(word, "-cuid=") || strcmp(word, "-fuse-cuid=none") == 0;
 }
 
-/** @return how many words that was; 0: nothing is kept of such a command */
+/** @return how many words that was; 0: no result of such a command is kept */
 static size_t compiler_key_read_word(const struct rp_environment *env,
                                      struct rp_compiler_command *command,
                                      struct compiler_key_reading *reading, char *const *at)
@@ -449,7 +451,7 @@ static bool read_words(const struct rp_environment *env, struct rp_compiler_comm
     command->portable = reading.own_id && !reading.debug && !reading.absolute;
     if (!command->source_count || (command->link_count && !reading.links))
         return false;
-    if (!command->output) /* else a name of the compiler's own choice */
+    if (!command->output) /* Otherwise the compiler chooses the name. */
         return reading.prints;
     if (strcmp(command->output, "-") == 0) {
         command->output = NULL;
@@ -494,7 +496,7 @@ struct making {
 
 static void add_bytes(struct making *making, const void *data, size_t bytes)
 {
-    const uint64_t length = bytes; /* so that two parts are never one */
+    const uint64_t length = bytes; /* The length keeps two parts from being taken for one. */
 
     XXH3_128bits_update(making->hash, &length, sizeof length);
     XXH3_128bits_update(making->hash, data, bytes);
@@ -518,7 +520,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/** Names, sizes and times of all files of a folder of the compiler's. */
+/** Adds names, sizes and times of all files of one of the compiler's folders. */
 static void add_folder(struct making *making, const char *path)
 {
     struct dirent **list = NULL;
@@ -537,7 +539,8 @@ static void add_folder(struct making *making, const char *path)
     free(list);
 }
 
-/** The compiler, what it is linked with, its device libraries, and what it links programs with. */
+/** Adds the compiler, the libraries it is linked with, its device libraries, and those it links
+ * programs with. */
 static void add_compiler(struct making *making)
 {
     const struct rp_environment *env = making->env;
@@ -564,8 +567,8 @@ static void add_compiler(struct making *making)
             add_folder(making, strchr(making->command->argv[i], '=') + 1);
 }
 
-/** What compilers read of it. @return whether some of it makes them write files of their own, or
- * run other code */
+/** Adds the variables that compilers read.
+ * @return whether some of them make compilers write files of their own, or run other code */
 static bool add_environment(struct making *making)
 {
     static const char *const read[] = {
@@ -603,8 +606,8 @@ static void remember(struct rp_compiler_key *key, const char *path, const struct
     rp_vec_push(&key->files, (struct rp_compiler_file){.path = rp_strdup(path), .st = *st});
 }
 
-/** The contents of a file; of one of the compiler's own, its size and time. @return whether it is
- * there */
+/** Adds the contents of a file; for one of the compiler's own only its size and time.
+ * @return whether it exists */
 static bool add_file(struct making *making, const char *path)
 {
     rp_autofree void *data = NULL;
@@ -626,7 +629,7 @@ static bool add_file(struct making *making, const char *path)
     return true;
 }
 
-/** An object, an archive of objects or a library, and not a text that names others. */
+/** Adds an object, an archive of objects or a library, but not a text that names others. */
 static bool add_linked(struct making *making, const char *path)
 {
     static const char elf[] = "\177ELF", archive[] = "!<arch>\n";
@@ -637,7 +640,8 @@ static bool add_linked(struct making *making, const char *path)
            (memcmp(begin, elf, 4) == 0 || memcmp(begin, archive, 8) == 0) && add_file(making, path);
 }
 
-/** A shared library comes before an archive. @return whether one is in this folder */
+/** A shared library comes before an archive.
+ * @return whether one is in this folder */
 static bool add_library_of(struct making *making, const char *folder, const char *name)
 {
     rp_autofree char *place = absolute(making, folder);
@@ -654,9 +658,9 @@ static bool add_library_of(struct making *making, const char *folder, const char
     return true;
 }
 
-/** In the order in which the linker looks: in the folders of -L, then in those of LIBRARY_PATH, of
- * which an empty one is the current folder. What is in none of these is of the compiler's own
- * folders, which are in the key. */
+/** Searches in the linker's order: in the folders of -L, then in those of LIBRARY_PATH, of which an
+ * empty one is the current folder. Other libraries are of the compiler's own folders, which are in
+ * the key. */
 static void add_library(struct making *making, const char *name)
 {
     const char *at = getenv("LIBRARY_PATH");
@@ -673,7 +677,7 @@ static void add_library(struct making *making, const char *name)
             making->failed |= !folder;
             return;
         }
-        more = at[bytes] == ':'; /* behind one at the end is an empty one, too */
+        more = at[bytes] == ':'; /* An empty folder may also stand behind a colon at the end. */
         at += bytes + 1;
     }
 }
@@ -691,7 +695,7 @@ static void add_links(struct making *making)
     }
 }
 
-/** The file that stands in another's place, of an overlay that optimize has written
+/** Adds the file that replaces another one, of an overlay that optimize has written
  * (experiment/compile.c). */
 static void add_overlay(struct making *making)
 {
@@ -713,7 +717,7 @@ static void add_overlay(struct making *making)
 
 /* --- the preprocessed text --- */
 
-/** @return false: a name that is written with escapes */
+/** @return false: the name is written with escapes */
 static bool read_marker(struct rp_map *names, const char *at, const char *end)
 {
     const char *open = memchr(at, '"', (size_t)(end - at));
@@ -744,7 +748,7 @@ static bool read_markers(struct rp_map *names, const char *text, size_t bytes)
     return true;
 }
 
-/** Code that reads files when it is assembled or linked. */
+/** Says whether code reads files when it is assembled or linked. */
 static bool reads_more(const char *text, size_t bytes)
 {
     static const char *const words[] = {"pragma comment", "#embed", "pragma clang module"};
@@ -772,7 +776,8 @@ static void add_preprocessed(struct making *making, const char *text, size_t byt
     }
 }
 
-/** The command, to preprocess for one side. @param arch  NULL: the host */
+/** Makes the command that preprocesses for one side.
+ * @param arch NULL: the host */
 static const char **preprocess_argv(const struct rp_compiler_command *command, const char *arch,
                                     char *arch_word)
 {
@@ -824,7 +829,7 @@ static const char **preprocess_argv(const struct rp_compiler_command *command, c
     return argv;
 }
 
-/** @return 0, or RP_INTERRUPTED; what cannot be preprocessed is making->failed */
+/** @return 0, or RP_INTERRUPTED; when preprocessing fails, making->failed is set */
 static int preprocess(struct making *making, const char *arch, struct rp_err *err)
 {
     const struct rp_compiler_command *command = making->command;
@@ -866,7 +871,7 @@ static int preprocess(struct making *making, const char *arch, struct rp_err *er
     return 0;
 }
 
-/** The words, but for the name of what is written, where that is nowhere in it. */
+/** Adds the words, but not the name of the output where the output does not contain it. */
 static void add_words(struct making *making)
 {
     const struct rp_compiler_command *command = making->command;
@@ -881,7 +886,7 @@ static void add_words(struct making *making)
         return;
     add_text(making, making->folder);
     add_text(making, getenv("PWD") ? getenv("PWD")
-                                   : ""); /* a compiler prefers it to the folder's other names */
+                                   : ""); /* A compiler prefers it to the folder's other names. */
 }
 
 static int make_key(struct making *making, struct rp_err *err)

@@ -37,17 +37,18 @@ enum {
     LISTEN = 0,
     STOP = 1,
     FIRST_LINK = 2,
-    LAST_WORDS_MS = 2000, /* a process that the program left behind may hold its link for ever */
+    LAST_WORDS_MS = 2000, /**< a process that the program left behind may hold its link for ever */
 };
 
-/* Kernels of HIP's own, in every program. */
+/* These kernels are HIP's own, and in every program. */
 #define INTERNAL "__amd_rocclr_"
 
-/* A message comes in pieces: nobody is waited for, since a program may be stopped in the middle. */
+/* A message comes in pieces. Nothing waits for the rest, because a program may be stopped in the
+ * middle. */
 struct link {
     struct rp_snapshot_feed *feed;
     struct rp_snapshot_message message;
-    size_t got; /* bytes so far, of the header and what follows it */
+    size_t got; /**< bytes so far, of the header and what follows it */
     char *bytes;
     size_t room;
 };
@@ -58,19 +59,19 @@ struct rp_snapshot_server {
     const struct rp_snapshot_server_request *wanted;
     struct rp_kernel_pattern pattern;
     struct rp_demangler demangler;
-    int stop[2]; /* a pipe: closed at the end of the program */
+    int stop[2]; /**< a pipe: closed at the end of the program */
     struct pollfd *polls;
-    struct link *links; /* as the polls from FIRST_LINK on */
+    struct link *links; /**< as the polls from FIRST_LINK on */
     size_t count, capacity;
     struct rp_captured_run found;
-    struct rp_err err; /* the first one */
+    struct rp_err err; /**< the first one */
 };
 
 /* --- messages ------------------------------------------------------------------------------ */
 
 enum taken { MORE, WHOLE, OVER };
 
-/* What has come of the next bytes, up to @p upto of the message. */
+/* Takes the bytes that have arrived, up to @p upto of the message. */
 static enum taken take_some(struct link *link, int fd, char *to, size_t upto)
 {
     while (link->got < upto) {
@@ -99,7 +100,7 @@ static bool make_room(struct link *link)
     return true;
 }
 
-/* @return OVER: the link ended, or says what cannot be taken */
+/* @return OVER: the link ended, or sent what cannot be accepted */
 static enum taken take_message(struct link *link, int fd)
 {
     const size_t header = sizeof link->message;
@@ -148,7 +149,7 @@ static void drop_link(struct rp_snapshot_server *s, size_t at)
     *link = s->links[s->count - FIRST_LINK];
 }
 
-/* Some other process has begun a capture: there is one folder to write. */
+/* Says whether another process has begun a capture, because there is only one folder to write. */
 static bool is_taken(const struct rp_snapshot_server *s, const struct rp_snapshot_feed *feed)
 {
     if (rp_snapshot_feed_state(feed)->done)
@@ -166,7 +167,7 @@ static void note_capture(struct rp_snapshot_server *s, uint64_t match)
     s->found.matches[s->found.captured++] = match;
 }
 
-/* What the tool waits for. It asks one thing at a time, so that the socket has room. */
+/* Sends the answer that the tool waits for. It asks one thing at a time, so the socket has room. */
 static bool answer(struct rp_snapshot_server *s, int fd, uint32_t kind, uint32_t reply)
 {
     const struct rp_snapshot_selection *wish = &s->wanted->selection;
@@ -186,7 +187,7 @@ static bool answer(struct rp_snapshot_server *s, int fd, uint32_t kind, uint32_t
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
-/* What has come of one message of a link. */
+/* Handles the part of a message that a link has sent. */
 static void serve(struct rp_snapshot_server *s, size_t at)
 {
     struct link *link = &s->links[at - FIRST_LINK];
@@ -199,14 +200,14 @@ static void serve(struct rp_snapshot_server *s, size_t at)
 
     if (taken == MORE)
         return;
-    /* Of several processes the first one that has the dispatch is captured. */
+    /* The first of several processes that has the dispatch is captured. */
     if (taken == OVER || (link->message.kind == RP_SNAPSHOT_BEGIN &&
                           !rp_snapshot_feed_state(feed)->writer && is_taken(s, feed))) {
         drop_link(s, at);
         return;
     }
     done = rp_snapshot_feed_state(feed)->done;
-    rc = rp_proc_interrupted(&err); /* nobody wants it any more */
+    rc = rp_proc_interrupted(&err); /* Nobody wants it any more. */
     if (rc == 0)
         rc = rp_snapshot_feed_take(feed, &link->message, link->bytes, &reply, &err);
     if (rc < 0) {
@@ -250,7 +251,7 @@ static void *listen_to_tools(void *data)
     bool ending = false;
 
     for (;;) {
-        const bool alone = s->count == FIRST_LINK; /* but some may be about to be accepted */
+        const bool alone = s->count == FIRST_LINK; /* Others may be about to be accepted. */
         int ready = poll(s->polls, s->count, !ending ? -1 : alone ? 0 : LAST_WORDS_MS);
 
         if (ready < 0 && errno == EINTR)
@@ -278,7 +279,8 @@ static void note_name(struct rp_captured_run *found, const char *name)
 {
     size_t i = 0;
 
-    while (i < RP_CAPTURED_RUN_NAMES && found->names[i]) /* each GPU loads them once more */
+    /* Each GPU loads the kernels once more, so names are noted once. */
+    while (i < RP_CAPTURED_RUN_NAMES && found->names[i])
         if (strcmp(found->names[i++], name) == 0)
             return;
     if (i == RP_CAPTURED_RUN_NAMES)
@@ -352,8 +354,9 @@ static int start_thread(struct rp_snapshot_server *s, struct rp_err *err)
     return failed ? rp_fail_errno(err, RP_ENVIRONMENT, failed, "cannot start a thread") : 0;
 }
 
-/** @param path  of the socket; @param wishes  must outlive the server, which sets .wants and .name;
- *  @param wanted  likewise */
+/** @param path of the socket
+ * @param wishes must outlive the server, which sets .wants and .name
+ * @param wanted must outlive it, too */
 static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request *wishes,
                                     const struct rp_snapshot_server_request *wanted,
                                     struct rp_snapshot_server **ret, struct rp_err *err)
@@ -398,8 +401,8 @@ static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request
 }
 
 /**
- * The program has ended: takes what is still on its way.
- * @return 0, or what kept a capture from being written
+ * The program has ended, so this takes what is still on its way.
+ * @return 0, or the error that kept a capture from being written
  */
 static int rp_snapshot_server_stop(struct rp_snapshot_server *s, struct rp_captured_run *ret,
                                    struct rp_err *err)
@@ -432,9 +435,9 @@ void rp_captured_run_free(struct rp_captured_run *isolation)
 
 #define SCRATCH_NAME "rocm-perf-capture-"
 
-enum { SCRATCH_YOUNG_S = 60 }; /* it may have been made, and not be locked yet */
+enum { SCRATCH_YOUNG_S = 60 }; /* A young folder may have been made, and not be locked yet. */
 
-/* Removes what a rocm-perf that was killed has left: nobody holds the lock on it. */
+/* Removes what a killed rocm-perf has left: nobody holds the lock on it. */
 static void remove_if_stale(const char *path)
 {
     rp_autoclose int fd = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_NO_LINK);
@@ -458,10 +461,10 @@ static void remove_stale(const char *parent)
 
 struct scratch {
     char *folder, *socket;
-    int lock; /* 0: none */
+    int lock; /**< 0: none */
 };
 
-/* A folder of our own for the socket and the collector's records, which nobody reads. */
+/* Makes a folder of our own for the socket and the collector's records, which nobody reads. */
 static int make_scratch(struct scratch *scratch, struct rp_err *err)
 {
     const char *wish = getenv("TMPDIR"), *parent = wish && *wish ? wish : "/tmp";
@@ -498,7 +501,7 @@ static int start(const struct rp_captured_run_request *request, const struct scr
     int rc;
 
     options.trace_dir = scratch->folder;
-    options.tracer_log = getenv("ROCM_PERF_TOOL_DEBUG"); /* there is no option for it */
+    options.tracer_log = getenv("ROCM_PERF_TOOL_DEBUG"); /* There is no option for it. */
     options.capture_socket = scratch->socket;
     rc = rp_launch_plan(request->env, &options, request->argv, &plan, err);
     if (rc < 0)
@@ -509,7 +512,7 @@ static int start(const struct rp_captured_run_request *request, const struct scr
     return rp_proc_run(&proc, ret, err);
 }
 
-/* One run of the program, with somebody who listens. */
+/* Runs the program once, with a server that listens. */
 static int run(const struct rp_captured_run_request *request, struct scratch *scratch,
                int stdout_fd, struct rp_captured_run *ret, struct rp_err *err)
 {
@@ -542,7 +545,7 @@ static int run(const struct rp_captured_run_request *request, struct scratch *sc
     return rc;
 }
 
-/* What is whole stays. */
+/* Captures that are complete stay, so the message names them. */
 static void name_kept(const struct rp_captured_run_request *request,
                       const struct rp_captured_run *found, struct rp_err *err)
 {
@@ -573,7 +576,7 @@ int rp_run_capturing(const struct rp_captured_run_request *request, struct rp_ca
     if (rc == 0 && !isolation.captured)
         rc = rp_proc_interrupted(err);
     if (request->several)
-        rmdir(request->folder); /* unless there is something in it */
+        rmdir(request->folder); /* This fails when there is something in it. */
     if (rc < 0 && isolation.captured)
         name_kept(request, &isolation, err);
     if (rc < 0)

@@ -28,11 +28,11 @@ struct rp_captured_run_request {
     const char *folder;      /**< of the capture; must not exist */
     bool several;            /**< it gets a folder for each capture */
     const char *version;     /**< of this program */
-    /** As of struct rp_snapshot_request; from another thread. */
+    /** It is used as that of struct rp_snapshot_request, and called from another thread. */
     void (*waits)(uint64_t match, const struct rp_snapshot_waits *waits);
 };
 
-/** Owned; release with rp_captured_run_free. */
+/** Release it with rp_captured_run_free. */
 struct rp_captured_run {
     struct rp_proc_end end;
     size_t captured;
@@ -42,7 +42,7 @@ struct rp_captured_run {
     size_t processes;    /**< that used a GPU */
     size_t kernels_seen; /**< kernels in loaded code objects, and those with a matching name */
     size_t kernels_wanted;
-    /** Dispatches of those that the other options leave out, one of each kind. */
+    /** These are dispatches that the other options leave out, one of each kind. */
     struct rp_snapshot_filtered passed[RP_SNAPSHOT_MAX_FILTERED];
     size_t passed_count;
     char *names[RP_CAPTURED_RUN_NAMES]; /**< of the first kernels seen, without HIP's own */
@@ -50,13 +50,13 @@ struct rp_captured_run {
 };
 
 /**
- * The program runs to its end whether the dispatch is captured or not.
+ * Runs the program to its end, whether the dispatch is captured or not.
  * @return 0; RP_USAGE (no program, a regular expression that cannot be read, a folder that exists),
- *         RP_ENVIRONMENT (the capture cannot be written, ...), RP_INTERRUPTED
+ * RP_ENVIRONMENT (the capture cannot be written, ...), RP_INTERRUPTED
  */
 int rp_run_capturing(const struct rp_captured_run_request *request, struct rp_captured_run *ret,
                      struct rp_err *err);
-/** The longest dispatch of a program. */
+/** This is the longest dispatch of a program. */
 struct rp_longest_dispatch {
     uint64_t match; /**< its number among those that match; 0: none does */
     uint64_t matches;
@@ -66,10 +66,11 @@ struct rp_longest_dispatch {
 };
 
 /**
- * Runs the program and looks which of the dispatches that match takes longest, the first of equal
- * ones. Its standard output goes nowhere. @param request  .numbers, .folder are not used
- * @return as rp_run_capturing; RP_VERDICT: several processes have matches; RP_BAD_INPUT: times
- * are missing
+ * Runs the program and finds which of the matching dispatches takes longest, the first of equal
+ * ones. The program's standard output goes nowhere.
+ * @param request .numbers, .folder are not used
+ * @return as rp_run_capturing; RP_VERDICT: several processes have matches; RP_BAD_INPUT: times are
+ * missing
  */
 int rp_run_finding_longest(const struct rp_captured_run_request *request,
                            struct rp_longest_dispatch *ret, struct rp_captured_run *ret_isolation,
@@ -77,6 +78,7 @@ int rp_run_finding_longest(const struct rp_captured_run_request *request,
 
 void rp_captured_run_free(struct rp_captured_run *isolation);
 
-/* Listens to the tools in the processes of a program, and writes what one of them captures. */
+/* These functions listen to the tools in the processes of a program, and write what one of them
+ * captures. */
 
 #endif

@@ -1,4 +1,4 @@
-/* Names of kernels: what people call them, and which of them an expression finds. */
+/* This file makes names of kernels for people, and finds names by an expression. */
 #include "run/kernel_names.h"
 
 #include <ctype.h>
@@ -27,7 +27,8 @@
 /* --- names for people ------------------------------------------------------------------------- */
 
 enum {
-    /* Substitutions of a mangled name can stand for each other: a hostile one grows without end. */
+    /* Substitutions of a mangled name can refer to each other, so a hostile one grows without end.
+     */
     MOST_NAME_BYTES = 4 << 20,
     PATIENCE_MS = 5000,
     MOST_FAILURES = 3,
@@ -47,14 +48,14 @@ static void stop(struct rp_demangler *d)
 {
     if (!d->child)
         return;
-    close(d->fd); /* the end of its input ends it */
+    close(d->fd); /* The demangler ends at the end of its input. */
     kill(-d->child, SIGKILL);
     while (waitpid(d->child, NULL, 0) < 0 && errno == EINTR)
         ;
     d->child = 0;
 }
 
-/* In a group of its own, so that Ctrl-C for the profiled program does not end it. */
+/* It gets a group of its own, so that Ctrl-C for the profiled program does not end it. */
 static int spawn(struct rp_demangler *d, int fd, posix_spawn_file_actions_t *files,
                  posix_spawnattr_t *how)
 {
@@ -65,7 +66,8 @@ static int spawn(struct rp_demangler *d, int fd, posix_spawn_file_actions_t *fil
     sigfillset(&all);
     if (posix_spawn_file_actions_adddup2(files, fd, STDIN_FILENO) ||
         posix_spawn_file_actions_adddup2(files, fd, STDOUT_FILENO) ||
-        posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null", 1 /* O_WRONLY */, 0) ||
+        posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null",
+                                         1 /* The mode is O_WRONLY. */, 0) ||
         posix_spawnattr_setflags(how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                           POSIX_SPAWN_SETSIGDEF) ||
         posix_spawnattr_setpgroup(how, 0) || posix_spawnattr_setsigmask(how, &none) ||
@@ -142,7 +144,7 @@ static bool put_line(int fd, const char *line, size_t length, int64_t end_ms)
     return true;
 }
 
-/* Its answer, without the end of the line; NULL: none that can be used. */
+/* Returns its answer without the end of the line, or NULL when no answer can be used. */
 static char *get_line(int fd, int64_t end_ms)
 {
     rp_autobuf line = {0};
@@ -176,7 +178,7 @@ static char *ask(struct rp_demangler *d, const char *name)
         return NULL;
     line = rp_format("%s\n", name);
     plain = line && put_line(d->fd, line, strlen(line), end_ms) ? get_line(d->fd, end_ms) : NULL;
-    if (!plain) { /* what it may say later is of this name: the next one gets a new one */
+    if (!plain) { /* A late answer would be about this name, so the next name gets a new process. */
         stop(d);
         if (++d->failures == MOST_FAILURES) {
             free(d->program);
@@ -186,7 +188,7 @@ static char *ask(struct rp_demangler *d, const char *name)
     return plain && *plain ? rp_steal(plain) : NULL;
 }
 
-/* It takes words of a line for names: one with blanks or control characters is none. */
+/* It takes words of a line for names, so one with blanks or control characters is no name. */
 static bool is_mangled(const char *name)
 {
     if (strncmp(name, "_Z", 2) != 0)
@@ -197,14 +199,14 @@ static bool is_mangled(const char *name)
     return true;
 }
 
-/* It takes any byte that is not of ASCII for the end of a word. A mangled name counts bytes, so
- * each such character goes there under a name of as many: '$' and a letter for two bytes, 'A' and
- * one more letter for three, 'B' and two more for four. No compiler writes '$' by itself, and the
- * demangler adds none. */
+/* The demangler takes any byte that is not ASCII for the end of a word. A mangled name counts
+ * bytes, so each such character gets a substitute of the same length: '$' and a letter for two
+ * bytes, 'A' and one more letter for three, 'B' and two more for four. No compiler writes '$' by
+ * itself, and the demangler adds none. */
 enum { MOST_SIGNS = 60 };
 
 struct signs {
-    char of[MOST_SIGNS][4]; /* the characters; all of them together, whatever their length */
+    char of[MOST_SIGNS][4]; /**< the characters; all of them together, whatever their length */
     size_t length[MOST_SIGNS], count;
 };
 
@@ -229,7 +231,7 @@ static bool put_sign(struct signs *signs, const char *character, size_t length, 
     return true;
 }
 
-/* @return NULL: it cannot be written so */
+/* @return NULL: it cannot be written in this way */
 static char *to_ascii(const char *name, struct signs *signs)
 {
     const char *end = name + strlen(name);
@@ -245,7 +247,7 @@ static char *to_ascii(const char *name, struct signs *signs)
     return rp_buf_steal(&text);
 }
 
-/* @return NULL: what it says has other signs than what it was asked */
+/* @return NULL: the answer has other signs than the question */
 static char *from_ascii(const char *plain, const struct signs *signs)
 {
     rp_autobuf text = {0};
@@ -309,7 +311,7 @@ char *rp_demangle_kernel(struct rp_demangler *d, const char *symbol)
 
 enum { RP_KERNEL_NAME_BYTES = 16 << 10 /**< longer names are found by themselves only */ };
 
-/* Classes that have a letter; within brackets, and alone. */
+/* These classes have a letter; it is written within brackets, and alone. */
 static const struct {
     char letter;
     const char *members, *alone;
@@ -326,9 +328,9 @@ static const char *class_of(char letter, bool members)
     return NULL;
 }
 
-/* What follows a "\" outside of brackets; NULL: it cannot be said. */
-/* A back-reference is no regular expression: what it takes to find one grows with a power of the
- * name's length. */
+/* Translates what follows a "\" outside of brackets. It returns NULL where that cannot be said. */
+/* A back-reference is no regular expression: the time to find one grows with a power of the name's
+ * length. */
 static const char *put_escape(struct rp_buf *to, const char *at)
 {
     const char *alone = class_of(*at, false);
@@ -348,8 +350,9 @@ static const char *put_escape(struct rp_buf *to, const char *at)
     return at + 1;
 }
 
-/* Members of "[...]" up to its end, which is behind the result; NULL: it cannot be said. In the
- * other dialect a "\" is itself there, "]" stands first, and "-" last. */
+/* Translates members of "[...]" up to its end, and returns the place behind it, or NULL where that
+ * cannot be said. In the other dialect a "\" stands for itself there, "]" is first, and "-" last.
+ */
 static const char *put_brackets(struct rp_buf *to, const char *at)
 {
     rp_autobuf members = {0};
@@ -358,7 +361,8 @@ static const char *put_brackets(struct rp_buf *to, const char *at)
     for (at += negated; *at && *at != ']'; at++) {
         const char *letters;
 
-        if (*at == '[' && at[1] && strchr(":.=", at[1])) { /* a named class is the same in both */
+        /* A named class is the same in both dialects. */
+        if (*at == '[' && at[1] && strchr(":.=", at[1])) {
             const char *end = strchr(at + 2, ']');
 
             if (!end)
@@ -379,7 +383,8 @@ static const char *put_brackets(struct rp_buf *to, const char *at)
     }
     if (!*at)
         return NULL;
-    if (members.len && members.data[0] == '^' && !negated && !closes) /* not first: it negates */
+    /* A ^ that is first would negate, so it is not put there. */
+    if (members.len && members.data[0] == '^' && !negated && !closes)
         rp_buf_printf(to, "[%.*s%s^]", (int)members.len - 1, members.data + 1, dash ? "-" : "");
     else
         rp_buf_printf(to, "[%s%s%s%s]", negated ? "^" : "", closes ? "]" : "",
@@ -388,7 +393,7 @@ static const char *put_brackets(struct rp_buf *to, const char *at)
     return at;
 }
 
-/* Whether the repeat before "?" only says to take as little as possible. */
+/* Says whether a "?" behind a repeat only means to take as little as possible. */
 static bool is_lazy(const char *text, const char *at)
 {
     return at > text && strchr("*+?}", at[-1]) && (at < text + 2 || at[-2] != '\\');
@@ -429,8 +434,8 @@ static const char *translate(const char *text, struct rp_buf *to)
     return NULL;
 }
 
-/* As "^.*(...)", the C library looks at each character of a name once, from the first on; else it
- * would begin anew at each. */
+/* With "^.*(...)" the C library looks at each character of a name once, from the first on.
+ * Otherwise it would begin anew at each. */
 static int compile(const char *option, const char *text, const char *translated, regex_t *ret,
                    struct rp_err *err)
 {
@@ -446,12 +451,13 @@ static int compile(const char *option, const char *text, const char *translated,
     return rp_fail(err, RP_USAGE, "%s %s: %s", option, text, why);
 }
 
-/* @param ret  translated, owned */
+/* @param ret translated, owned by the caller */
 static int translate_checked(const char *option, const char *text, char **ret, struct rp_err *err)
 {
     rp_autobuf other = {0};
     const char *wrong;
-    int rc = rp_kernel_regex_check(option, text, err); /* its size; groups that close */
+    /* It checks the size, and that groups are closed. */
+    int rc = rp_kernel_regex_check(option, text, err);
 
     if (rc < 0)
         return rc;
@@ -473,7 +479,8 @@ int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, 
 
 /* --- patterns ------------------------------------------------------------------------------ */
 
-/* Length of a name, or of an expression for one, without what names the descriptor. */
+/* Returns the length of a name, or of an expression for one, without the suffix that names the
+ * descriptor. */
 static size_t bare_length(const char *text)
 {
     static const char *const ends[] = {
@@ -515,7 +522,8 @@ int rp_kernel_pattern_check(const char *option, const char *text, struct rp_err 
     return rp_kernel_pattern_compile(option, text, &pattern, err);
 }
 
-/* The C library keeps each state that it comes by: for so many bytes, then it begins anew. */
+/* The C library keeps each state that it reaches, so after so many bytes the expression is compiled
+ * anew. */
 static void forget_states(struct rp_kernel_pattern *pattern, size_t bytes)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -525,7 +533,7 @@ static void forget_states(struct rp_kernel_pattern *pattern, size_t bytes)
     if (pattern->searched_bytes <= RP_KERNEL_NAME_BYTES)
         return;
     if (compile("", pattern->text, pattern->translated, &fresh, &err) < 0)
-        return; /* no memory: with the old one it goes on */
+        return; /* Without memory the old expression is still used. */
     regfree(&pattern->regex);
     pattern->regex = fresh;
     pattern->searched_bytes = bytes;
@@ -567,7 +575,7 @@ void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern)
 
 /* --- regular expressions ------------------------------------------------------------------- */
 
-/* What follows "[": the end of the class, behind its "]"; NULL: it has none. */
+/* Skips what follows "[", and returns the place behind its "]", or NULL when it has none. */
 static const char *skip_class(const char *at)
 {
     for (at += *at == '^'; *at; at++) {
@@ -587,7 +595,7 @@ static const char *skip_class(const char *at)
     return NULL;
 }
 
-/* What follows "{": "2}", "2,}" or "2,3}". */
+/* Skips what follows "{": "2}", "2,}" or "2,3}". */
 static const char *skip_repeat(const char *at)
 {
     char *end;
@@ -608,7 +616,7 @@ static const char *skip_repeat(const char *at)
     return *end == '}' && least <= most ? end + 1 : NULL;
 }
 
-/* What is wrong; NULL: nothing that is looked for. */
+/* Says what is wrong. NULL means that no known fault was found. */
 static const char *wrong_with_regex(const char *at)
 {
     size_t depth = 0;
@@ -653,7 +661,7 @@ int rp_kernel_regex_check(const char *option, const char *text, struct rp_err *e
 
 /* --- launches ------------------------------------------------------------------------------ */
 
-/* rocprofv3 keeps every number of a range: more digits would not come to an end. */
+/* rocprofv3 keeps every number of a range, so more digits would never end. */
 static bool take_number(const char **at, unsigned long *ret)
 {
     enum { MOST_DIGITS = 7 };

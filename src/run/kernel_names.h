@@ -15,11 +15,11 @@ struct rp_err;
 struct rp_environment;
 
 /**
- * LLVM's demangler gives the names, as it does inside of ROCm: that of a C++ runtime may be years
+ * LLVM's demangler makes the names, as it does inside of ROCm: that of a C++ runtime may be years
  * older than the compiler, and does not know _Float16, or names of thousands of characters. It is a
- * program of ROCm (llvm-cxxfilt) that runs beside this one: ROCm's libraries are for another libc.
- *
- * A zeroed one knows no demangler. Used by one thread at a time. */
+ * program of ROCm (llvm-cxxfilt) that runs beside this one, because ROCm's libraries are for
+ * another libc. A zeroed struct knows no demangler. Only one thread may use it at a time.
+ */
 struct rp_demangler {
     char *program;       /**< NULL: there is none */
     pid_t child;         /**< 0: not started */
@@ -28,10 +28,11 @@ struct rp_demangler {
     unsigned failures;   /**< after a few of them it is not asked again */
 };
 
-/** Finds llvm-cxxfilt of ROCm, else of $PATH; it starts with the first name that needs it. */
+/** Finds llvm-cxxfilt of ROCm, or that of $PATH. It starts with the first name that needs it. */
 void rp_demangler_open(const struct rp_environment *env, struct rp_demangler *ret);
 
-/** Starts it now: what is started while a program runs would be taken for the program's. */
+/** Starts the demangler now, because one that is started while a program runs would be taken for
+ * the program's. */
 void rp_demangler_start(struct rp_demangler *demangler);
 
 /** Accepts a zeroed one. */
@@ -39,28 +40,27 @@ void rp_demangler_close(struct rp_demangler *demangler);
 
 /**
  * Drops ".kd" and demangles C++ names: "_Z3addPf.kd" -> "add(float*)". Without a demangler, and for
- * names that it does not know or takes too long for, the mangled name comes back: rather that than
- * a wrong one.
- * @param demangler  NULL: none
+ * names that it does not know or takes too long for, the mangled name is returned, which is better
+ * than a wrong one.
+ * @param demangler NULL: none
  * @return owned by the caller (free)
  */
 char *rp_demangle_kernel(struct rp_demangler *demangler, const char *symbol);
 
 /**
- * An ECMAScript regular expression that rp_kernel_regex_check accepts, in the C library's dialect;
- * for regexec without places of a match, and regfree. It finds a name exactly when
+ * Compiles an ECMAScript regular expression that rp_kernel_regex_check accepts, in the C library's
+ * dialect. It is for regexec without places of a match, and regfree. It finds a name exactly when
  * std::regex_search does.
- * @param option  that gave it, for messages
- * @return 0; RP_USAGE for what that dialect cannot say: looking ahead, control characters;
- *         for what takes no bounded time and memory: large repetitions, back-references
+ * @param option that gave it, for messages
+ * @return 0; RP_USAGE for what that dialect cannot say (looking ahead, control characters), and for
+ * what takes unbounded time and memory (large repetitions, back-references)
  */
 int rp_kernel_regex_compile(const char *option, const char *text, regex_t *ret, struct rp_err *err);
 
 /**
- * What a --kernel says: a regular expression that is found in the demangled name, or the whole name
- * or symbol as it stands in a table, whatever its characters mean in an expression. The names of
- * descriptors that other tools print ("NAME.kd", "NAME [clone .kd]", "NAME (.kd)") are those of
- * their kernels.
+ * --kernel is a regular expression that is found in the demangled name, or the whole name or symbol
+ * as it stands in a table, whatever its characters mean in an expression. The names of descriptors
+ * that other tools print ("NAME.kd", "NAME [clone .kd]", "NAME (.kd)") are those of their kernels.
  */
 struct rp_kernel_pattern {
     char *text;       /**< without what names the descriptor */
@@ -74,27 +74,29 @@ struct rp_kernel_pattern {
 /** @return as rp_kernel_regex_compile, RP_ENVIRONMENT */
 int rp_kernel_pattern_compile(const char *option, const char *text, struct rp_kernel_pattern *ret,
                               struct rp_err *err);
-/** To be asked before anything runs. @return as rp_kernel_pattern_compile */
+/** Call it before anything runs.
+ * @return as rp_kernel_pattern_compile */
 int rp_kernel_pattern_check(const char *option, const char *text, struct rp_err *err);
-/** @param name  demangled; @param symbol  mangled, with .kd or without; NULL: not known */
+/** @param name demangled
+ * @param symbol mangled, with .kd or without; NULL: not known */
 bool rp_kernel_pattern_finds(struct rp_kernel_pattern *pattern, const char *name,
                              const char *symbol);
 /** Accepts a zeroed one. */
 void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern);
 
-/* Which kernels and launches rocprofv3 is to trace: what it would refuse in the middle of a
- *        run, or take for none at all, is refused before.
- */
+/* This section checks which kernels and launches rocprofv3 is to trace. It refuses beforehand what
+ * rocprofv3 would refuse in the middle of a run, or take for no kernel at all. */
 
 /**
- * An ECMAScript regular expression, as std::regex of libstdc++ reads it. Only what it surely
- * refuses is refused: groups and classes that are not closed, a repeat of nothing, and the like.
- * @param option  that gave it, for messages
+ * Checks an ECMAScript regular expression, as std::regex of libstdc++ reads it. Only certain faults
+ * are refused: groups and classes that are not closed, a repeat of nothing, and the like.
+ * @param option that gave it, for messages
  * @return 0 or RP_USAGE
  */
 int rp_kernel_regex_check(const char *option, const char *text, struct rp_err *err);
 
-/** "[2-3],[7]": numbers and ranges with their smaller end first. @return 0 or RP_USAGE */
+/** Checks "[2-3],[7]": numbers and ranges with their smaller end first.
+ * @return 0 or RP_USAGE */
 int rp_kernel_ranges_check(const char *text, struct rp_err *err);
 
 #endif

@@ -69,7 +69,7 @@ static char *private_rocm_path(void)
     return rp_format("%s/.cache/rocm-perf-lab/rocm", user ? user->pw_dir : home);
 }
 
-/* Value behind "key " at the start of a line of the stamp that ./setup writes. */
+/* Returns the value behind "key " at the start of a line of the stamp that ./setup writes. */
 static char *stamp_value(const char *stamp, const char *key)
 {
     size_t len = strlen(key);
@@ -92,7 +92,7 @@ static bool try_private(struct rp_environment *env, const char *root)
     rp_autofree char *hip = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libamdhip64.so.7");
     rp_autofree char *hsa = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1");
 
-    /* Its programs hold its path: one that was moved, or lost a part, is none. */
+    /* Its programs hold its path, so one that was moved, or lost a part, cannot be used. */
     if (!llvm || !path || !real || strcmp(path, real) != 0 || !hip || !hsa ||
         !rp_path_exists(hip) || !rp_path_exists(hsa))
         return false;
@@ -103,7 +103,8 @@ static bool try_private(struct rp_environment *env, const char *root)
     return env->rocm_root && env->rocm_version && env->compiler;
 }
 
-/* /opt/rocm-7.*, the highest version first; ./setup looks in the same places (tools/common.sh). */
+/* Tries /opt/rocm-7.*, the highest version first. ./setup looks in the same places
+ * (tools/common.sh). */
 static bool try_versioned(struct rp_environment *env)
 {
     glob_t found = {0};
@@ -134,7 +135,7 @@ static void detect_rocm(struct rp_environment *env)
 
     env->private_root = private_rocm_path();
     if (wish && *wish) {
-        /* Another ROCm than the one that was asked for would measure something else. */
+        /* Any ROCm but the one that was asked for would measure something else. */
         if (!try_installed(env, wish) && !try_private(env, wish))
             env->rocm_refused = rp_strdup(wish);
         return;
@@ -161,7 +162,7 @@ static void detect_rocprofv3(struct rp_environment *env)
 
 enum { MOST_PROPERTIES_BYTES = 1 << 16 };
 
-/** The number behind "KEY " at the beginning of a line; 0: there is none. */
+/** Returns the number behind "KEY " at the beginning of a line, or 0. */
 static uint64_t property(const char *text, const char *key)
 {
     const size_t bytes = strlen(key);
@@ -174,7 +175,8 @@ static uint64_t property(const char *text, const char *key)
     return 0;
 }
 
-/** gfx_target_version 90402 is gfx942: stepping in hexadecimal. @return false: it is a CPU */
+/** gfx_target_version 90402 is gfx942, with the stepping in hexadecimal.
+ * @return false: it is a CPU */
 static bool read_gpu(const char *text, struct rp_gpu *gpu)
 {
     const uint64_t version = property(text, "gfx_target_version");
@@ -196,7 +198,8 @@ static bool read_gpu(const char *text, struct rp_gpu *gpu)
     return true;
 }
 
-/** Control groups refuse it in open(), not in access(). What the driver does not tell is usable. */
+/** Control groups refuse it in open(), not in access(). If the driver names no file, the GPU counts
+ * as usable. */
 static bool is_usable(const char *text, const char *files)
 {
     const uint64_t minor = property(text, "drm_render_minor");
@@ -277,7 +280,8 @@ static void detect_gpu(struct rp_environment *env)
 
 /* --- our libraries ------------------------------------------------------------------------- */
 
-/* Beside the program in the build folder; in ../lib/rocm-perf-lab after installation. */
+/* The library is beside the program in the build folder, and in ../lib/rocm-perf-lab after
+ * installation. */
 static char *find_library(const char *exe_dir, const char *name)
 {
     static const char *const places[] = {"lib", "../lib/rocm-perf-lab"};
@@ -291,7 +295,7 @@ static char *find_library(const char *exe_dir, const char *name)
     return NULL;
 }
 
-/* Installed with the program, for who has no clone of the sources. */
+/* It is installed with the program, for users without a clone of the sources. */
 static char *find_setup(const char *exe_dir)
 {
     rp_autofree char *path = rp_format("%s/../share/rocm-perf-lab/setup", exe_dir);
@@ -307,7 +311,7 @@ char *rp_find_llvm_program(const struct rp_environment *env, const char *name)
     struct rp_err ignored = RP_ERR_INIT;
     char *path = NULL;
 
-    if (slash) { /* beside clang++ */
+    if (slash) { /* The program is beside clang++. */
         path = rp_format("%.*s/%s", (int)(slash - env->compiler), env->compiler, name);
         if (path && access(path, X_OK) == 0)
             return path;

@@ -17,7 +17,7 @@ enum rp_rocm_kind {
     RP_ROCM_PRIVATE,   /**< unpacked from Debian by ./setup */
 };
 
-/** All strings owned; NULL = not found. Release with rp_environment_free. */
+/** The struct owns all strings; NULL means not found. Release it with rp_environment_free. */
 struct rp_environment {
     enum rp_rocm_kind rocm_kind;
     char *rocm_root;
@@ -34,25 +34,27 @@ struct rp_environment {
     uint32_t gpu_count;
 };
 
-/** Never fails for what is missing, only when out of memory or /proc is not there. */
+/** A missing thing is no failure. It fails only when memory has ended or /proc is absent. */
 int rp_environment_detect(struct rp_environment *ret, struct rp_err *err);
 void rp_environment_free(struct rp_environment *env);
 
-/** A program of ROCm's LLVM, else of $PATH; owned by the caller, NULL: none. */
+/** Finds a program of ROCm's LLVM, or of $PATH. The caller owns the path; NULL means that there is
+ * none. */
 char *rp_find_llvm_program(const struct rp_environment *env, const char *name);
 
-/** What brings a ROCm where there is none: a command, or where to run which. */
+/** Names the command that installs a ROCm, or says where to run which. */
 static inline const char *rp_environment_fix(const struct rp_environment *env)
 {
     return env->setup_command ? env->setup_command
                               : "./setup in the source folder of rocm-perf-lab";
 }
 
-/* The GPUs that the driver shows, in the order in which ROCR_VISIBLE_DEVICES counts them. */
+/* This section lists the GPUs that the driver shows, in the order in which ROCR_VISIBLE_DEVICES
+ * counts them. */
 
-/** Where the driver shows them. */
+/** The driver shows them here. */
 #define RP_GPU_NODES "/sys/class/kfd/kfd/topology/nodes"
-/** The files through which programs use them: renderD128, ... */
+/** Programs use them through these files: renderD128, ... */
 #define RP_GPU_FILES "/dev/dri"
 
 struct rp_gpu {
@@ -65,16 +67,17 @@ struct rp_gpu {
 };
 
 /**
- * Only those that this process may use: in a container or a job, ROCr does not count others either.
- * @param nodes  RP_GPU_NODES
- * @param files  RP_GPU_FILES; NULL: also those that this process may not use
- * @param ret    owned, ret_count of them; NULL without any
+ * Lists only the GPUs that this process may use, because in a container or a job ROCr does not
+ * count others either.
+ * @param nodes RP_GPU_NODES
+ * @param files RP_GPU_FILES; NULL: also those that this process may not use
+ * @param ret owned by the caller, ret_count of them; NULL without any
  */
 void rp_gpus_list(const char *nodes, const char *files, struct rp_gpu **ret, size_t *ret_count);
 
 /**
- * The first GPU that a program sees.
- * @param visible  value of ROCR_VISIBLE_DEVICES: "1,0", "GPU-0123456789abcdef"; NULL or "": all
+ * Returns the first GPU that a program sees.
+ * @param visible value of ROCR_VISIBLE_DEVICES: "1,0", "GPU-0123456789abcdef"; NULL or "": all
  * @return NULL: it sees none
  */
 const struct rp_gpu *rp_gpus_first_visible(const struct rp_gpu *gpus, size_t count,

@@ -1,9 +1,9 @@
-/* Which kernels and copies each kernel and copy waits for, from the recorded packets. */
+/* Finds from the recorded packets which kernels and copies each kernel and copy waits for. */
 /*
  * A packet with the barrier bit waits for all packets before it in its queue; a barrier packet lets
  * nothing behind it be launched before it is complete, and waits for its signals besides. So there
  * is, per queue, a gate: what all later packets wait for; and what has been launched since the last
- * packet with a barrier bit. Going through all packets in the order of submission, every producer
+ * packet with a barrier bit. All packets are taken in the order of submission, so every producer
  * comes before what waits for it.
  */
 #include <inttypes.h>
@@ -19,10 +19,10 @@
 #include "trace/records.h"
 #include "trace/rocpd.h"
 
-/* Sets larger than this keep what is implied: it is still true. */
+/* Larger sets keep what is implied, which is still true. */
 enum { LARGEST_REDUCED = 64 };
 
-/** Numbers of nodes, ascending. */
+/** Holds numbers of nodes, ascending. */
 struct set {
     uint32_t *list;
     uint32_t count, room;
@@ -31,8 +31,9 @@ struct set {
 struct node {
     uint64_t order;
     const struct rp_record *record;
-    struct set before; /* kernels and copies that it waits for; of a barrier packet, what those that
-                          wait for its signal wait for */
+    /* Holds the kernels and copies that it waits for. A barrier packet holds those that a waiter
+     * for its signal waits for. */
+    struct set before;
     int64_t row_id;
 };
 
@@ -41,13 +42,13 @@ struct queue {
 };
 
 struct work {
-    struct node *nodes; /* by order */
+    struct node *nodes; /**< by order */
     size_t count;
-    const struct rp_rec_wait **waits; /* by order */
+    const struct rp_rec_wait **waits; /**< by order */
     size_t wait_count;
     struct queue *queues;
     size_t queue_count;
-    uint64_t unknown; /* signals waited for that nothing is known to complete */
+    uint64_t unknown; /**< signals waited for that nothing is known to complete */
 };
 
 static void free_work(struct work *w)
@@ -95,7 +96,8 @@ static const struct rp_rec_dispatch *dispatch_of(const struct node *node)
     return node->record->kind == RP_REC_DISPATCH ? &node->record->u.dispatch : NULL;
 }
 
-/* Is it before a kernel of the set that waits for everything before it in the same queue? */
+/* Says whether it is before a kernel of the set that waits for everything before it in the same
+ * queue. */
 static bool is_implied(const struct work *w, const struct set *set, uint32_t at)
 {
     const struct rp_rec_dispatch *one = dispatch_of(&w->nodes[set->list[at]]);
@@ -202,14 +204,15 @@ static int read_records(struct work *w, const struct rp_record_file *file, struc
 
 /* --- going through ------------------------------------------------------------------------- */
 
-/* What completes a signal, as kernels and copies. It may be missing: its times were lost. */
+/* Adds the kernels and copies that complete a signal. One may be missing, because its times were
+ * lost. */
 static void wait_for(struct work *w, struct set *set, uint64_t order, uint32_t self)
 {
     const struct node key = {.order = order};
     const struct node *found = bsearch(&key, w->nodes, w->count, sizeof(key), by_order);
     uint32_t number = found ? (uint32_t)(found - w->nodes) : self;
 
-    if (number >= self) /* damage: a wait for what came later would be no order */
+    if (number >= self) /* The file is damaged: a wait for something later would be no order. */
         w->unknown++;
     else if (found->record->kind == RP_REC_BARRIER)
         add_all(set, &found->before);
@@ -217,7 +220,7 @@ static void wait_for(struct work *w, struct set *set, uint64_t order, uint32_t s
         add(set, number);
 }
 
-/* What is open was launched behind the gate: waiting for it is waiting for the gate. */
+/* Open work was launched behind the gate, so a wait for it is a wait for the gate. */
 static const struct set *before_in_queue(const struct queue *queue, bool barrier_bit)
 {
     return barrier_bit && queue->open.count > 0 ? &queue->open : &queue->gate;
@@ -231,7 +234,7 @@ static void take_barrier(struct work *w, uint32_t self)
 
     add_all(&node->before, before_in_queue(queue, b->barrier_bit));
     w->unknown += b->unknown_count;
-    /* Which of an OR's signals let it go is not known: it is taken to wait for none. */
+    /* Nobody knows which of an OR's signals lets it go, so it is taken to wait for none. */
     for (uint32_t i = 0; i < b->wait_count && b->type != RP_BARRIER_OR; i++)
         wait_for(w, &node->before, b->waits[i], self);
     if (b->type == RP_BARRIER_OR)
@@ -274,7 +277,7 @@ static void take_copy(struct work *w, uint32_t self, size_t *next_wait)
     reduce(w, &node->before);
 }
 
-/* Copies of one process get their order and their copy_id under one lock: they agree. */
+/* Copies of one process get their order and their copy_id under one lock, so both agree. */
 static void number_copies(struct work *w)
 {
     int64_t id = 0;
@@ -362,7 +365,7 @@ static int put_model_of_time(const struct rp_record_file *file, struct rp_store_
     return rc < 0 ? rc : rp_store_put_metadata(writer, RP_STORE_TIMING_VERSION_TAG, version, err);
 }
 
-/* A counter of an agent that has a row. */
+/* This is a counter of an agent that has a row. */
 struct counter {
     int64_t agent_id;
     uint32_t name_id;
@@ -371,10 +374,9 @@ struct counter {
 struct rp_dispatch_rows {
     const struct rp_record_file *file;
     struct rp_store_writer *writer;
-    const struct rp_record **records; /* of counters and of simulations, by dispatch, as they were
-                                       * recorded */
+    const struct rp_record **records; /**< of counters and simulations, by dispatch */
     size_t record_count;
-    struct counter *counters; /* row n has id n + 1 */
+    struct counter *counters; /**< row n has id n + 1 */
     size_t counter_count;
 };
 
@@ -471,7 +473,7 @@ static int put_simulation(const struct rp_dispatch_rows *rows,
     return rp_store_put_simulation(rows->writer, &row, err);
 }
 
-/* The first record of the dispatch. */
+/* Finds the first record of the dispatch. */
 static size_t first_of(const struct rp_dispatch_rows *rows, uint64_t dispatch_id)
 {
     size_t low = 0, high = rows->record_count;

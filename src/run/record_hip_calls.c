@@ -1,4 +1,4 @@
-/* The HIP calls of a record file: which stream each used, when it ran, and its rows. */
+/* Finds which stream each HIP call of a record file used and when it ran, and makes its rows. */
 /**
  * @file record_hip_calls.c
  * @brief Order, streams and rows of the recorded HIP calls.
@@ -29,7 +29,7 @@ enum {
     RP_STREAM_NON_BLOCKING = 1, /**< hipStreamNonBlocking, of a stream's flags */
 };
 
-/** Numbers of handles. Zero-initialise; release with free_numbers. */
+/** Numbers handles. Initialise it with zeros, and release it with free_numbers. */
 struct numbers {
     struct rp_idmap handles;
     struct {
@@ -63,7 +63,7 @@ static void free_numbers(struct numbers *numbers)
     rp_vec_free(&numbers->of);
 }
 
-/** One call; steps are made in the order of entry. */
+/** This is one call. Steps are made in the order of entry. */
 struct rp_hip_step {
     uint64_t correlation_id;
     uint64_t event; /**< handle, if the call has one */
@@ -73,28 +73,28 @@ struct rp_hip_step {
     bool non_blocking; /**< of STREAM_CREATE */
 };
 
-/* The device's clock starts one second in (src/device/driver/command_processor.h): where nothing
+/* The device's clock starts at one second (src/device/driver/command_processor.h). Where nothing
  * ran on it, all calls happen then. */
 enum { CLOCK_START_NS = 1000000000 };
 
-/** Kernel or copy. */
+/** This is a kernel or a copy. */
 struct work {
     uint64_t correlation_id;
-    int64_t queue; /* of a kernel; NO_QUEUE: of a copy it is not known */
+    int64_t queue; /**< of a kernel; NO_QUEUE: of a copy it is not known */
     int64_t start_ns, end_ns;
 };
 
 struct rp_hip_clock {
-    struct work *work; /* in the order of the calls that started it */
+    struct work *work; /**< in the order of the calls that started it */
     size_t work_count, next_work;
-    int64_t *tail_ns; /* per stream: end of all that was put on it so far */
-    bool *blocking;   /* per stream: takes part in the default stream's ordering */
+    int64_t *tail_ns; /**< per stream: end of all that was put on it so far */
+    bool *blocking;   /**< per stream: takes part in the default stream's ordering */
     int64_t stream_count;
-    struct numbers events;  /* end of what each one's last record stands behind */
-    struct numbers threads; /* end of each one's last call */
-    struct numbers queues;  /* end of the last kernel of each */
-    struct numbers learned; /* by when a call has waited until then: its thread, or SEVERAL */
-    int64_t start_ns;       /* of the first work */
+    struct numbers events;  /**< end of the work before each one's last record */
+    struct numbers threads; /**< end of each one's last call */
+    struct numbers queues;  /**< end of the last kernel of each */
+    struct numbers learned; /**< by when a call has waited until then: its thread, or SEVERAL */
+    int64_t start_ns;       /**< of the first work */
 };
 
 enum { SEVERAL = -1, NO_QUEUE = -1 };
@@ -172,8 +172,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* End of everything that a marker put on the stream now would stand behind: on the default stream
- * also what is on all blocking ones. */
+/* Returns the end of everything that a marker on the stream would now wait for. On the default
+ * stream that includes the work on all blocking ones. */
 static int64_t tail_of(const struct rp_hip_clock *clock, int64_t stream)
 {
     int64_t end_ns = clock->tail_ns[stream];
@@ -184,7 +184,7 @@ static int64_t tail_of(const struct rp_hip_clock *clock, int64_t stream)
     return end_ns;
 }
 
-/* End of everything that work put on the stream now would stand behind. */
+/* Returns the end of everything that new work on the stream would now wait for. */
 static int64_t behind(const struct rp_hip_clock *clock, int64_t stream)
 {
     int64_t end_ns = tail_of(clock, stream);
@@ -201,10 +201,10 @@ static int64_t last_tail(const struct rp_hip_clock *clock)
     return end_ns;
 }
 
-/* What a call started. */
+/* This is the work that a call started. */
 struct started {
-    int64_t first_ns; /* when the first of it began; INT64_MAX: the call started nothing */
-    int64_t queue_ns; /* when what was before that in its queue had ended */
+    int64_t first_ns; /**< when the first of it began; INT64_MAX: the call started nothing */
+    int64_t queue_ns; /**< when what was before that in its queue had ended */
     int64_t end_ns;
 };
 
@@ -223,8 +223,8 @@ static void take(struct rp_hip_clock *clock, const struct work *work, struct sta
         set_number(&clock->queues, (uint64_t)work->queue, later(queue_ns, work->end_ns));
 }
 
-/* Puts what the call started on its stream. Work that no call is known of (below HSA) is no
- * stream's. */
+/* Puts the work that the call started on its stream. Work without a known call (below HSA) belongs
+ * to no stream. */
 static void take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step,
                       struct started *ret)
 {
@@ -240,11 +240,11 @@ static void take_work(struct rp_hip_clock *clock, const struct rp_hip_step *step
 }
 
 /*
- * A thread that waits for another one (in pthread_join, for a lock) does so unseen, and what it
- * starts then, the device has started when the other one had heard of an end
- * (device/driver/command_processor.h). So work that began when another thread had waited until
- * then, and neither its stream nor its queue was busy, was started no earlier. @return when the
- * call that started it began
+ * A thread that waits for another one (in pthread_join, for a lock) does so unseen. The device has
+ * started its next work when the other thread had heard of an end
+ * (device/driver/command_processor.h). So if work began when another thread had waited until then,
+ * and neither its stream nor its queue was busy, it was started no earlier.
+ * @return when the call that started it began
  */
 static int64_t heard_of(const struct rp_hip_clock *clock, const struct rp_hip_step *step,
                         const struct started *started, int64_t stream_ns, int64_t start_ns)
@@ -259,7 +259,7 @@ static int64_t heard_of(const struct rp_hip_clock *clock, const struct rp_hip_st
                : start_ns;
 }
 
-/* The thread has waited until then. */
+/* Notes that the thread has waited until then. */
 static void learn(struct rp_hip_clock *clock, int64_t end_ns, uint32_t tid)
 {
     int64_t thread;
@@ -324,17 +324,17 @@ enum { MOST_ARGS = 16, LONGEST_ARG = 64 };
 
 struct argument {
     uint8_t position, offset;
-    uint8_t form; /* enum rp_hip_form */
+    uint8_t form; /**< enum rp_hip_form */
     const char *name, *type;
 };
 
 struct listed {
     const char *name;
-    uint8_t kind;        /* enum rp_hip_kind */
-    uint16_t first, end; /* among arguments[] */
+    uint8_t kind;        /**< enum rp_hip_kind */
+    uint16_t first, end; /**< among arguments[] */
 };
 
-/* One running number over all rows tells where a call's arguments begin; the numbers of the rows of
+/* One running number over all rows says where a call's arguments begin. The numbers of the rows of
  * calls themselves are left out again. */
 enum row {
 #define RP_HIP_CALL(name, bytes, kind)                       ROW_##name,
@@ -363,7 +363,7 @@ static const struct listed *find_listed(const char *name)
     return NULL;
 }
 
-/* Arguments of a call as far as they were recorded: those up to the next row that is a call's. */
+/* Counts the recorded arguments of a call: those up to the next row that is a call's. */
 static size_t argument_count(const struct listed *listed)
 {
     size_t count = 0;
@@ -377,16 +377,16 @@ static size_t argument_count(const struct listed *listed)
 
 struct call {
     const struct rp_rec_call *record;
-    const struct listed *listed; /* NULL: not in the table */
+    const struct listed *listed; /**< NULL: not in the table */
     int64_t stream;
     int64_t start_ns, end_ns;
 };
 
 struct rp_hip_calls {
     const struct rp_record_file *file;
-    struct call *calls; /* in order of entry */
+    struct call *calls; /**< in order of entry */
     size_t count;
-    int64_t stream_count; /* without the default one */
+    int64_t stream_count; /**< without the default one */
 };
 
 void rp_hip_calls_free(struct rp_hip_calls *calls)
@@ -416,7 +416,8 @@ static uint64_t word_at(const struct rp_rec_call *record, size_t offset, size_t 
     return word;
 }
 
-/* Value of the argument with one of two names; false when the call has none. */
+/* Finds the value of the argument with one of two names.
+ * @return false: the call has none */
 static bool find_argument(const struct call *call, const char *name, const char *other,
                           size_t bytes, uint64_t *ret)
 {
@@ -447,7 +448,7 @@ static void find_stream(struct rp_hip_calls *calls, struct call *call, struct nu
     if (!find_argument(call, "stream", "hStream", sizeof(handle), &handle) ||
         handle == RP_STREAM_NULL || handle == RP_STREAM_LEGACY)
         return;
-    if (handle == RP_STREAM_PER_THREAD) /* one for each thread; handles are even */
+    if (handle == RP_STREAM_PER_THREAD) /* There is one for each thread, and handles are even. */
         handle = (uint64_t)call->record->tid << 8 | RP_STREAM_PER_THREAD | 1;
     if (get_number(handles, handle, &call->stream))
         return;
@@ -507,7 +508,7 @@ static void set_times(struct rp_hip_calls *calls)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* The same name has the same id throughout. */
+/* A name has the same id in the whole file. */
 static void look_up_names(struct rp_hip_calls *calls, const struct listed **by_id, size_t count)
 {
     for (size_t i = 0; i < calls->count; i++) {
@@ -605,7 +606,8 @@ static size_t form_bytes(enum rp_hip_form form)
     return 0;
 }
 
-/* As rocprofv3 prints it: "0" for the default stream, "(null)" for other pointers to nothing. */
+/* Prints a pointer as rocprofv3 does: "0" for the default stream, "(null)" for other pointers to
+ * nothing. */
 static void print_pointer(uint64_t value, const char *type, char *ret)
 {
     if (value)
@@ -695,9 +697,10 @@ int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *w
     return status;
 }
 
-enum { MOST_GROUPS = 64 }; /* a generator of kernels may have any number; all are counted */
+/* A generator of kernels may have any number of launches, but all are counted. */
+enum { MOST_GROUPS = 64 };
 
-/** Launches that differ in nothing but their geometry, which is that of the first one. */
+/** A group has launches that differ only in their geometry; it keeps that of the first one. */
 struct group {
     const struct rp_rec_failed_launch *first;
     uint64_t calls;
@@ -741,7 +744,7 @@ static json_t *geometry(const struct rp_rec_failed_launch *launch, const char *a
     for (size_t i = 0; i < 3; i++) {
         block[i] = launch->block[i];
         grid[i] = (json_int_t)launch->grid[i] * (grid_is_of_work_items(api) ? 1 : block[i]);
-        if (grid[i] < 0) /* 2^32 blocks of 2^32 work-items */
+        if (grid[i] < 0) /* The limit is 2^32 blocks of 2^32 work-items. */
             grid[i] = INT64_MAX;
     }
     return json_pack("{s:[I,I,I], s:[I,I,I], s:I}", "grid", grid[0], grid[1], grid[2], "block",
@@ -751,7 +754,8 @@ static json_t *geometry(const struct rp_rec_failed_launch *launch, const char *a
 
 static json_t *text_or_null(const char *text)
 {
-    json_t *value = *text ? json_string(text) : NULL; /* NULL also for what is not UTF-8 */
+    /* It is NULL also for bytes that are not UTF-8. */
+    json_t *value = *text ? json_string(text) : NULL;
 
     return value ? value : json_null();
 }

@@ -1,6 +1,6 @@
 /**
  * @file record_to_db.c
- * @brief Record file -> rocpd database.
+ * @brief Turns a record file into a rocpd database.
  */
 #include "run/record_to_db.h"
 
@@ -18,7 +18,7 @@
 #include "trace/records.h"
 #include "trace/rocpd.h"
 
-/* Properties of a recorded agent as JSON. */
+/* The properties of a recorded agent are written as JSON. */
 
 enum { MAX_MEM_BANKS = 8 };
 
@@ -58,8 +58,8 @@ static void put_name(struct rp_buf *json, const char *key, const char *value)
     put_text(json, value);
 }
 
-/* Name of the next property of the agent that begins with the prefix, without the prefix; NULL at
- * the end. An empty prefix takes the ones that belong to no array. */
+/* Finds the name of the next property of the agent that begins with the prefix, and returns it
+ * without the prefix; NULL at the end. An empty prefix finds the ones that belong to no array. */
 static const char *next_property(const struct rp_record_file *file, uint64_t agent,
                                  const char *prefix, size_t *index, uint64_t *ret_value)
 {
@@ -102,8 +102,8 @@ static bool put_bank(struct rp_buf *json, const struct rp_record_file *file, uin
 }
 
 /**
- * JSON object: the recorded integers under their keys, "mem_banks.0.width" as an entry of the array
- * "mem_banks", then names and indices.
+ * Makes a JSON object: the recorded integers under their keys, "mem_banks.0.width" as an entry of
+ * the array "mem_banks", then names and indices.
  * @return owned by the caller (free)
  */
 static char *rp_agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent)
@@ -114,7 +114,8 @@ static char *rp_agent_json(const struct rp_record_file *file, const struct rp_re
     uint64_t value;
 
     rp_buf_puts(&json, "{");
-    put_number(&json, "type", agent->type == 1 ? 2 : 1); /* rocprofv3: 1 CPU, 2 GPU */
+    /* rocprofv3 has 1 for a CPU and 2 for a GPU. */
+    put_number(&json, "type", agent->type == 1 ? 2 : 1);
     while ((key = next_property(file, agent->handle, "", &index, &value)))
         put_number(&json, key, value);
     put_name(&json, "name", rp_record_file_string(file, agent->name_id));
@@ -137,18 +138,18 @@ RP_DEFINE_CLEANUP(struct rp_record_file, rp_record_file_close)
 RP_DEFINE_CLEANUP(struct rp_store_writer, rp_store_writer_abandon)
 
 enum {
-    DEFAULT_QUEUE = 0, /* rocprofv3's id for what has no queue: copies */
+    DEFAULT_QUEUE = 0, /**< rocprofv3's id for what has no queue: copies */
     DEFAULT_STREAM = 0,
-    HOST_AGENT = 0, /* handle that stands for "the host" in copies */
+    HOST_AGENT = 0, /**< handle that stands for "the host" in copies */
 };
 
-/** Ids of one table in ascending order. */
+/** Holds ids of one table in ascending order. */
 struct id_list {
     uint32_t *ids;
     size_t count;
 };
 
-/** Everything the steps share. */
+/** All steps share these. */
 struct conversion {
     const struct rp_record_to_db_options *opt;
     struct rp_record_file *file;
@@ -160,11 +161,12 @@ struct conversion {
     struct rp_dispatch_rows *dispatch_rows;
     const struct rp_rec_agent **agents;
     size_t agent_count;
-    /* Ids that were put, ascending. */
+    /* These ids were put, ascending. */
     struct id_list code_objects, kernels;
-    /* What a lost record left out gets a stand-in behind the last id; 0 = not needed so far. */
+    /* An object whose record was lost gets a stand-in behind the last id; 0 means not needed so
+     * far. */
     int64_t last_agent;
-    int64_t unknown_agents[2]; /* CPU, GPU */
+    int64_t unknown_agents[2]; /**< CPU, GPU */
     int64_t unknown_code_object, unknown_kernel;
 };
 
@@ -188,7 +190,7 @@ static const char *text(const struct conversion *c, uint32_t id)
 
 static uint64_t mix(uint64_t x)
 {
-    x ^= x >> 31; /* splitmix64 */
+    x ^= x >> 31; /* This is splitmix64. */
     x *= 0x7fb5d329728ea185u;
     x ^= x >> 27;
     x *= 0x81dadef4bc2dd44du;
@@ -209,7 +211,7 @@ static void derive_guid(const struct conversion *c, struct rp_store_origin *orig
 
 static int64_t node_hash(const char *hostname)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    uint64_t hash = 14695981039346656037u; /* The hash is FNV-1a. */
 
     for (; *hostname; hostname++)
         hash = (hash ^ (uint8_t)*hostname) * 1099511628211u;
@@ -257,8 +259,8 @@ static int put_losses(struct conversion *c, struct rp_err *err)
     return status;
 }
 
-/* The clock of a software device is modelled: the host's times of the process are of another
- * domain there, hence unknown. */
+/* The clock of a software device is modelled, and the host's times of the process belong to another
+ * clock, so they are unknown there. */
 static int put_process(struct conversion *c, struct rp_err *err)
 {
     int64_t begin = is_software(c) ? 0 : (int64_t)c->header->init_ns;
@@ -348,7 +350,7 @@ static const struct rp_rec_agent *find_agent(const struct conversion *c, uint64_
     return NULL;
 }
 
-/* Handle 0 is the host; what kernels and code refer to is a GPU. */
+/* Handle 0 is the host, while kernels and code refer to a GPU. */
 static int unknown_agent(struct conversion *c, bool is_gpu, int64_t *ret, struct rp_err *err)
 {
     const char *name = is_gpu ? "unknown GPU" : "unknown CPU";
@@ -491,7 +493,7 @@ static int put_code_object(struct conversion *c, const struct rp_rec_code_object
     return rp_store_put_code_object(c->writer, &row, err);
 }
 
-/* Something must stand for code whose record was lost, or dispatches would vanish from joins. */
+/* Code whose record was lost needs a stand-in, or dispatches would vanish from joins. */
 static int unknown_code_object(struct conversion *c, uint64_t agent, int64_t *ret,
                                struct rp_err *err)
 {
@@ -550,7 +552,7 @@ static int put_kernel(struct conversion *c, const struct rp_rec_kernel *kernel, 
     char extdata[96], size[32] = "", code[48] = "";
     int status = 0;
 
-    if (kernel->wave_size != 0) /* no column holds it, nor what is in the kernel */
+    if (kernel->wave_size != 0) /* No column holds it, nor what is in the kernel. */
         snprintf(size, sizeof(size), "\"wave_size\":%" PRIu32, kernel->wave_size);
     if (kernel->code_hash != 0)
         snprintf(code, sizeof(code), "\"code_hash\":\"%016" PRIx64 "\"%s", kernel->code_hash,
@@ -626,7 +628,8 @@ static int put_dispatch(struct conversion *c, const struct rp_record *record, in
                : rp_dispatch_rows_put(c->dispatch_rows, d->dispatch_id, row.agent_id, id, err);
 }
 
-/* rocprofv3's name of a copy whose direction is not known: an agent's record was lost. */
+/* rocprofv3 has a name for a copy of unknown direction; the direction is unknown where an agent's
+ * record was lost. */
 static const char *copy_name(const struct rp_rec_agent *dst, const struct rp_rec_agent *src)
 {
     static const char *const names[2][2] = {
@@ -663,7 +666,7 @@ static int put_copy(struct conversion *c, const struct rp_record *record, int64_
     return rp_store_put_copy(c->writer, &row, err);
 }
 
-/* How the calls' times are to be read: on the software device they are not measured. */
+/* Says how the calls' times must be read: on the software device they are not measured. */
 static int put_calls(struct conversion *c, struct rp_err *err)
 {
     const char *times = is_software(c) ? "order" : "host";
@@ -676,7 +679,7 @@ static int put_calls(struct conversion *c, struct rp_err *err)
     return status < 0 ? status : rp_hip_calls_put(c->calls, c->writer, err);
 }
 
-/* Records stand in order of completion, which may differ from run to run. */
+/* Records stand in order of completion, which may differ from run to run, so they are sorted. */
 static int put_work(struct conversion *c, uint32_t kind,
                     int (*put)(struct conversion *c, const struct rp_record *record, int64_t id,
                                struct rp_err *err),

@@ -18,7 +18,8 @@ struct rp_record_file;
 struct rp_store_writer;
 struct utsname;
 
-/** What the record file does not know. Zero-initialise; every member may stay 0 or NULL. */
+/** The record file does not know these. Initialise it with zeros; every member may stay 0 or NULL.
+ */
 struct rp_record_to_db_options {
     struct rp_demangler *demangler; /**< NULL: names stay mangled */
     const char *command;            /**< as the user gave it */
@@ -26,33 +27,35 @@ struct rp_record_to_db_options {
     const struct utsname *host; /**< for info_node */
     const char *machine_id;
     const char *process_extdata; /**< JSON object for info_process, NULL = "{}" */
-    /** Parts of the UUIDv7 that names the tables. All 0: derived from the record file, so that the
-     *  same file gives the same database. */
+    /** These are parts of the UUIDv7 that names the tables. If all are 0, it is derived from the
+     * record file, so that the same file gives the same database. */
     uint64_t guid_time_ms;
     uint64_t guid_random[2];
 };
 
 /**
- * Reads @p trace_path and writes @p db_path, which appears only when it is whole. A file that was
- * cut short or never closed is converted as far as it goes and marked rocm_perf_incomplete.
+ * Reads @p trace_path and writes @p db_path, which appears only when it is complete. A file that
+ * was cut short or never closed is converted as far as it goes and marked rocm_perf_incomplete.
  * Rows are ordered by submission, not by completion: equal runs give equal databases.
  * @return 0; RP_BAD_INPUT when the record file is damaged; RP_ENVIRONMENT when it cannot be read or
- *         the database cannot be written
+ * the database cannot be written
  */
 int rp_record_to_db(const char *trace_path, const char *db_path,
                     const struct rp_record_to_db_options *opt, struct rp_err *err);
 
-/* Which kernels and copies each kernel and copy waits for, from the recorded packets. */
+/* This section finds from the recorded packets which kernels and copies each kernel and copy waits
+ * for. */
 
 /**
- * Resolves barrier bits, barrier packets and signals to kernels and copies and writes one row for
- * each pair. What a pair implies by way of another one in the same queue is left out.
- * Copies are numbered by copy_id, as their rows are.
+ * Resolves barrier bits, barrier packets and signals to kernels and copies, and writes one row for
+ * each pair. A pair that follows from another one in the same queue is left out. Copies are
+ * numbered by copy_id, as their rows are.
  */
 int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_writer *writer,
                         struct rp_err *err);
 
-/* The HIP calls of a record file: which stream each used, when it ran, and its rows. */
+/* This section finds which stream each HIP call of a record file used and when it ran, and makes
+ * its rows. */
 
 /**
  * Puts the calls into the order of their entry and follows the streams' handles through it: streams
@@ -67,25 +70,25 @@ int rp_hip_calls_read(const struct rp_record_file *file, struct rp_hip_calls **r
                       struct rp_err *err);
 void rp_hip_calls_free(struct rp_hip_calls *calls);
 
-/** Stream of what a call started; 0 also for what no call is known of. */
+/** Returns the stream of the work that a call started, or 0 for work without a known call. */
 int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlation_id);
 
 /** Writes the streams, then the calls with their arguments. */
 int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *writer,
                      struct rp_err *err);
 
-/* Properties of a recorded agent as rocpd_info_agent.extdata has them. */
+/* The properties of a recorded agent become rocpd_info_agent.extdata. */
 
-/* What was counted and modelled of dispatches becomes rows of a database. */
+/* Counters and modelled values of dispatches become rows of a database. */
 
 struct rp_dispatch_rows;
 
-/** Writes which model of time it was, if the trace says so. Both must outlive the rows, which are
+/** Writes which model of time it was, if the trace says so. Both must outlive the rows, which have
  * to be closed also after a failure. */
 int rp_dispatch_rows_open(const struct rp_record_file *file, struct rp_store_writer *writer,
                           struct rp_dispatch_rows **ret, struct rp_err *err);
 
-/** Writes the counters of a dispatch and what its time is from, right behind its own row, which
+/** Writes the counters of a dispatch and the source of its time, right behind its own row, which
  * has the number @p row_id. */
 int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, int64_t agent_id,
                          int64_t row_id, struct rp_err *err);
@@ -93,16 +96,14 @@ int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, in
 /** Accepts NULL. */
 void rp_dispatch_rows_close(struct rp_dispatch_rows *rows);
 
-/* When HIP calls happen on the clock of the software device, which the host does not move.
- *
- * A program on the software device takes no modelled time for itself. So a call begins when the one
- * before it in its thread has ended, and ends at once; one that waits for work ends when that work
- * does. What it waited for follows from the order of the calls and from the work each started, not
- * from when the host saw what: equal runs give equal times. Only where a thread has waited for
- * another one, which nothing records, the work that it starts then tells when.
- */
+/* This section says when HIP calls happen on the clock of the software device, which the host does
+ * not move. A program on the software device takes no modelled time for itself. So a call begins
+ * when the one before it in its thread has ended, and ends at once, but a call that waits for work
+ * ends when that work does. The order of the calls and the work of each determine what a call
+ * waited for, not the host's time, so equal runs give equal times. When a thread has waited for
+ * another one, nothing records it, and only the next work that it starts shows the time. */
 
-/* What handles of streams and events stand for at the moment; they are used again. */
+/* Handles of streams and events are used again, so this says what they stand for at the moment. */
 
 /* Launches that HIP refused become metadata of a database. */
 

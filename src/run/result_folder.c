@@ -23,7 +23,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 
-static const char result_name[] = "profile.json"; /* what a reader looks at first */
+static const char result_name[] = "profile.json"; /* A reader looks at this file first. */
 
 struct places {
     char *complete, *moving, *former;
@@ -73,8 +73,8 @@ static int add_name(struct names *names, const char *name)
 
 static bool rp_result_has_name(const char *name);
 
-/* What of a folder belongs to a result. All of it, or a failure: a name that is overlooked would
- * be a part of the result that is lost. */
+/* Lists the files of a folder that belong to a result. It lists all of them or fails, because a
+ * name that is overlooked would be a lost part of the result. */
 static int list_result(const char *path, struct names *ret, struct rp_err *err)
 {
     DIR *dir = opendir(path);
@@ -83,7 +83,7 @@ static int list_result(const char *path, struct names *ret, struct rp_err *err)
 
     if (!dir)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read folder %s", path);
-    while (errno = 0, !failed && (entry = readdir(dir))) /* malloc may set it, too */
+    while (errno = 0, !failed && (entry = readdir(dir))) /* malloc may set errno, too. */
         if (rp_result_has_name(entry->d_name))
             failed = add_name(ret, entry->d_name);
     saved = errno;
@@ -105,7 +105,7 @@ static int move_name(const char *from_dir, const char *to_dir, const char *name,
     return 0;
 }
 
-/* Moves a result, or all of it but profile.json; that comes last. */
+/* Moves a result, or all of it but profile.json, which comes last. */
 static int move_result(const char *from, const char *to, bool but_profile, struct rp_err *err)
 {
     rp_cleanup(free_names) struct names names = {0};
@@ -132,8 +132,8 @@ static bool has_profile_json(const char *dir)
 
 /* --- the steps ----------------------------------------------------------------------------- */
 
-/* Files and renames that are on the disk in this order stay so over a crash of the machine. Best
- * effort: not every file system can. */
+/* Files and renames that reach the disk in this order stay in it over a crash of the machine.
+ * Failures are ignored, because not every file system can do it. */
 static void sync_path(const char *path)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -155,7 +155,7 @@ static void sync_tree(const char *path)
     nftw(path, sync_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Moving: nothing of the result before is left but, perhaps, its profile.json. */
+/* In the state "moving" nothing of the result before is left except, perhaps, its profile.json. */
 static int result_commit_move_in(const char *dir, const struct places *at, struct rp_err *err)
 {
     int rc = move_result(at->moving, dir, false, err);
@@ -169,7 +169,7 @@ static int result_commit_move_in(const char *dir, const struct places *at, struc
     return 0;
 }
 
-/* Complete: the result before steps aside. */
+/* In the state "complete" the result before is moved away. */
 static int go_on(const char *dir, const struct places *at, struct rp_err *err)
 {
     int rc = 0;
@@ -186,7 +186,7 @@ static int go_on(const char *dir, const struct places *at, struct rp_err *err)
     return result_commit_move_in(dir, at, err);
 }
 
-/* What go_on did, the other way round; the folders of a commit that cannot be undone stay, and
+/* Undoes what go_on did. The folders of a commit that cannot be undone stay, and
  * rp_result_finish_commit goes on with them. */
 static void step_back(const char *dir, const struct places *at, const char *partial)
 {
@@ -238,14 +238,14 @@ struct held_signals {
     sigset_t mask;
 };
 
-/* Two runs with the same folder commit one after the other; file systems without locks leave that
+/* Two runs with the same folder commit one after the other. File systems without locks leave that
  * to their users. */
 static struct held_signals begin(const char *dir)
 {
     struct held_signals quiet = {0};
     sigset_t all;
 
-    /* The wait for the other run first: it may be long, and Ctrl-C must end it. */
+    /* The wait for the other run comes first, because it may be long, and Ctrl-C must end it. */
     do
         quiet.lock = rp_lock_path(dir, RP_LOCK_FOLDER | RP_LOCK_WAIT);
     while (quiet.lock < 0 && errno == EINTR);
@@ -309,8 +309,7 @@ static const struct folder *find_folder(const char *name)
     return NULL;
 }
 
-/** May a result consist of a file or result_dir_folder of this name? Nothing else is ever touched.
- */
+/** Says whether a result may have a file or folder of this name. Nothing else is ever touched. */
 static bool rp_result_has_name(const char *name)
 {
     static const char *const files[] = {"profile.json",  "dag.json",          "roofline.json",
@@ -328,7 +327,7 @@ static bool rp_result_has_name(const char *name)
     return strcmp(name, "results.db") == 0;
 }
 
-/* Calls fn for every entry of a result_dir_folder but "." and "..". */
+/* Calls fn for every entry of a folder but "." and "..". */
 static void each_entry(const char *path, void (*fn)(const char *dir, const char *name, void *ctx),
                        void *ctx)
 {
@@ -373,8 +372,7 @@ static void find_foreign(const char *dir, const char *name, void *ctx)
         each_entry(path, find_foreign_inside, &search);
 }
 
-/* Refuses a result_dir_folder in which something else has a name of ours, before anything is done.
- */
+/* Refuses a folder in which something else has a name of ours, before anything is done. */
 static int check_foreign(const char *path, struct rp_err *err)
 {
     rp_autofree char *foreign = NULL;
@@ -470,8 +468,8 @@ int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *er
                : 0;
 }
 
-/* What takes the place of a file or a result_dir_folder gets its mode: who has closed a result
- * keeps it so. */
+/* A replaced file or folder passes its mode on, so that a result stays as private as its user made
+ * it. */
 static void keep_mode(const char *partial, const char *name, void *ctx)
 {
     rp_autofree char *ours = rp_path_join(partial, name);
@@ -487,8 +485,8 @@ static void keep_mode(const char *partial, const char *name, void *ctx)
     (void)!chmod(ours, old.st_mode & 07777);
 }
 
-/* Where the commit has been undone, the new result is in the partial result_dir_folder, which goes
- * when the session ends: it took a run of the program. */
+/* Where the commit has been undone, the new result is in the partial folder, which is removed when
+ * the session ends. It took a run of the program, so it is kept elsewhere. */
 int rp_result_folder_commit(struct rp_result_folder *dir, struct rp_err *err)
 {
     int rc;
@@ -506,7 +504,7 @@ void rp_result_folder_close(struct rp_result_folder *dir)
     if (dir->partial)
         rp_remove_tree(dir->partial);
     if (dir->fresh && dir->path)
-        rmdir(dir->path); /* nothing was kept: as if we had not been here */
+        rmdir(dir->path); /* Nothing was kept, so the folder goes as well. */
     free(dir->partial);
     free(dir->path);
     memset(dir, 0, sizeof *dir);
@@ -514,15 +512,16 @@ void rp_result_folder_close(struct rp_result_folder *dir)
 
 static uint64_t hash_text(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325u; /* The hash is FNV-1a. */
 
     for (; *text; text++)
         hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
     return hash;
 }
 
-/* The folder that it lies in and its name there: however it is spelled. @return the length of the
- * address, 0: there is no such folder */
+/* The address is made of the parent folder and the name there, so the spelling of the path does not
+ * matter.
+ * @return the length of the address, 0: there is no such folder */
 static socklen_t address_of(const char *folder, struct sockaddr_un *ret)
 {
     rp_autofree char *path = strdup(folder);
@@ -544,7 +543,7 @@ static socklen_t address_of(const char *folder, struct sockaddr_un *ret)
     if (stat(parent, &about) < 0)
         return 0;
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    count = snprintf(ret->sun_path + 1, sizeof ret->sun_path - 1, /* it begins with a 0 */
+    count = snprintf(ret->sun_path + 1, sizeof ret->sun_path - 1, /* The address begins with a 0. */
                      "rocm-perf-output-%" PRIx64 "-%" PRIx64 "-%" PRIx64, (uint64_t)about.st_dev,
                      (uint64_t)about.st_ino, hash_text(name));
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)count);
@@ -566,11 +565,12 @@ int rp_output_lock(const char *folder, int *ret_fd, struct rp_err *err)
         fd = -1;
     }
     *ret_fd = fd;
-    fd = -1; /* the caller's */
+    fd = -1; /* The descriptor belongs to the caller now. */
     return 0;
 }
 
-/* "a/b/c", of which "a" is there: "a/b". @return whether all of it is there */
+/* Cuts "a/b/c", of which only "a" exists, to "a/b".
+ * @return whether all of it exists */
 static bool cut_to_first_missing(char *path)
 {
     for (char *at = path + 1;; at++) {

@@ -19,7 +19,8 @@
 
 struct rp_err;
 
-/** Owned strings. Release with rp_result_folder_close, which removes what was not committed. */
+/** The struct owns its strings. Release it with rp_result_folder_close, which removes what was not
+ * committed. */
 struct rp_result_folder {
     char *path;
     char *partial; /**< DIR/.partial-<pid>: new files are made here under their final names */
@@ -30,11 +31,11 @@ struct rp_result_folder {
  * (not writable; something in it has one of the names above and is not of our making) */
 int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct rp_err *err);
 
-/** Moves the new result into place and removes the one before; see rp_result_commit. One that
- * cannot be moved there goes to DIR/failed/. */
+/** Moves the new result into place and removes the one before; see rp_result_commit. A result that
+ * cannot be moved goes to DIR/failed/. */
 int rp_result_folder_commit(struct rp_result_folder *dir, struct rp_err *err);
 
-/** Moves what there is to DIR/failed/, leaving the result before untouched. */
+/** Moves the incomplete result to DIR/failed/, and leaves the result before untouched. */
 int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *err);
 
 /** Accepts a zeroed struct. */
@@ -56,21 +57,21 @@ void rp_result_folder_close(struct rp_result_folder *dir);
  */
 int rp_result_finish_commit(const char *dir, struct rp_err *err);
 
-/* One writer for an output folder that is made in the end: others are told at their start. */
+/* An output folder that is made at the end has one writer. Other runs are refused at their start.
+ */
 
 /**
- * Claims the name of a folder on this machine (within one network namespace) for as long as
- * @p ret_fd is open, at most until the process ends: it is an address of the abstract socket
+ * Claims the name of a folder on this machine (within one network namespace) for as long as @p
+ * ret_fd is open, at most until the process ends. It binds an address of the abstract socket
  * namespace, which leaves nothing behind.
- * @param ret_fd  -1: there is nothing to claim it with; then the end says who came late
- * @return 0, or RP_USAGE: somebody else has it
+ * @param ret_fd -1: claiming is not possible, and a conflict is only noticed at the end
+ * @return 0, or RP_USAGE: another run has it
  */
 int rp_output_lock(const char *folder, int *ret_fd, struct rp_err *err);
 
 /**
- * Sees whether a folder of that name can be made, with those that it lies in: makes the first one
- * that is not there, with @p suffix and the process's number behind its name, and removes it.
- * @return 0; RP_USAGE: no folder can have that name; RP_ENVIRONMENT
+ * Tests whether a folder of that name can be made, with its missing parents: it makes the first
+ * missing one, with @p suffix and the process's number behind its name, and removes it.
  */
 int rp_output_check_folder(const char *folder, const char *suffix, struct rp_err *err);
 

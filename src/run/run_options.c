@@ -1,4 +1,4 @@
-/* How a program runs: from options and variables of this process to variables of the program. */
+/* This file turns options and variables of this process into variables of the program. */
 #include "run/run_options.h"
 
 #include <ctype.h>
@@ -119,7 +119,8 @@ char *rp_device_identity_timing(const struct rp_device_identity *identity)
 
 /* --- from words and variables ---------------------------------------------------------------- */
 
-/* Whether the software device can be @p spec ("gfx942:mi325x"), which was said with @p option. */
+/* Checks that the software device can be @p spec ("gfx942:mi325x"), which was given with @p option.
+ */
 static int check_software(const char *option, const char *spec, struct rp_err *err)
 {
     char choices[512];
@@ -149,7 +150,7 @@ int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err 
         ret->device = RP_DEVICE_GPU;
     else if (strcmp(word, "software") == 0) {
         ret->device = RP_DEVICE_SOFTWARE;
-        ret->target = rp_arch_default()->name; /* whatever the environment says */
+        ret->target = rp_arch_default()->name; /* The environment does not matter here. */
     } else if (strncmp(word, with_target, strlen(with_target)) == 0) {
         ret->device = RP_DEVICE_SOFTWARE;
         ret->target = word + strlen(with_target);
@@ -200,7 +201,7 @@ static int check_order(struct rp_err *err)
                    text);
 }
 
-/** A whole number from 1 on, unless an option says one. */
+/** Reads a whole number from 1 on, unless an option has given one. */
 static int take_number(const char *name, uint32_t most, uint32_t *value, struct rp_err *err)
 {
     const char *text = *value ? NULL : getenv(name);
@@ -291,7 +292,7 @@ static uint32_t number_or(const char *text, uint32_t otherwise)
     return text ? (uint32_t)strtoul(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10) : otherwise;
 }
 
-/* "[2-3],[7]" or "2-3 7": whatever stands between the numbers. */
+/* Accepts "[2-3],[7]" and "2-3 7": any characters may stand between the numbers. */
 static void put_launches(struct rp_buf *to, const char *text)
 {
     while (*text) {
@@ -310,7 +311,7 @@ static void put_launches(struct rp_buf *to, const char *text)
     }
 }
 
-/* The tracer's words for what thread traces are wanted: values[0..2]. */
+/* Writes the tracer's words for the thread traces that are wanted: values[0..2]. */
 static void ask_for_threads(const struct rp_thread_trace_options *asked, char *values[3])
 {
     struct rp_buf kernels = {0}, launches = {0}, waves = {0};
@@ -345,7 +346,7 @@ static void add_said(struct changes *to, const char *name, const char *value)
         add(to, name, value);
 }
 
-/* What the software device is to be. */
+/* Adds the settings of the software device. */
 static void add_device(const struct rp_run_options *o, char *values[5], struct changes *to)
 {
     const enum rp_timing_choice timing = o->thread_trace ? RP_TIMING_DETAILED : o->timing;
@@ -364,7 +365,7 @@ static void add_device(const struct rp_run_options *o, char *values[5], struct c
     add(to, RP_THREADS_WAVES_VARIABLE, values[2]);
 }
 
-/* The libraries that are injected, and what they are to record. */
+/* Adds the libraries that are injected, and what they record. */
 static int add_libraries(const struct rp_environment *env, const struct rp_run_options *o,
                          struct changes *to, struct rp_err *err)
 {

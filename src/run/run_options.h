@@ -19,11 +19,11 @@ struct rp_thread_trace_options;
 
 enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
 
-/** How the software device finds out how long kernels take. */
+/** Says how the software device finds out how long kernels take. */
 enum rp_timing_choice { RP_TIMING_UNSAID = 0, RP_TIMING_OFF, RP_TIMING_FAST, RP_TIMING_DETAILED };
 
-/** Zeros: nothing is said, a program has what this process has inherited. Nothing in it is owned.
- */
+/** Zeros mean that nothing was chosen, and a program gets what this process has inherited. The
+ * struct owns nothing. */
 struct rp_run_options {
     enum rp_device device;    /**< the user's wish; rp_device_resolve makes it GPU or SOFTWARE */
     const char *target;       /**< what the software device is: "gfx942:mi325x". NULL: not said */
@@ -41,12 +41,12 @@ struct rp_run_options {
 };
 
 /**
- * --device: "auto", "gpu", "software" or "software:TARGET", TARGET as of rp_arch_select.
+ * Reads --device: "auto", "gpu", "software" or "software:TARGET", TARGET as of rp_arch_select.
  * @return 0, or RP_USAGE for another word or a target that the software device cannot be
  */
 int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err *err);
 
-/** "off", "fast", "detailed"; "": not said. */
+/** Returns "off", "fast" or "detailed", and "" for an unset choice. */
 static inline const char *rp_timing_word(enum rp_timing_choice timing)
 {
     static const char *const words[] = {[RP_TIMING_UNSAID] = "",
@@ -57,13 +57,13 @@ static inline const char *rp_timing_word(enum rp_timing_choice timing)
     return words[timing];
 }
 
-/** @return UNSAID for another word */
+/** @return UNSAID for any other word */
 enum rp_timing_choice rp_timing_parse(const char *word);
 
 /**
- * Of the software device: what no option says is taken from the variables.
+ * Takes settings of the software device that no option gives from the variables.
  * @return 0; RP_USAGE: a variable has a value that the software device does not understand, or
- *         what is said does not go together
+ * settings exclude each other
  */
 int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err);
 
@@ -75,20 +75,19 @@ int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err);
 int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *options,
                       struct rp_err *err);
 
-/** The GPU that the software device is. */
+/** Returns the GPU that the software device is. */
 struct rp_arch rp_software_gpu(const struct rp_run_options *options);
 
-/** "hardware" or "software", as it stands in results. */
+/** Returns "hardware" or "software", as it stands in results. */
 static inline const char *rp_device_label(enum rp_device device)
 {
     return device == RP_DEVICE_SOFTWARE ? "software" : "hardware";
 }
 
-/* Whose times they are: the GPU, its ROCm, and the model of time. Times of two that differ in any
- * of these are not compared.
- */
+/* Times belong to a GPU, its ROCm, and a model of time. Times that differ in any of these are not
+ * compared. */
 
-/** Release with rp_device_identity_free. */
+/** Release it with rp_device_identity_free. */
 struct rp_device_identity {
     bool software;           /**< the software device: its times are modelled */
     char *gfx;               /**< "gfx942" */
@@ -101,8 +100,8 @@ struct rp_device_identity {
 };
 
 /**
- * What a program runs on: the first GPU that it sees, or the software device.
- * @param options  resolved
+ * Finds what a program runs on: the first GPU that it sees, or the software device.
+ * @param options resolved
  * @return 0; RP_ENVIRONMENT
  */
 int rp_device_identify(const struct rp_environment *env, const struct rp_run_options *options,
@@ -111,21 +110,23 @@ int rp_device_identify(const struct rp_environment *env, const struct rp_run_opt
 /** Accepts zeros. */
 void rp_device_identity_free(struct rp_device_identity *identity);
 
-/** "AMD Instinct MI300X (software device, gfx942, 304 CUs)"; free it. NULL: out of memory. */
+/** Returns "AMD Instinct MI300X (software device, gfx942, 304 CUs)", which the caller frees. NULL
+ * means that memory has ended. */
 char *rp_device_identity_gpu(const struct rp_device_identity *identity);
 
-/** "fast (version 2)", "" on a GPU; free it. NULL: out of memory. */
+/** Returns "fast (version 2)", or "" on a GPU; the caller frees it. NULL means that memory has
+ * ended. */
 char *rp_device_identity_timing(const struct rp_device_identity *identity);
 
-/** Variables for a program. Release with rp_run_env_free. */
+/** Holds variables for a program. Release it with rp_run_env_free. */
 struct rp_run_env {
     struct rp_env_change *list; /**< ended by a NULL name */
     char *values[5];            /**< of those that are made here */
 };
 
 /**
- * The one place that makes variables of options.
- * @param env  NULL: for a program that injects the libraries itself, as rocm-perf does
+ * This is the one place that makes variables of options.
+ * @param env NULL: for a program that injects the libraries itself, as rocm-perf does
  * @return 0; RP_ENVIRONMENT: a library is missing
  */
 int rp_run_env_make(const struct rp_environment *env, const struct rp_run_options *options,

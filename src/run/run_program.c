@@ -24,7 +24,7 @@
 #include "run/record_to_db.h"
 #include "trace/records.h"
 
-/* What a program file asks of the loader. */
+/* Says which loader a program file needs. */
 
 struct rp_program_needs {
     bool is_elf;       /**< a 64-bit x86 ELF program */
@@ -80,7 +80,7 @@ static void scan_interp(Elf *elf, const char *root, struct rp_program_needs *nee
 }
 
 /**
- * Looks at a program file; anything unreadable or foreign gives all false.
+ * Looks at a program file. An unreadable or foreign one gives all false.
  * @param root folder for interp_is_in
  */
 static void rp_program_needs(const char *path, const char *root, struct rp_program_needs *ret)
@@ -118,9 +118,9 @@ static size_t count_args(char *const *argv)
 
 /*
  * A program that was linked elsewhere against ROCm has the machine's own loader, which finds no
- * ROCm here, and whose libc is older than the private ROCm's. The private loader runs it. Programs
- * made by `rocm-perf hipcc` name that loader themselves, and everything else (scripts, Python) is
- * left alone.
+ * ROCm here, and whose libc is older than the private ROCm's. So the private loader runs it.
+ * Programs made by `rocm-perf hipcc` name that loader themselves, and everything else (scripts,
+ * Python) is left alone.
  */
 static bool wants_private_loader(const struct rp_environment *env, const char *executable)
 {
@@ -152,7 +152,7 @@ static void plan_argv(const struct rp_environment *env, char *const *argv,
         plan->argv[at++] = argv[0];
         plan->path = rp_strdup(plan->executable);
     }
-    memcpy(plan->argv + at, argv + 1, argc * sizeof *argv); /* with the terminator */
+    memcpy(plan->argv + at, argv + 1, argc * sizeof *argv); /* The copy includes the terminator. */
 }
 
 /* A configuration may have another PATH. */
@@ -198,7 +198,7 @@ void rp_launch_free(struct rp_launch_plan *plan)
 
 typedef void note_fn(struct rp_bundle_fit *fit, const uint8_t *at, size_t bytes);
 
-/* Every place of the file that begins with the magic. */
+/* Notes every place of the file that begins with the magic. */
 static void note_all(struct rp_bundle_fit *fit, const uint8_t *file, size_t bytes,
                      const char *magic, note_fn *note)
 {

@@ -15,7 +15,7 @@
 #include "run/run_options.h"
 #include "trace/offload_bundle.h"
 
-/** A command that is ready for rp_proc_run. Owned; release with rp_launch_free. */
+/** This is a command that is ready for rp_proc_run. Release it with rp_launch_free. */
 struct rp_launch_plan {
     char *path;
     char **argv; /**< NULL-terminated; strings owned by path, loader args or caller */
@@ -25,30 +25,29 @@ struct rp_launch_plan {
 };
 
 /**
- * @param options  resolved
- * @param argv     program and arguments; must outlive the plan, as what options point to
+ * Plans how to start a program.
+ * @param options resolved
+ * @param argv program and arguments; must outlive the plan, as what options point to
  * @return 0; RP_USAGE when the program cannot be found; RP_ENVIRONMENT when a library is missing
  */
 int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options *options,
                    char *const *argv, struct rp_launch_plan *ret, struct rp_err *err);
 void rp_launch_free(struct rp_launch_plan *plan);
 
-/* Which GPUs a program file has device code for. */
+/* This section says which GPUs a program file has device code for. */
 
 /**
- * Whether a program's device code is surely for something else than @p gfx ("gfx942") with XNACK on
- * or off.
- * @param ret_targets  written with OTHER_GPU: the GPUs it is for, separated by ", "
+ * Says whether a program's device code is certainly for something else than @p gfx ("gfx942") with
+ * XNACK on or off.
  */
 enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool xnack,
                                         char *ret_targets, size_t room);
 
-/* One run of the program: what is asked of it, and what it leaves. Under the built-in
- *        collector, or untraced for the wall clock; other tracers are below.
- */
+/* One run of the program has a request and a result. It runs under the built-in collector, or
+ * untraced for the wall clock; other tracers are below. */
 
-/** Advice of profile where it has nothing to profile; who runs profile by itself says something
- * else. */
+/** profile gives this advice where it has nothing to profile. A command that runs profile by itself
+ * prints something else. */
 #define RP_WALLCLOCK_INSTEAD "; --no-rocprof times the whole process instead"
 
 struct rp_run_request {
@@ -66,7 +65,7 @@ struct rp_run_request {
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */
 };
 
-/** Owned; release with rp_run_free. */
+/** Release it with rp_run_free. */
 struct rp_run {
     struct rp_proc_end end;
     char **db_paths; /**< one per process that used the GPU, in order of start */
@@ -87,7 +86,8 @@ struct rp_run {
 int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
 void rp_run_free(struct rp_run *run);
 
-/** "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process. */
+/** Makes "DIR/PREFIX_results.db", "DIR/PREFIX_2_results.db" ...: the database of the n-th process.
+ */
 static inline char *rp_run_db_path(const struct rp_run_request *request, size_t number)
 {
     if (number == 1)
@@ -95,9 +95,9 @@ static inline char *rp_run_db_path(const struct rp_run_request *request, size_t 
     return rp_format("%s/%s_%zu_results.db", request->out_dir, request->db_prefix, number);
 }
 
-/* The command line of rocprofv3 for one run of the program. */
+/* This section makes the command line of rocprofv3 for one run of the program. */
 
-/** As the user wrote them; NULL = rocprofv3's default. */
+/** The values are as the user wrote them; NULL stands for rocprofv3's default. */
 struct rp_thread_trace_options {
 #define NUMBER(member, ...) const char *member;
 #define WORD(member, ...)   const char *member;
@@ -105,8 +105,8 @@ struct rp_thread_trace_options {
 #undef NUMBER
 #undef WORD
     bool serialize_all; /**< run all kernels one after the other, not only the traced ones */
-    /** For tracers that do not know names for people: the symbols that kernels selects of those
-     *  that the program has launched before, NULL-terminated. */
+    /** Tracers that do not know names for people get the symbols that kernels selects of those that
+     * the program has launched before, NULL-terminated. */
     const char *const *symbols;
 };
 
@@ -120,25 +120,30 @@ enum rp_tracer_request {
 struct rp_tracer {
     const char *name;
     bool shows_log; /**< its log is on standard error already */
-    /** Owned by the caller; NULL = unknown. NULL: that of this program. */
+    /** Returns the version, owned by the caller; NULL when it is unknown. A NULL function stands
+     * for the version of this program. */
     char *(*version)(const struct rp_environment *env);
-    /** Runs the program once; as rp_run_program. */
+    /** Runs the program once.
+     * @return as rp_run_program */
     int (*trace)(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
-    /** With hardware counters: one pass (profile_session.h), NULL-terminated. NULL: cannot. */
+    /** Runs it with hardware counters: one pass (profile_session.h), NULL-terminated. A tracer that
+     * cannot do it has NULL. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,
                  struct rp_run *ret, struct rp_err *err);
-    /** With a thread trace; the built-in tracer: on the software device. NULL: cannot. */
+    /** Runs it with a thread trace; the built-in tracer can do that on the software device. A
+     * tracer that cannot do it has NULL. */
     int (*trace_threads)(const struct rp_run_request *request,
                          const struct rp_thread_trace_options *options, struct rp_run *ret,
                          struct rp_err *err);
 };
 
-/** "auto", "rocprofv3", "builtin". @return 0 or RP_USAGE */
+/** Reads "auto", "rocprofv3" or "builtin".
+ * @return 0 or RP_USAGE */
 int rp_tracer_parse(const char *word, enum rp_tracer_request *ret, struct rp_err *err);
 
 /**
  * Resolves AUTO: rocprofv3 on a GPU where there is one, else the built-in collector.
- * @param device  resolved
+ * @param device resolved
  * @return 0, or RP_ENVIRONMENT when rocprofv3 was asked for and is not there
  */
 int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,

@@ -25,17 +25,17 @@
 
 enum {
     MEMORY_BYTES = 64 << 20,
-    MOST_BYTES = 1 << 30, /* more is an endless stream, or better a file */
+    MOST_BYTES = 1 << 30, /**< more is an endless stream, or better a file */
     CHUNK_BYTES = 64 << 10,
-    PIECE_BYTES = 4096, /* at most a page, which one slot of a pipe holds */
-    /* Pieces are slow, 50 us each: who reads that much reads on, and its time counts. */
+    PIECE_BYTES = 4096, /**< at most a page, which one slot of a pipe holds */
+    /* Pieces are slow, 50 us each. A program that reads that much reads on, and its time counts. */
     MOST_IN_PIECES_BYTES = 256 << 10,
     PAUSE_MS = 1,
     LOOK_MS = 100,
-    LOOKS = 3, /* in a row: who reads what was typed already does not wait */
+    LOOKS = 3, /**< in a row: a program that reads what was typed already does not wait */
 };
 
-/* Can what comes be looked at without being taken? */
+/* Says whether the input can be looked at without being taken. */
 static bool can_peek(struct rp_kept_input *in, mode_t mode)
 {
     int type = 0;
@@ -88,7 +88,7 @@ static int open_file(void)
     if (fd >= 0)
         return fd;
     name = rp_path_join(folder && *folder ? folder : "/tmp", "rocm-perf-input-XXXXXX");
-    fd = name ? mkostemp(name, O_CLOEXEC) : -1; /* a file system without nameless files */
+    fd = name ? mkostemp(name, O_CLOEXEC) : -1; /* The file system has no nameless files. */
     if (fd >= 0)
         unlink(name);
     return fd;
@@ -133,7 +133,7 @@ static int keep(struct rp_kept_input *in, const uint8_t *bytes, size_t count)
     return part < count ? keep_in_file(in, bytes + part, count - part) : 0;
 }
 
-/* @return how many bytes of what was kept are at *ret; 0: they cannot be read */
+/* @return how many bytes of the kept input are at *ret; 0: they cannot be read */
 static size_t kept_at(struct rp_kept_input *in, uint64_t at, uint8_t *buffer, const uint8_t **ret)
 {
     uint64_t in_memory = in->bytes < in->memory_bytes ? in->bytes : in->memory_bytes;
@@ -163,7 +163,8 @@ static bool wait_for(struct rp_kept_input *in, int fd, short events)
     return !fds[0].revents;
 }
 
-/* One piece more of the source, when it has one. @return false: the run is over */
+/* Reads one more piece of the source, when it has one.
+ * @return false: the run is over */
 static bool read_on(struct rp_kept_input *in, uint8_t *buffer)
 {
     ssize_t n;
@@ -176,7 +177,8 @@ static bool read_on(struct rp_kept_input *in, uint8_t *buffer)
     if (n <= 0) {
         in->ended = true;
     } else if (in->bytes + (uint64_t)n > in->most_bytes) {
-        in->too_much = in->ended = true; /* the program finds an end, and comes to its own */
+        /* The program finds the end of its input, and ends by itself. */
+        in->too_much = in->ended = true;
     } else {
         in->trouble = keep(in, buffer, (size_t)n);
         in->ended |= in->trouble != 0;
@@ -184,13 +186,13 @@ static bool read_on(struct rp_kept_input *in, uint8_t *buffer)
     return true;
 }
 
-/* What the program does not read stays in the source, for who reads that after this command. So a
- * piece of it is only looked at, and is taken from it when the program has read it: its pipe has
- * one slot then, and can be written to when it is empty. After MOST_IN_PIECES_BYTES it is read on
- * as far as the pipe has room. */
+/* Input that the program does not read stays in the source, for a program that reads it after this
+ * command. So a piece is only looked at, and is taken from the source when the program has read it:
+ * the program's pipe has one slot then, and can be written to when it is empty. After
+ * MOST_IN_PIECES_BYTES the source is read as far as the pipe has room. */
 struct piece {
     uint8_t bytes[PIECE_BYTES];
-    size_t count; /* in the program's pipe, or read by it, and in the source as well */
+    size_t count; /**< in the program's pipe, or read by it, and in the source as well */
 };
 
 static ssize_t peek(struct rp_kept_input *in, uint8_t *ret)
@@ -210,7 +212,7 @@ static size_t unread_bytes(const struct rp_kept_input *in)
     return ioctl(in->to_program, FIONREAD, &count) == 0 && count > 0 ? (size_t)count : 0;
 }
 
-/* The program has read so much of the piece. */
+/* The program has read so much of the piece, so it is taken from the source. */
 static void take(struct rp_kept_input *in, struct piece *piece, size_t count)
 {
     struct pollfd source = {.fd = in->source, .events = POLLIN};
@@ -219,7 +221,8 @@ static void take(struct rp_kept_input *in, struct piece *piece, size_t count)
 
     if (count)
         in->trouble = keep(in, piece->bytes, count);
-    while (left > 0 && poll(&source, 1, 0) > 0) { /* it is there, if nobody else has taken it */
+    /* The input is still there, if nobody else has taken it. */
+    while (left > 0 && poll(&source, 1, 0) > 0) {
         ssize_t n = read(in->source, taken, left);
 
         if (n == 0 || (n < 0 && errno != EINTR))
@@ -229,7 +232,8 @@ static void take(struct rp_kept_input *in, struct piece *piece, size_t count)
     piece->count = 0;
 }
 
-/* One piece more to the program, which has read all before. @return false: the run is over */
+/* Gives one more piece to the program, which has read all before.
+ * @return false: the run is over */
 static bool look_on(struct rp_kept_input *in, struct piece *piece)
 {
     ssize_t n;
@@ -244,13 +248,15 @@ static bool look_on(struct rp_kept_input *in, struct piece *piece)
         return false;
     n = peek(in, piece->bytes);
     if (n < 0) {
-        in->peeks = errno == EINTR || errno == EAGAIN; /* or it is read, which may work */
+        /* Otherwise the source is read, which may work. */
+        in->peeks = errno == EINTR || errno == EAGAIN;
         return true;
     }
     if (n == 0) {
         in->ended = true;
     } else if (in->bytes + (uint64_t)n > in->most_bytes) {
-        in->too_much = in->ended = true; /* the program finds an end, and comes to its own */
+        /* The program finds the end of its input, and ends by itself. */
+        in->too_much = in->ended = true;
     } else {
         n = write(in->to_program, piece->bytes, (size_t)n);
         piece->count = n > 0 ? (size_t)n : 0;
@@ -281,18 +287,19 @@ static void *feed(void *context)
     uint64_t sent = 0;
 
     while (goes_on && !in->trouble && (sent < in->bytes || !in->ended)) {
-        goes_on = wait_for(in, in->to_program, POLLOUT); /* nothing is read it has no room for */
+        /* Input for which the pipe has no room is not read. */
+        goes_on = wait_for(in, in->to_program, POLLOUT);
         if (!goes_on)
             break;
         if (sent < in->bytes) {
             goes_on = send_kept(in, buffer, &sent);
         } else if (!in->peeks) {
             goes_on = read_on(in, buffer);
-        } else if (unread_bytes(in) > 0) { /* on systems whose pipes can have room nevertheless */
+        } else if (unread_bytes(in) > 0) { /* On some systems pipes can have room nevertheless. */
             poll(&stop, 1, PAUSE_MS);
         } else {
             goes_on = look_on(in, &piece);
-            sent = in->bytes; /* the piece is not of them yet */
+            sent = in->bytes; /* The piece does not belong to them yet. */
         }
     }
     if (piece.count > 0) {
@@ -301,7 +308,7 @@ static void *feed(void *context)
         take(in, &piece, piece.count - (unread < piece.count ? unread : piece.count));
     }
     free(buffer);
-    close(in->to_program); /* the program's end of input */
+    close(in->to_program); /* This is the end of the program's input. */
     in->to_program = -1;
     return NULL;
 }
@@ -318,12 +325,13 @@ static bool reads_input(const char *pid, const char *task)
     file = fopen(path, "re");
     if (!file)
         return false;
-    reads = fgets(text, sizeof text, file) && strncmp(text, "0 0x0 ", 6) == 0; /* read(0, ...) */
+    /* The line is that of read(0, ...). */
+    reads = fgets(text, sizeof text, file) && strncmp(text, "0 0x0 ", 6) == 0;
     fclose(file);
     return reads;
 }
 
-/* A thread that waits for this terminal. */
+/* Says whether a thread waits for this terminal. */
 static bool waits_for(const struct rp_kept_input *in, const char *pid)
 {
     struct stat theirs, ours;
@@ -371,7 +379,7 @@ static bool is_of_us(pid_t pid)
     return false;
 }
 
-/* @return a process that this one has started, and that waits for the terminal; 0: none */
+/* @return a process that this one has started and that waits for the terminal; 0: none */
 static pid_t find_reader(const struct rp_kept_input *in)
 {
     DIR *all = opendir("/proc");
@@ -418,7 +426,7 @@ static int start_thread(struct rp_kept_input *in, void *(*thread)(void *context)
 
     if (pipe2(in->stop, O_CLOEXEC) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "pipe");
-    sigfillset(&all); /* signals are for the thread that runs the program */
+    sigfillset(&all); /* Signals are for the thread that runs the program. */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     code = pthread_create(&in->feeder, NULL, thread, in);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -438,7 +446,7 @@ static int begin_stream(struct rp_kept_input *in, struct rp_err *err)
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     if (in->ended || in->bytes >= MOST_IN_PIECES_BYTES ||
         (in->peeks && fcntl(ends[1], F_SETPIPE_SZ, PIECE_BYTES) < 0))
-        in->peeks = false; /* it need not be, or cannot be */
+        in->peeks = false; /* It need not be done, or it cannot. */
     rc = dup2(ends[0], STDIN_FILENO) < 0
              ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input")
              : start_thread(in, feed, err);
@@ -446,7 +454,7 @@ static int begin_stream(struct rp_kept_input *in, struct rp_err *err)
     return rc;
 }
 
-/* The first run reads the file itself: who comes after this command goes on behind it. */
+/* The first run reads the file itself, so that a program after this command goes on behind it. */
 static int begin_file(struct rp_kept_input *in, struct rp_err *err)
 {
     rp_autoclose int fd = -1;
@@ -454,7 +462,7 @@ static int begin_file(struct rp_kept_input *in, struct rp_err *err)
     if (!in->again)
         return 0;
     fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) { /* it may not be opened any more: then its own place is moved back */
+    if (fd < 0) { /* If the file may not be opened any more, its own place is moved back. */
         if (lseek(in->source, in->offset, SEEK_SET) >= 0)
             return 0;
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "standard input");
@@ -490,7 +498,7 @@ int rp_kept_input_end(struct rp_kept_input *in, struct rp_err *err)
     if (in->kind == RP_INPUT_INHERITED)
         return 0;
     if (in->feeding) {
-        close_fd(&in->stop[1]); /* which the other end sees */
+        close_fd(&in->stop[1]); /* The other end notices that it is closed. */
         pthread_join(in->feeder, NULL);
         in->feeding = false;
     }
@@ -536,7 +544,8 @@ enum {
     WHOLE_INPUT_CHUNK_BYTES = 64 << 10,
     SLICE_MS = 500,
     NOTICE_MS = 2000,
-    /* Who starts us may leave a pipe open into which nobody writes: that must not last for ever. */
+    /* Our parent may leave a pipe open into which nobody writes, and that must not last for ever.
+     */
     PATIENCE_MS = 60000,
 };
 
@@ -572,7 +581,7 @@ static int paused_too_long(uint64_t bytes, int patience_ms, struct rp_err *err)
         patience_ms / 1000.0, bytes);
 }
 
-/* Until something can be read, or the end. */
+/* Waits until something can be read, or until the end. */
 static int wait_for_some(const struct rp_saved_input *in, uint64_t bytes, bool *noted,
                          struct rp_err *err)
 {
@@ -602,7 +611,7 @@ static int wait_for_some(const struct rp_saved_input *in, uint64_t bytes, bool *
     return paused_too_long(bytes, patience_ms, err);
 }
 
-/* @return 0; *ret_bytes: what has come */
+/* @return 0; *ret_bytes: what was read */
 static int copy(const struct rp_saved_input *in, int fd, const char *path, uint64_t *ret_bytes,
                 struct rp_err *err)
 {
@@ -656,7 +665,7 @@ static bool is_same(const char *a, const char *b)
     return same;
 }
 
-/* Other input than what the first programs had. */
+/* The input differs from that of the first programs, so it is refused. */
 static int differs(const char *path, struct rp_err *err)
 {
     const char *slash = strrchr(path, '/');
@@ -691,7 +700,8 @@ static int whole_input_take(const char *fresh, const struct rp_saved_input *in, 
 int rp_saved_input_read(const struct rp_saved_input *in, bool *ret_has, struct rp_err *err)
 {
     rp_autofree char *fresh = rp_format("%s.new", in->path);
-    const bool readable = is_readable(); /* a file that is opened may whole_input_take its place */
+    /* Another file may take the place of a file that is opened. */
+    const bool readable = is_readable();
     rp_autoclose int fd = -1;
     uint64_t bytes = 0;
     int rc = 0;

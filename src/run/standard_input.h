@@ -1,6 +1,6 @@
 /**
  * @file standard_input.h
- * @brief Standard input of a program that runs several times: each run gets the same.
+ * @brief Gives each run of a program that runs several times the same standard input.
  *
  * A file is opened again, a device is inherited. What comes through a pipe or a socket is read as
  * far as the program has read it, kept, and given to the next run again, which may read on: what no
@@ -24,7 +24,7 @@ enum rp_input_kind {
     RP_INPUT_TERMINAL,
 };
 
-/** Zeroed: inherited. Release with rp_kept_input_free. */
+/** A zeroed struct means that input is inherited. Release it with rp_kept_input_free. */
 struct rp_kept_input {
     enum rp_input_kind kind;
     const char *remedy;
@@ -41,7 +41,7 @@ struct rp_kept_input {
     bool too_much;
     int trouble;       /**< errno of keeping it; 0: none */
     bool asked_person; /**< a program waited for the terminal */
-    /* While a run goes on: */
+    /* These are used while a run goes on. */
     bool feeding;
     pthread_t feeder;
     int to_program; /**< write end of its pipe */
@@ -52,8 +52,8 @@ struct rp_kept_input {
 
 /**
  * Looks at what standard input is.
- * @param several  there will be more than one run
- * @param remedy   how to do with one: "use --runs 1"; static
+ * @param several whether there will be more than one run
+ * @param remedy how to have only one run: "use --runs 1"; static
  */
 int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *ret,
                        struct rp_err *err);
@@ -62,17 +62,16 @@ int rp_kept_input_open(bool several, const char *remedy, struct rp_kept_input *r
 int rp_kept_input_begin(struct rp_kept_input *input, struct rp_err *err);
 
 /**
- * The run is over: standard input is the old one again. Accepts what was not begun.
+ * Restores standard input when the run is over. It accepts a run that was not begun.
  * @return 0; RP_USAGE when the input cannot be given to another run; RP_ENVIRONMENT when it could
- *         not be kept
+ * not be kept
  */
 int rp_kept_input_end(struct rp_kept_input *input, struct rp_err *err);
 
 void rp_kept_input_free(struct rp_kept_input *input);
 
-/* Standard input of programs that run many times, perhaps at once and on other machines: all
- * of it, in a file. One program after another: standard_input.h.
- */
+/* Programs that run many times, perhaps at once and on other machines, get all of standard input as
+ * a file. standard_input.h does it for one program after another. */
 
 /** More is an endless stream, or better a file of the program. */
 static const uint64_t RP_SAVED_INPUT_MAX_BYTES = (uint64_t)1 << 30;
@@ -88,11 +87,11 @@ struct rp_saved_input {
 };
 
 /**
- * Reads standard input to its end, where it is a file, a pipe or a socket. What comes late comes:
- * input is never taken for empty before it has ended.
- * @param ret_has  whether there is such a file now
- * @return 0; RP_USAGE: it pauses too long, has no end, or is another one; RP_ENVIRONMENT;
- *         RP_INTERRUPTED
+ * Reads standard input to its end, where it is a file, a pipe or a socket. It waits for late input,
+ * which is never taken for empty before it has ended.
+ * @param ret_has whether there is such a file now
+ * @return 0; RP_USAGE: it pauses too long, has no end, or differs from before; RP_ENVIRONMENT;
+ * RP_INTERRUPTED
  */
 int rp_saved_input_read(const struct rp_saved_input *input, bool *ret_has, struct rp_err *err);
 

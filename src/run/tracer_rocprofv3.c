@@ -92,7 +92,7 @@ struct record_file {
     uint32_t pid;
 };
 
-/* Order of processes: by start on the device clock, then by pid; never by directory order. */
+/* Sorts processes by start on the device clock, then by pid, and never by directory order. */
 static int by_start(const void *a, const void *b)
 {
     const struct record_file *x = a, *y = b;
@@ -183,7 +183,8 @@ static int convert_threads(const struct rp_run_request *request, const struct re
                                           run, err);
 }
 
-/* A process whose collector could not even make its file has run unrecorded: not a result. */
+/* A process whose collector could not even make its file has run unrecorded, so there is no result.
+ */
 static int check_failures(const char *dir, struct rp_err *err)
 {
     rp_autofree char *pattern = rp_path_pattern(dir, "*" RP_TRACE_FAILED_SUFFIX "*");
@@ -218,7 +219,8 @@ static int start(const struct rp_run_request *request, const char *record_dir, s
                  struct rp_err *err)
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    /* Absolute: the program may change its folder before it loads the collector. */
+    /* The path is absolute, because the program may change its folder before it loads the
+     * collector. */
     rp_autofree char *dir = request->log ? realpath(request->out_dir, NULL) : NULL;
     rp_autofree char *log = dir ? rp_path_join(dir, "tracer.log") : NULL;
     struct rp_proc proc = {.stdin_fd = request->stdin_fd,
@@ -271,9 +273,9 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
     return 0;
 }
 
-/* What rocprofv3 says on standard error, and what it means. */
+/* This section reads what rocprofv3 prints on standard error, and finds its meaning. */
 
-/** Owned; release with rp_rocprofv3_messages_free. */
+/** Release it with rp_rocprofv3_messages_free. */
 struct rp_rocprofv3_messages {
     char *fatal;        /**< its line; NULL: none */
     const char *remedy; /**< static; NULL: none is known */
@@ -285,11 +287,11 @@ struct rp_rocprofv3_messages {
 static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
                                        struct rp_rocprofv3_messages *ret);
 
-/** A line of the log that is explained elsewhere or says nothing: need not be shown. */
+/** A line of the log that is explained elsewhere or says nothing need not be shown. */
 static bool rp_rocprofv3_hides_line(const char *line, size_t length);
 static void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
 
-/** At most one of counters and thread_trace; neither: the timeline. */
+/** At most one of counters and thread_trace is set; with neither the job records the timeline. */
 struct rp_rocprofv3_job {
     const char *out_dir;         /**< absolute */
     const char *const *counters; /**< NULL-terminated: one pass */
@@ -310,7 +312,7 @@ static void put(struct list *list, char *text)
     list->items[list->count] = NULL;
 }
 
-/* "--name=value": a value that begins with a dash stays one. */
+/* Writes "--name=value", so that a value that begins with a dash stays a value. */
 static void put_value(struct list *list, const char *name, const char *value)
 {
     if (value)
@@ -325,7 +327,7 @@ static void put_trace(struct list *list, bool hip_calls)
     put(list, rp_strdup("--memory-copy-trace"));
 }
 
-/* The dispatches come with their times: which counter is which launch must be clear. */
+/* The dispatches come with their times, so that each counter can be assigned to its launch. */
 static void put_counters(struct list *list, const char *const *counters)
 {
     put(list, rp_strdup("--kernel-trace"));
@@ -349,7 +351,7 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
 static void rp_rocprofv3_args_free(char ***args);
 
 /**
- * @param program  its argv, passed on as it is; must outlive the result
+ * @param program its argv, passed on unchanged; must outlive the result
  * @return NULL-terminated; free with rp_rocprofv3_args_free
  */
 static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
@@ -363,7 +365,7 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
     put_value(&list, "output-file", "%hostname%/%pid%");
     put(&list, rp_strdup("--output-format"));
     put(&list, rp_strdup("rocpd"));
-    if (job->thread_trace) { /* before 7.1 its tables were written for these formats only */
+    if (job->thread_trace) { /* Before 7.1 its tables were written for these formats only. */
         put(&list, rp_strdup("csv"));
         put(&list, rp_strdup("json"));
     }
@@ -395,7 +397,7 @@ static void rp_rocprofv3_args_free(char ***args)
     *args = NULL;
 }
 
-/** Owned; release with rp_rocprofv3_files_free. */
+/** Release it with rp_rocprofv3_files_free. */
 struct rp_rocprofv3_files {
     char **databases; /**< rocpd, of processes that used the GPU, by start of the process */
     size_t database_count;
@@ -429,8 +431,8 @@ static bool is_sqlite(const char *path)
            memcmp(magic, "SQLite format 3", sizeof magic) == 0;
 }
 
-/* Also processes that never touched the GPU, such as a shell, may leave a database. One that cannot
- * be read must not go unseen. */
+/* Processes that never touched the GPU, such as a shell, may leave a database, too. One that cannot
+ * be read must be reported. */
 static bool used_gpu(const char *path)
 {
     struct rp_err ignored = RP_ERR_INIT;
@@ -450,7 +452,7 @@ static bool used_gpu(const char *path)
     return used;
 }
 
-/* False when it is no rocpd database, or not whole. */
+/* @return false when it is no rocpd database, or not complete */
 static bool look(const char *path, struct database *ret)
 {
     struct rp_err ignored = RP_ERR_INIT;
@@ -507,7 +509,7 @@ static int walk(const char *dir, struct rocprofv3_files_list *list,
     while ((entry = fts_read(fts))) {
         if (entry->fts_info == FTS_D && is_thread_trace(entry->fts_accpath)) {
             files->thread_traces = true;
-            fts_set(fts, entry, FTS_SKIP); /* thousands of waves, no database */
+            fts_set(fts, entry, FTS_SKIP); /* It has thousands of waves, and no database. */
         } else if (entry->fts_info == FTS_F) {
             take_file(entry->fts_accpath, list, files);
         }
@@ -556,10 +558,11 @@ static void rp_rocprofv3_files_free(struct rp_rocprofv3_files *files)
     memset(files, 0, sizeof *files);
 }
 
-/** Whether a line (without its end) is not to be shown: it is kept in the copy all the same. */
+/** Says whether a line (without its end) is hidden. The copy keeps it all the same. */
 typedef bool rp_stderr_filter(const char *line, size_t length);
 
-/* Warnings come when the library starts, and what ended it comes last. */
+/* Warnings come when the library starts, and the cause of its end comes last, so both parts are
+ * kept. */
 enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384 };
 
 struct rp_stderr_copy {
@@ -587,7 +590,7 @@ static void write_all(int fd, const char *data, size_t len)
     }
 }
 
-/* "W20260101 ...": what is there of the line so far may be the stamp of a log. */
+/* The line so far may be the stamp of a log, as "W20260101 ...". */
 static bool may_be_log(const char *line, size_t len)
 {
     bool ok = strchr("IWEF", *line) && *line;
@@ -642,7 +645,7 @@ static void keep(struct rp_stderr_copy *tap, const char *data, size_t len)
     }
 }
 
-/* False at the end of the pipe, or when there is nothing in it now. */
+/* @return false at the end of the pipe, or when there is nothing in it now */
 static bool take_some(struct rp_stderr_copy *tap)
 {
     char room[16384];
@@ -687,7 +690,7 @@ static void free_tap(struct rp_stderr_copy *tap)
     free(tap);
 }
 
-/* Signals are the main thread's. */
+/* Signals are for the main thread. */
 static int start_thread(struct rp_stderr_copy *tap)
 {
     sigset_t all, old;
@@ -701,10 +704,10 @@ static int start_thread(struct rp_stderr_copy *tap)
 }
 
 /**
- * Everything goes on at once to shown_fd, or without one to this process's standard error; only
- * what may become a line of the tracer's log waits for its end.
- * @param hides     NULL: nothing is hidden
- * @param log_path  also to this file, whole; NULL: no file
+ * Passes everything on at once to shown_fd, or without one to this process's standard error. Only a
+ * line that may become one of the tracer's log waits for its end.
+ * @param hides NULL: nothing is hidden
+ * @param log_path file that gets everything; NULL: no file
  */
 static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path, int shown_fd,
                                struct rp_stderr_copy **ret, struct rp_err *err)
@@ -733,16 +736,17 @@ static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path, in
     return 0;
 }
 
-/** For the child. */
+/** Returns the descriptor for the child. */
 static int rp_stderr_copy_fd(const struct rp_stderr_copy *tap)
 {
     return tap->pipe[1];
 }
 
 /**
- * After the child has ended. What a process that it left behind writes later is not waited for.
- * @return the text, owned by the caller: all of it, or the first and the last part of much. Bytes
- *         of 0 are blanks
+ * Call it when the child has ended. It does not wait for output of a process that the child left
+ * behind.
+ * @return the text, owned by the caller: all of it, or the first and the last part of a long one;
+ * zero bytes become blanks
  */
 static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
 {
@@ -753,12 +757,12 @@ static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
     close(tap->stop[1]);
     tap->pipe[1] = tap->stop[1] = -1;
     pthread_join(tap->thread, NULL);
-    show_line(tap); /* without an end */
+    show_line(tap); /* The last line has no end. */
     len = tap->head_len;
     text = rp_alloc(len + tap->tail_len + 2);
     memcpy(text, tap->head, len);
     if (tap->tail_len == TAIL_BYTES)
-        text[len++] = '\n'; /* something is left out */
+        text[len++] = '\n'; /* Something is left out here. */
     for (size_t i = 0; i < tap->tail_len; i++)
         text[len++] = tap->tail[(tap->tail_at + i) % TAIL_BYTES];
     text[len] = '\0';
@@ -813,7 +817,7 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 
 /* --- running ------------------------------------------------------------------------------- */
 
-/* @param ret_text  what was written on standard error */
+/* @param ret_text the text on standard error */
 static int tracer_rocprofv3_start(const struct rp_run_request *request,
                                   const struct rp_rocprofv3_job *job, struct rp_proc_end *ret,
                                   char **ret_text, struct rp_err *err)
@@ -840,7 +844,7 @@ static int tracer_rocprofv3_start(const struct rp_run_request *request,
     proc.env = changes.list;
     proc.stderr_fd = rp_stderr_copy_fd(tap);
     rc = rp_proc_run(&proc, ret, err);
-    if (rc == -RP_USAGE) /* not the user's program: that one was found */
+    if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
     *ret_text = rp_stderr_copy_close(tap);
     return rc;
@@ -854,7 +858,7 @@ static int explain(const struct rp_rocprofv3_messages *verdict, struct rp_err *e
                    verdict->remedy ? "; " : "", verdict->remedy ? verdict->remedy : "");
 }
 
-/* Databases get the names of a result; thread traces stay in their folder under another name. */
+/* Databases get the names of a result. Thread traces stay in their folder under another name. */
 static int take_files(const struct rp_run_request *request, const char *dir,
                       const struct rp_rocprofv3_files *files, struct rp_run *run,
                       struct rp_err *err)
@@ -875,7 +879,7 @@ static int take_files(const struct rp_run_request *request, const char *dir,
     return 0;
 }
 
-/* Was it rocprofv3 that failed, or the program, or nobody? */
+/* Decides whether rocprofv3 failed, or the program, or neither. */
 static int judge(const struct rp_run_request *request, const char *dir, const char *text,
                  struct rp_run *run, struct rp_err *err)
 {
@@ -914,7 +918,7 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
 
     if (rc < 0)
         return rc;
-    dir = realpath(relative, NULL); /* the program may change its folder */
+    dir = realpath(relative, NULL); /* The program may change its folder. */
     if (!dir)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", relative);
     job->out_dir = dir;
@@ -959,7 +963,7 @@ static int tracer_rocprofv3_trace_threads(const struct rp_run_request *request,
 
 /* --- version ------------------------------------------------------------------------------- */
 
-/* The lines are "   version: 1.1.0", "   rocm_version: 7.1.0" ... */
+/* The lines are " version: 1.1.0", " rocm_version: 7.1.0" ... */
 static char *find_version(const char *text)
 {
     static const char key[] = " version: ";
@@ -1016,7 +1020,8 @@ static const struct message {
 #undef WARNING
 };
 
-/* The log's "W20260101 10:00:00.000000 123456 tool.cpp:12] " says nothing to the user. */
+/* The log's "W20260101 10:00:00.000000 123456 tool.cpp:12] " says nothing to the user, so it is
+ * left out. */
 static const char *skip_stamp(const char *line, const char *end)
 {
     const char *close = memchr(line, ']', (size_t)(end - line));
@@ -1034,7 +1039,8 @@ static bool begins(const char *line, const char *end, const char *prefix)
     return (size_t)(end - line) >= length && memcmp(line, prefix, length) == 0;
 }
 
-/* A fatal line of the library's log: "F20260101 ...". Programs may use the same kind of log. */
+/* A fatal line of the library's log begins with "F20260101 ...". Programs may use the same kind of
+ * log. */
 static bool is_fatal_log(const char *line, const char *end)
 {
     rp_autofree char *text = rp_strndup(line, (size_t)(end - line));
@@ -1068,7 +1074,8 @@ static bool rp_rocprofv3_hides_line(const char *line, size_t length)
            memmem(line, length, opened, sizeof opened - 1);
 }
 
-/* Of "Unable to find ... in [all]. Found: [these]. Missing: [those]" the last part will do. */
+/* Only the last part of "Unable to find ... in [all]. Found: [these]. Missing: [those]" is needed.
+ */
 static const char *skip_known(const char *line, const char *end)
 {
     static const char missing[] = "Missing: [";
@@ -1093,7 +1100,7 @@ static void add_warning(struct rp_rocprofv3_messages *verdict, const char *line,
     verdict->warnings[verdict->warning_count++] = rp_steal(text);
 }
 
-/* The cause alone: without blanks and "[rocprofv3] Fatal error: " in front. */
+/* Skips blanks and "[rocprofv3] Fatal error: ", so that the cause alone is left. */
 static const char *skip_words(const char *line, const char *end)
 {
     static const char *const words[] = {" ", "[rocprofv3] ", "Fatal error: ", "rocprofv3: error: "};
@@ -1118,7 +1125,7 @@ static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const c
     }
     verdict->too_much |= message->kind == TOO_MUCH;
     if (verdict->fatal && !(*weak && message->kind == FATAL))
-        return; /* the first one is the cause */
+        return; /* The first one is the cause. */
     line = skip_words(line, end);
     free(verdict->fatal);
     *weak = message->kind == TRACEBACK;
@@ -1127,9 +1134,9 @@ static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const c
 }
 
 /**
- * @param text       what the run wrote on standard error: rocprofv3's messages and the program's
- * @param has_trace  it left a trace: then the program was started, and a plain "Fatal error:" may
- *                   be its own
+ * @param text standard error of the run: rocprofv3's messages and the program's
+ * @param has_trace whether it left a trace: then the program was started, and a plain "Fatal
+ * error:" may be its own
  */
 static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
                                        struct rp_rocprofv3_messages *ret)
