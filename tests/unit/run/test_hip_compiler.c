@@ -1,13 +1,82 @@
-/* Sources that make the assembler read files, and sources that look like such. */
+/* Command lines of the compiler, and which sources make the assembler read files. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
 #include "run/hip_compiler.h"
+#include "run/machine.h"
 
 #include "unit/cmocka_all.h"
 
 #include "run/hip_compiler_key.c"
+
+/* Arguments as one line, with the prefix's own paths cut. */
+static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
+{
+    struct rp_environment env = {
+        .rocm_kind = kind,
+        .rocm_root = (char *)"/R",
+        .compiler =
+            (char *)(kind == RP_ROCM_PRIVATE ? "/R/usr/lib/llvm-22/bin/clang++" : "/R/bin/hipcc"),
+        .gpu_reason = (char *)"none",
+    };
+    rp_cleanup(rp_hipcc_args_free) char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf line = {0};
+
+    assert_int_equal(rp_hipcc_args(&env, (char *const *)user, &args, &err), 0);
+    for (char **arg = args; *arg; arg++)
+        if (!strstr(*arg, "/R/") && !strstr(*arg, "=/R") && !strstr(*arg, "no-unused-arguments"))
+            rp_buf_printf(&line, "%s%s", line.len ? " " : "", *arg);
+    return rp_buf_steal(&line);
+}
+
+#define LINE(kind, expected, ...)                                                                  \
+    do {                                                                                           \
+        const char *const user[] = {__VA_ARGS__, NULL};                                            \
+        rp_autofree char *seen = compile_line(kind, user);                                         \
+        assert_string_equal(seen, expected);                                                       \
+    } while (0)
+
+#define LINKS " --hip-link -Wl,--disable-new-dtags"
+
+static void hipcc_sets_language_and_defaults(void **state)
+{
+    (void)state;
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xhip a.hip -o a" LINKS, "a.hip", "-o", "a");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -xhip a.cu b.cpp -xnone c.o -O1 -o d.cpp" LINKS,
+         "a.cu", "b.cpp", "c.o", "-O1", "-o", "d.cpp");
+    LINE(RP_ROCM_PRIVATE, "-O3 --offload-arch=gfx90a -c -xhip a.hip", "--offload-arch=gfx90a", "-c",
+         "a.hip");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 --cuda-device-only -xhip a.hip", "--genco",
+         "a.hip");
+    LINE(RP_ROCM_PRIVATE, "a.o b.o -o app" LINKS, "a.o", "b.o", "-o", "app");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -fgpu-rdc a.o b.o -o app" LINKS, "-fgpu-rdc",
+         "a.o", "b.o", "-o", "app");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xc a.c -xhip b.hip" LINKS, "a.c", "b.hip");
+    LINE(RP_ROCM_PRIVATE, "--version", "--version");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -I x.cpp -xhip y.cpp" LINKS, "-I", "x.cpp",
+         "y.cpp");
+    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -x c++ y.cpp" LINKS, "-x", "c++", "y.cpp");
+    LINE(RP_ROCM_INSTALLED, "--offload-arch=gfx942 a.hip", "a.hip");
+}
+
+static void no_compiler_is_an_error(void **state)
+{
+    struct rp_environment env = {0};
+    char *user[] = {NULL};
+    char **args = NULL;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_hipcc_args(&env, user, &args, &err), -RP_ENVIRONMENT);
+    assert_null(args);
+}
+
+/* Sources that make the assembler read files, and sources that look like such. */
 
 static void check(const char *text, bool reads)
 {
@@ -98,6 +167,8 @@ static void a_text_ends_where_it_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hipcc_sets_language_and_defaults),
+        cmocka_unit_test(no_compiler_is_an_error),
         cmocka_unit_test(directives_are_found),
         cmocka_unit_test(what_is_like_them_is_not),
         cmocka_unit_test(a_text_ends_where_it_ends),

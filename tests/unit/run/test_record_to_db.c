@@ -12,7 +12,7 @@
 #include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 RP_DEFINE_CLEANUP(struct rp_store, rp_store_close)
 #define autostore rp_cleanup(rp_cleanup_rp_store_close) struct rp_store
@@ -24,24 +24,6 @@ struct image {
     struct rp_record records[MAX_RECORDS];
     uint32_t strings;
 };
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/rp-test-builtin-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[96];
-
-    (void)state;
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return system(command) == 0 ? 0 : -1;
-}
 
 static struct rp_record *add(struct image *image, uint32_t kind)
 {
@@ -167,7 +149,7 @@ static void write_image(const struct image *image, char *ret_path, size_t size)
 {
     FILE *file;
 
-    snprintf(ret_path, size, "%s/x.rptrace", folder);
+    snprintf(ret_path, size, "%s/x.rptrace", scratch_dir);
     file = fopen(ret_path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(&image->header, sizeof(image->header), 1, file), 1);
@@ -185,7 +167,7 @@ static struct rp_store *convert(const struct image *image, const char *name)
     char trace[96], db[96];
 
     write_image(image, trace, sizeof(trace));
-    snprintf(db, sizeof(db), "%s/%s.db", folder, name);
+    snprintf(db, sizeof(db), "%s/%s.db", scratch_dir, name);
     if (rp_record_to_db(trace, db, &options, &err) < 0 || rp_store_open(db, &store, &err) < 0)
         fail_msg("%s", err.text);
     return store;
@@ -606,9 +588,9 @@ static void same_file_same_database(void **state)
     (void)state;
     rp_store_close(convert(&image, "one"));
     rp_store_close(convert(&image, "two"));
-    snprintf(path, sizeof(path), "%s/one.db", folder);
+    snprintf(path, sizeof(path), "%s/one.db", scratch_dir);
     size = read_whole(path, &one);
-    snprintf(path, sizeof(path), "%s/two.db", folder);
+    snprintf(path, sizeof(path), "%s/two.db", scratch_dir);
     assert_int_equal(read_whole(path, &two), size);
     assert_memory_equal(one, two, size);
     free(one);
@@ -623,7 +605,7 @@ static void damage_is_refused(void **state)
     char trace[96], db[96], message[200];
 
     (void)state;
-    snprintf(db, sizeof(db), "%s/none.db", folder);
+    snprintf(db, sizeof(db), "%s/none.db", scratch_dir);
     dispatch(&image, 3, 9, 600);
     write_image(&image, trace, sizeof(trace));
     assert_int_equal(rp_record_to_db(trace, db, &options, &err), -RP_BAD_INPUT);
@@ -646,7 +628,7 @@ static void damage_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(rows_arrive),
         TEST(what_is_missing_is_said),

@@ -1,10 +1,8 @@
 /**
  * @file test_result_folder.c
- * @brief A test_commit that is killed at any of its system calls, or any of whose calls fails,
+ * @brief A commit that is killed at any of its system calls, or any of whose calls fails,
  * loses neither the result before nor the new one, and mixes nothing.
  */
-#include "unit/cmocka_all.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +19,8 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "run/result_folder.h"
+
+#include "unit/scratch.h"
 
 #include "run/result_folder.c"
 
@@ -354,14 +354,120 @@ static void the_next_run_finishes(void **state)
     rp_remove_tree(scene.dir);
 }
 
+/* Without a disturbance: what is replaced, what is kept, what is refused. */
+
+static void results_are_replaced_and_foreign_files_kept(void **state)
+{
+    rp_cleanup(rp_result_folder_close) struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *fresh = NULL;
+
+    (void)state;
+    put(scratch_dir, "profile.json", "old");
+    put(scratch_dir, "trace_results.db", "old");
+    put(scratch_dir, "trace_2_results.db", "old");
+    put(scratch_dir, "repeats/run-2_results.db", "old");
+    put(scratch_dir, "trace_of_mine_results.db", "mine");
+    put(scratch_dir, "notes.txt", "mine");
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    assert_true(is_there(scratch_dir, "profile.json"));
+    fresh = rp_path_join(dir.partial, "trace_results.db");
+    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    assert_int_equal(rp_result_folder_commit(&dir, &err), 0);
+    {
+        rp_autofree char *path = rp_path_join(scratch_dir, "trace_results.db");
+        rp_autofree char *text = rp_read_text(path, 10);
+        assert_string_equal(text, "new");
+    }
+    assert_false(is_there(scratch_dir, "profile.json"));
+    assert_false(is_there(scratch_dir, "trace_2_results.db"));
+    assert_false(is_there(scratch_dir, "repeats"));
+    assert_true(is_there(scratch_dir, "trace_of_mine_results.db"));
+    assert_true(is_there(scratch_dir, "notes.txt"));
+}
+
+static void a_folder_for_nothing_goes_again(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *path = rp_path_join(scratch_dir, "new/deep");
+    rp_autofree char *failed = rp_path_join(path, "failed");
+
+    (void)state;
+    for (int kept = 0; kept < 2; kept++) {
+        struct rp_result_folder dir = {0};
+        assert_int_equal(rp_result_folder_open(path, &dir, &err), 0);
+        if (kept)
+            assert_int_equal(rp_result_folder_keep_failed(&dir, &err), 0);
+        rp_result_folder_close(&dir);
+        assert_int_equal(rp_path_is_dir(path), kept);
+    }
+    struct rp_result_folder dir = {0};
+    assert_int_equal(rmdir(failed), 0);
+    assert_int_equal(rp_result_folder_open(path, &dir, &err), 0);
+    rp_result_folder_close(&dir);
+    assert_true(rp_path_is_dir(path)); /* it was there before */
+}
+
+static void foreign_things_under_our_names_are_refused(void **state)
+{
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    put(scratch_dir, "repeats/run-2_results.db", "ours");
+    put(scratch_dir, "repeats/mine.txt", "mine");
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "repeats/mine.txt"));
+    assert_true(is_there(scratch_dir, "repeats/mine.txt"));
+    assert_true(is_there(scratch_dir, "repeats/run-2_results.db"));
+}
+
+static void folders_under_our_names_are_refused(void **state)
+{
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    put(scratch_dir, "profile.json/mine.txt", "mine");
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_ENVIRONMENT);
+    assert_true(is_there(scratch_dir, "profile.json/mine.txt"));
+}
+
+static void an_abandoned_result_changes_nothing(void **state)
+{
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *fresh = NULL;
+
+    (void)state;
+    put(scratch_dir, "profile.json", "old");
+    put(scratch_dir, ".partial-999999999/profile.json", "of a process that is gone");
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    assert_false(is_there(scratch_dir, ".partial-999999999"));
+    fresh = rp_path_join(dir.partial, "profile.json");
+    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    rp_result_folder_close(&dir);
+    {
+        rp_autofree char *path = rp_path_join(scratch_dir, "profile.json");
+        rp_autofree char *text = rp_read_text(path, 10);
+        assert_string_equal(text, "old");
+    }
+}
+
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(undisturbed),
         cmocka_unit_test(killed_at_every_call),
         cmocka_unit_test(killed_while_it_is_finished),
         cmocka_unit_test(every_call_fails_once),
         cmocka_unit_test(the_next_run_finishes),
+        TEST(results_are_replaced_and_foreign_files_kept),
+        TEST(a_folder_for_nothing_goes_again),
+        TEST(foreign_things_under_our_names_are_refused),
+        TEST(folders_under_our_names_are_refused),
+        TEST(an_abandoned_result_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
