@@ -1,22 +1,19 @@
-#include "unit/cmocka_all.h"
-
-#include <dirent.h>
+/* What is small: messages, buffers, SHA-256 against the examples of FIPS 180-4 and sha256sum, and
+ * what a regular expression becomes before regcomp makes it. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/process.h"
+#include "base/regex_size.h"
+#include "base/sha256.h"
+
+#include "unit/cmocka_all.h"
 
 static void messages_read_outside_in(void **state)
 {
@@ -63,318 +60,129 @@ static void buffers_grow(void **state)
     assert_null(buf.data);
 }
 
-struct scratch {
-    char dir[64];
-};
-
-static int make_scratch(void **state)
+static void sha256_is(const char *text, size_t bytes, const char *expected)
 {
-    struct scratch *scratch = calloc(1, sizeof *scratch);
+    char hash[RP_SHA256_TEXT];
 
-    strcpy(scratch->dir, "/tmp/rp-test-XXXXXX");
-    *state = scratch;
-    return mkdtemp(scratch->dir) ? 0 : -1;
+    rp_sha256(text, bytes, hash);
+    assert_string_equal(hash, expected);
 }
 
-static int drop_scratch(void **state)
+static void hashes_the_published_examples(void **state)
 {
-    struct scratch *scratch = *state;
+    enum { MILLION = 1000000 };
+    rp_autofree char *as = malloc(MILLION);
 
-    rp_remove_tree(scratch->dir);
-    assert_false(rp_path_exists(scratch->dir));
-    free(scratch);
-    return 0;
+    (void)state;
+    sha256_is("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    sha256_is("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    sha256_is("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    assert_non_null(as);
+    memset(as, 'a', MILLION);
+    sha256_is(as, MILLION, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-static void outputs_go_where_links_lead_and_into_devices(void **state)
+/** Lengths around the ends of blocks and of what is read at once. */
+static void hashes_files_as_sha256sum_does(void **state)
 {
-    struct scratch *scratch = *state;
-    rp_autofree char *file = rp_path_join(scratch->dir, "file");
-    rp_autofree char *link = rp_path_join(scratch->dir, "link");
-    rp_autofree char *text = NULL;
-    struct stat st;
-
-    assert_int_equal(rp_write_output(file, "old", 3, NULL), 0);
-    assert_int_equal(symlink("file", link), 0);
-    assert_int_equal(rp_write_output(link, "new", 3, NULL), 0);
-    assert_int_equal(lstat(link, &st), 0);
-    assert_true(S_ISLNK(st.st_mode));
-    text = rp_read_text(file, 10);
-    assert_string_equal(text, "new");
-    assert_int_equal(rp_write_output("/dev/null", "text", 4, NULL), 0);
-    assert_int_equal(stat("/dev/null", &st), 0);
-    assert_true(S_ISCHR(st.st_mode));
-    assert_int_equal(rp_write_output("/dev/full", "text", 4, NULL), -RP_ENVIRONMENT);
-    assert_int_equal(rp_write_output(scratch->dir, "text", 4, NULL), -RP_ENVIRONMENT);
-}
-
-static void folders_are_made_and_removed(void **state)
-{
-    struct scratch *scratch = *state;
+    static const size_t lengths[] = {1, 55, 63, 64, 65, 119, 120, 128, 16383, 16384, 16385, 50001};
+    char path[] = "/tmp/rp-sha-XXXXXX";
+    rp_autoclose int fd = mkstemp(path);
+    rp_autofree char *command = rp_format("sha256sum %s", path);
     struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *deep = rp_path_join(scratch->dir, "a/b//c");
-    rp_autofree char *file = rp_path_join(scratch->dir, "a/file");
-    rp_autofree char *below_file = rp_path_join(file, "x");
+    char hash[RP_SHA256_TEXT], expected[RP_SHA256_TEXT];
+    rp_autofree char *bytes = malloc(50001);
 
-    assert_int_equal(rp_mkdirs(deep, &err), 0);
-    assert_int_equal(rp_mkdirs(deep, &err), 0);
-    assert_true(rp_path_is_dir(deep));
-    assert_int_equal(rp_write_file(file, "text\nmore", 9, &err), 0);
-    assert_int_equal(rp_mkdirs(below_file, &err), -RP_ENVIRONMENT);
-    assert_non_null(strstr(err.text, "a/file"));
-    rp_remove_tree("/no/such/path");
-}
+    (void)state;
+    assert_true(fd >= 0 && bytes && command);
+    for (size_t i = 0; i < 50001; i++)
+        bytes[i] = (char)(i * 2654435761U >> 13);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        FILE *sum;
 
-static void removing_does_not_follow_links(void **state)
-{
-    struct scratch *scratch = *state;
-    struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *outside = rp_path_join(scratch->dir, "outside");
-    rp_autofree char *tree = rp_path_join(scratch->dir, "tree");
-    rp_autofree char *link = rp_path_join(tree, "link");
-    rp_autofree char *kept = rp_path_join(outside, "kept");
-
-    assert_int_equal(rp_mkdirs(outside, &err), 0);
-    assert_int_equal(rp_mkdirs(tree, &err), 0);
-    assert_int_equal(rp_write_file(kept, "", 0, &err), 0);
-    assert_int_equal(symlink(outside, link), 0);
-    rp_remove_tree(tree);
-    assert_false(rp_path_exists(tree));
-    assert_true(rp_path_exists(kept));
-}
-
-static void files_are_replaced_whole(void **state)
-{
-    struct scratch *scratch = *state;
-    struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *path = rp_path_join(scratch->dir, "f");
-    rp_autofree char *text = NULL, *line = NULL, *none = NULL;
-
-    assert_int_equal(rp_write_file(path, "one\n", 4, &err), 0);
-    assert_int_equal(rp_write_file(path, "two\nlines\n", 10, &err), 0);
-    text = rp_read_text(path, 100);
-    assert_string_equal(text, "two\nlines\n");
-    line = rp_read_line(path);
-    assert_string_equal(line, "two");
-    none = rp_read_text(path, 5);
-    assert_null(none);
-    assert_int_equal(rp_write_file("/no/such/dir/f", "x", 1, &err), -RP_ENVIRONMENT);
-    assert_non_null(strstr(err.text, "/no/such/dir/f"));
-}
-
-static size_t count_files(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    size_t count = 0;
-
-    assert_non_null(dir);
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        count += entry->d_name[0] != '.';
-    closedir(dir);
-    return count;
-}
-
-/* The first byte beyond the limit ends the process in the middle of it. */
-static void a_write_that_is_killed_leaves_nothing(void **state)
-{
-    static char much[1 << 20];
-    struct scratch *scratch = *state;
-    rp_autofree char *path = rp_path_join(scratch->dir, "source.hip");
-    int fd = open(scratch->dir, O_WRONLY | O_TMPFILE, 0600), status;
-    rp_autofree char *text = NULL;
-    pid_t child;
-
-    if (fd < 0)
-        skip(); /* a file system without such files */
-    close(fd);
-    assert_int_equal(rp_write_file(path, "the user's", 10, NULL), 0);
-    child = fork();
-    if (child == 0) {
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});
-        signal(SIGXFSZ, SIG_DFL);
-        rp_write_file(path, much, sizeof much, NULL);
-        _exit(0);
+        assert_int_equal(rp_write_file(path, bytes, lengths[i], &err), 0);
+        sum = popen(command, "r"); /* NOLINT(cert-env33-c): a test's own command */
+        assert_non_null(sum);
+        assert_int_equal(fread(expected, 1, 64, sum), 64);
+        pclose(sum);
+        expected[64] = 0;
+        assert_int_equal(rp_sha256_file(path, hash, &err), 0);
+        assert_string_equal(hash, expected);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status));
-    text = rp_read_text(path, 100);
-    assert_string_equal(text, "the user's");
-    assert_int_equal(count_files(scratch->dir), 1);
+    unlink(path);
+    assert_int_equal(rp_sha256_file(path, hash, &err), -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, path));
 }
 
-static void programs_are_found_or_explained(void **state)
+static char *many(const char *piece, size_t count)
 {
-    struct scratch *scratch = *state;
-    struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *found = NULL;
-    rp_autofree char *plain = rp_path_join(scratch->dir, "plain");
-    char *none = NULL;
+    const size_t bytes = strlen(piece);
+    char *text = malloc(bytes * count + 1);
 
-    assert_int_equal(rp_find_program("sh", &found, &err), 0);
-    assert_int_equal(found[0], '/');
-    assert_int_equal(rp_find_program("no-such-program-here", &none, &err), -RP_USAGE);
-    assert_int_equal(rp_find_program("", &none, &err), -RP_USAGE);
-    assert_int_equal(rp_find_program(scratch->dir, &none, &err), -RP_USAGE);
-    assert_non_null(strstr(err.text, "is a folder"));
-    assert_int_equal(rp_write_file(plain, "", 0, &err), 0);
-    assert_int_equal(rp_find_program(plain, &none, &err), -RP_USAGE);
-    assert_non_null(strstr(err.text, "chmod"));
-    assert_null(none);
+    assert_non_null(text);
+    for (size_t i = 0; i < count; i++)
+        memcpy(text + i * bytes, piece, bytes);
+    text[bytes * count] = '\0';
+    return text;
 }
 
-static int run(const char *script, const struct rp_env_change *env, struct rp_proc_end *end,
-               struct rp_err *err)
+static void parts_of_expressions(void **state)
 {
-    char *argv[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
-    struct rp_proc proc = {
-        .path = "/bin/sh", .argv = argv, .env = env, .stdout_fd = -1, .stderr_fd = -1};
-
-    return rp_proc_run(&proc, end, err);
-}
-
-static void processes_end_as_they_ended(void **state)
-{
-    struct rp_err err = RP_ERR_INIT;
-    struct rp_proc_end end;
-
-    (void)state;
-    assert_int_equal(run("exit 7", NULL, &end, &err), 0);
-    assert_false(end.signaled);
-    assert_int_equal(end.status, 7);
-    assert_int_equal(run("kill -SEGV $$", NULL, &end, &err), 0);
-    assert_true(end.signaled);
-    assert_int_equal(end.status, SIGSEGV);
-    assert_int_equal(run("sleep 0.05", NULL, &end, &err), 0);
-    assert_true(end.wall_ns >= 50000000);
-}
-
-/* Who is started by a program that ignores SIGCHLD would not hear how its children end. */
-static void ends_are_heard_of_with_sigchld_ignored(void **state)
-{
-    const struct sigaction ignore = {.sa_handler = SIG_IGN}, by_default = {.sa_handler = SIG_DFL};
-    struct rp_err err = RP_ERR_INIT;
-    struct rp_proc_end end;
-    struct sigaction after;
-    char *argv[] = {(char *)"grep", (char *)"-q", (char *)"^SigIgn:.*[13579bdf]....$",
-                    (char *)"/proc/self/status", NULL};
-    struct rp_proc look = {.path = "/bin/grep", .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
-
-    (void)state;
-    sigaction(SIGCHLD, &ignore, NULL);
-    assert_int_equal(run("exit 7", NULL, &end, &err), 0);
-    assert_false(end.signaled);
-    assert_int_equal(end.status, 7);
-    /* The program has what it would have without us: bit 16 of the ignored ones. */
-    assert_int_equal(rp_proc_run(&look, &end, &err), 0);
-    assert_int_equal(end.status, 0);
-    sigaction(SIGCHLD, &by_default, &after);
-    assert_true(after.sa_handler == SIG_IGN);
-}
-
-static void environment_is_changed_for_the_child_only(void **state)
-{
-    const struct rp_env_change change[] = {
-        {"RP_TEST_NEW", "new", NULL},
-        {"RP_TEST_LIST", "first", ":"},
-        {"RP_TEST_GONE", NULL, NULL},
-        {0},
+    static const struct {
+        const char *text;
+        size_t parts;
+    } rows[] = {
+        {"", 0},           {"abc", 3},          {"^gemm\\(int\\)$", 1},
+        {"^gemm.*", 7},    {"[a-z]", 1},        {"[]a]b", 2},
+        {"[^]a]b", 2},     {"[[:alpha:]]b", 2}, {"a{3}", 4},
+        {"a{1,100}", 101}, {"a{100,}", 102},    {"a{,7}", 8},
+        {"a{x}", 4},   /* no repetition */
+        {"a\\{9}", 4}, /* nor this */
+        {"a+", 3},     /* made as aa* */
+        {"(ab){2}", 7},    {"(a|b)", 4},        {"((", 2},
     };
-    struct rp_err err = RP_ERR_INIT;
-    struct rp_proc_end end;
 
     (void)state;
-    setenv("RP_TEST_LIST", "second", 1);
-    setenv("RP_TEST_GONE", "still here", 1);
-    assert_int_equal(run("[ $RP_TEST_NEW = new ] && [ $RP_TEST_LIST = first:second ] && "
-                         "[ -z \"${RP_TEST_GONE+x}\" ]",
-                         change, &end, &err),
-                     0);
-    assert_int_equal(end.status, 0);
-    assert_null(getenv("RP_TEST_NEW"));
-    assert_string_equal(getenv("RP_TEST_LIST"), "second");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rp_regex_parts(rows[i].text) != rows[i].parts)
+            fail_msg("%s: %zu", rows[i].text, rp_regex_parts(rows[i].text));
 }
 
-static void a_failing_exec_is_reported(void **state)
+static void too_large_ones_are_refused(void **state)
 {
-    struct scratch *scratch = *state;
+    static const char *const rows[] = {
+        "((a{1,255}){1,255}){1,255}",
+        "a{1,255}{1,255}{1,255}",
+        "a{32767}",
+        "a{99999999999999999999}",
+        "a{0,32767}",
+        "a{32767,}",
+        "(a|b{1,200}){1,200}",
+        "(((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+", /* each + is two */
+        "a++++++++++++++++++++++++",
+    };
+    char *deep = many("(", 300), *wide = many("a|", 3000), *long_one = many("a", 70000);
+    char *name = many("a", 9000);
     struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *path = rp_path_join(scratch->dir, "not-a-program");
-    char *argv[] = {path, NULL};
-    struct rp_proc proc = {.path = path, .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
-    struct rp_proc_end end;
-
-    assert_int_equal(rp_write_file(path, "\1\2\3", 3, &err), 0);
-    assert_int_equal(chmod(path, 0755), 0);
-    assert_int_equal(rp_proc_run(&proc, &end, &err), -RP_USAGE);
-    assert_non_null(strstr(err.text, "neither a program"));
-}
-
-static void a_signal_stops_the_run(void **state)
-{
-    struct rp_err err = RP_ERR_INIT;
-    struct rp_proc_end end;
 
     (void)state;
-    /* The child signals us: the handler must pass it on, and the run must end as interrupted. */
-    assert_int_equal(run("kill -TERM $PPID; exec sleep 30", NULL, &end, &err), -RP_INTERRUPTED);
-}
-
-static unsigned mode_of(const char *path)
-{
-    struct stat st;
-
-    assert_int_equal(stat(path, &st), 0);
-    return st.st_mode & 07777;
-}
-
-/* Under each umask: results nobody else writes, captures and sessions nobody else reads, and what
- * is there keeps its mode. */
-static void modes_are_the_same_under_each_umask(void **state)
-{
-    static const mode_t umasks[] = {0, 022, 077};
-    const struct scratch *scratch = *state;
-    const mode_t before = umask(0);
-
-    for (size_t i = 0; i < sizeof umasks / sizeof *umasks; i++) {
-        rp_autofree char *folder = rp_format("%s/m%zu", scratch->dir, i);
-        rp_autofree char *own = rp_format("%s/own/deep", folder), *file = rp_path_join(folder, "f");
-        rp_autofree char *own_file = rp_path_join(own, "f"), *piece = rp_path_join(own, "piece");
-        rp_autofree char *closed = rp_path_join(folder, "closed");
-        rp_autofree char *like = rp_path_join(folder, "like"), *place = rp_path_join(own, "for");
-        struct rp_err err = RP_ERR_INIT;
-        FILE *stream;
-
-        umask(umasks[i]);
-        assert_int_equal(rp_mkdirs(folder, &err), 0);
-        assert_int_equal(mode_of(folder), 0775 & ~umasks[i]);
-        assert_int_equal(rp_mkdirs_private(own, &err), 0);
-        assert_int_equal(mode_of(own), 0700);
-        assert_int_equal(rp_write_file(file, "x", 1, &err), 0);
-        assert_int_equal(mode_of(file), 0664 & ~umasks[i]);
-        assert_int_equal(rp_write_private_file(own_file, "x", 1, &err), 0);
-        assert_int_equal(mode_of(own_file), 0600);
-        stream = rp_create_private_file(piece);
-        assert_non_null(stream);
-        fclose(stream);
-        assert_int_equal(mode_of(piece), 0600);
-        assert_int_equal(rp_write_file(closed, "x", 1, &err), 0);
-        assert_int_equal(chmod(closed, 0640), 0);
-        assert_int_equal(rp_write_file(closed, "y", 1, &err), 0);
-        assert_int_equal(rp_write_private_file(closed, "y", 1, &err), 0);
-        assert_int_equal(rp_write_output(closed, "y", 1, &err), 0);
-        assert_int_equal(rp_write_file_like(closed, file, "y", 1, &err), 0);
-        assert_int_equal(rp_write_file_for(closed, file, "y", 1, &err), 0);
-        assert_int_equal(mode_of(closed), 0640);
-        assert_int_equal(chmod(file, 06777), 0);
-        assert_int_equal(rp_write_file_like(own_file, file, "y", 1, &err), 0);
-        assert_int_equal(mode_of(own_file), 0600);
-        assert_int_equal(rp_write_file_like(like, file, "y", 1, &err), 0);
-        assert_int_equal(mode_of(like), 0664);
-        assert_int_equal(rp_write_file_for(place, file, "y", 1, &err), 0);
-        assert_int_equal(mode_of(place), 06777);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rp_regex_check_size("--kernel", rows[i], &err) != -RP_USAGE)
+            fail_msg("%s", rows[i]);
+        assert_non_null(strstr(err.text, "--kernel"));
+        assert_non_null(strstr(err.text, "too large"));
     }
-    umask(before);
+    assert_int_equal(rp_regex_check_size("x", deep, &err), -RP_USAGE);
+    assert_int_equal(rp_regex_check_size("x", wide, &err), -RP_USAGE);
+    assert_int_equal(rp_regex_check_size("x", long_one, &err), -RP_USAGE);
+    assert_int_equal(rp_regex_check_size("x", name, &err), -RP_USAGE);
+    name[0] = '^'; /* the whole of a long name is one place */
+    assert_int_equal(rp_regex_check_size("x", name, &err), 0);
+    free(deep);
+    free(wide);
+    free(long_one);
+    free(name);
 }
 
 int main(void)
@@ -383,22 +191,10 @@ int main(void)
         cmocka_unit_test(messages_read_outside_in),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(buffers_grow),
-        cmocka_unit_test_setup_teardown(folders_are_made_and_removed, make_scratch, drop_scratch),
-        cmocka_unit_test_setup_teardown(outputs_go_where_links_lead_and_into_devices, make_scratch,
-                                        drop_scratch),
-        cmocka_unit_test_setup_teardown(removing_does_not_follow_links, make_scratch, drop_scratch),
-        cmocka_unit_test_setup_teardown(files_are_replaced_whole, make_scratch, drop_scratch),
-        cmocka_unit_test_setup_teardown(modes_are_the_same_under_each_umask, make_scratch,
-                                        drop_scratch),
-        cmocka_unit_test_setup_teardown(a_write_that_is_killed_leaves_nothing, make_scratch,
-                                        drop_scratch),
-        cmocka_unit_test_setup_teardown(programs_are_found_or_explained, make_scratch,
-                                        drop_scratch),
-        cmocka_unit_test(processes_end_as_they_ended),
-        cmocka_unit_test(ends_are_heard_of_with_sigchld_ignored),
-        cmocka_unit_test(environment_is_changed_for_the_child_only),
-        cmocka_unit_test_setup_teardown(a_failing_exec_is_reported, make_scratch, drop_scratch),
-        cmocka_unit_test(a_signal_stops_the_run),
+        cmocka_unit_test(hashes_the_published_examples),
+        cmocka_unit_test(hashes_files_as_sha256sum_does),
+        cmocka_unit_test(parts_of_expressions),
+        cmocka_unit_test(too_large_ones_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
