@@ -6,7 +6,8 @@
 #include "device/isa/valu.h"
 #include "device/isa/wave_state.h"
 
-/* The instruction after index mode and the register check; NULL: fault is set. */
+/* Returns the instruction after index mode and the register check, or NULL when the fault is set.
+ */
 static const struct rp_insn *prepare(struct rp_wave *w, const struct rp_insn *in,
                                      struct rp_insn *moved)
 {
@@ -160,7 +161,9 @@ int rp_ds_bpermute_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* Push: of several lanes naming one target the highest wins; lanes nobody named receive 0. */
+/* This permute pushes: if several lanes name one target, the highest lane wins, and lanes that
+ * nobody names receive 0.
+ */
 int rp_ds_permute_b32(struct rp_wave *w, const struct rp_insn *in)
 {
     uint64_t exec = RP_EXEC(w);
@@ -188,12 +191,13 @@ static unsigned swizzle_source(unsigned pattern, unsigned lane)
     unsigned half = lane & 32, n = lane & 31;
     if (pattern >= 0xe000)
         return half | fft_source(pattern & 31, n);
-    if (pattern >= 0xc000) { /* rotate: mask [4:0], distance [9:5], direction [10] */
+    /* The pattern rotates: mask is in [4:0], distance in [9:5], direction in [10]. */
+    if (pattern >= 0xc000) {
         unsigned mask = pattern & 31, distance = pattern >> 5 & 31;
         unsigned turned = pattern >> 10 & 1 ? n - distance : n + distance;
         return half | ((n & mask) | (turned & 31 & ~mask));
     }
-    if (pattern & 0x8000) /* quad permute: two bits per lane of four */
+    if (pattern & 0x8000) /* The pattern permutes quads, with two bits for each of four lanes. */
         return (lane & ~3u) | (pattern >> (2 * (lane & 3)) & 3);
     return half | (((n & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
 }
@@ -212,7 +216,7 @@ int rp_ds_swizzle_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* LDS offset of the forms that take their base from M0 instead of a vector register. */
+/* Returns the LDS offset of the forms that take their base from M0 instead of a vector register. */
 static uint64_t m0_offset(const struct rp_wave *w, const struct rp_insn *in)
 {
     return (uint64_t)(w->sgpr[RP_SGPR_M0] & 0xffff) + ((uint32_t)in->offset & 0xffff);
@@ -245,7 +249,9 @@ int rp_ds_write_addtid_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* One counter per wave: moved by the number of active lanes, all of which get the old value. */
+/* Each wave moves the counter once by the number of its active lanes, all of which get the old
+ * value.
+ */
 static int append(struct rp_wave *w, const struct rp_insn *in, bool consume)
 {
     uint64_t exec = RP_EXEC(w), at = m0_offset(w, in);
@@ -275,7 +281,7 @@ int rp_ds_consume(struct rp_wave *w, const struct rp_insn *in)
 
 /* ---- transposing reads (gfx950) ---- */
 
-/* Bits of an element: the number behind "_tr_b". */
+/* Returns the bits of an element, which are the number behind "_tr_b". */
 static unsigned element_bits(unsigned op)
 {
     switch (op) {
@@ -290,7 +296,9 @@ static unsigned element_bits(unsigned op)
     }
 }
 
-/* @p count bits from bit @p at of little-endian words; at most 16, which may lie across two. */
+/* Returns @p count bits from bit @p at of little-endian words. At most 16 are allowed, which may
+ * lie across two words.
+ */
 static uint32_t bits_at(const uint32_t *words, unsigned at, unsigned count)
 {
     const unsigned word = at / 32, shift = at % 32;

@@ -1,6 +1,5 @@
-/*
- * Text of a decoded instruction in the style of LLVM's AMDGPU disassembler, so that messages read
- * like the listings people know and tests can compare with it.
+/* The text of a decoded instruction follows the style of LLVM's AMDGPU disassembler, so that
+ * messages read like the listings that people know and tests can compare with it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ static void put(struct out *o, const char *fmt, ...)
         o->len = o->size - 1;
 }
 
-/* " " before the first operand, ", " before the others. */
+/* Writes " " before the first operand and ", " before the others. */
 static void separate(struct out *o)
 {
     put(o, o->first ? " " : ", ");
@@ -83,7 +82,7 @@ static bool could_be_inline(uint32_t v)
     return false;
 }
 
-/* @p long_k: print 32 bits even for a 16-bit operand */
+/* Writes a literal. @p long_k prints 32 bits even for a 16-bit operand. */
 static void put_literal(struct out *o, const struct rp_opnd *c, bool long_k)
 {
     uint32_t v = (uint32_t)(c->type == RP_T_F64 ? c->imm >> 32 : c->imm);
@@ -147,7 +146,7 @@ static void put_opnd(struct out *o, const struct rp_opnd *r)
     }
 }
 
-/* The operand after a separator, or nothing if the instruction has none there. */
+/* Writes the operand after a separator, or nothing if the instruction has none there. */
 static void put_next(struct out *o, const struct rp_opnd *r)
 {
     if (r->kind == RP_OPND_NONE)
@@ -162,10 +161,11 @@ static void put_source(struct out *o, const struct rp_insn *in, unsigned i)
     if (r->kind == RP_OPND_NONE)
         return;
     bool neg = in->neg >> i & 1, abs = in->abs >> i & 1, sext = in->sdwa_sext >> i & 1;
-    bool word = neg && !abs && r->kind == RP_OPND_CONST; /* neg(1) is not -1 */
+    /* LLVM reads neg(1) and -1 as different operands. */
+    bool word = neg && !abs && r->kind == RP_OPND_CONST;
     separate(o);
     if (i > 0 && r->kind == RP_OPND_CONST && r->index == 255 && in->fmt == RP_FMT_VOP2) {
-        put_literal(o, r, true); /* the K of madmk and madak keeps its unused half */
+        put_literal(o, r, true); /* The K of madmk and madak keeps its unused half. */
         return;
     }
     put(o, "%s%s%s", sext ? "sext(" : "", word ? "neg(" : neg ? "-" : "", abs ? "|" : "");
@@ -391,7 +391,7 @@ static void put_clamp_omod(struct out *o, const struct rp_insn *in)
     put(o, "%s%s", in->flags & RP_IF_CLAMP ? " clamp" : "", omod[in->omod & 3]);
 }
 
-/* The SDWA forms of these select a source byte only. */
+/* The SDWA forms of these instructions select a source byte only. */
 static bool converts_fp8(const struct rp_insn *in)
 {
     return in->op == RP_OP_v_cvt_f32_fp8 || in->op == RP_OP_v_cvt_f32_bf8 ||
@@ -531,7 +531,8 @@ static void print_vop3p(struct out *o, const struct rp_insn *in)
         put_array(o, "neg_hi", in->abs, n);
     if (in->cbsz)
         put(o, " cbsz:%u", in->cbsz);
-    if (in->abid && in->fmt != RP_FMT_VOP3PX2) /* there it says that the scales count */
+    /* In a VOP3PX2, ABID only says that the scales count. */
+    if (in->abid && in->fmt != RP_FMT_VOP3PX2)
         put(o, " abid:%u", in->abid);
     if (in->blgp && is_f64_matrix(in) && rp_isa_target_get() != RP_ISA_GFX90A)
         put_array(o, "neg", in->blgp, 3);
@@ -554,8 +555,9 @@ static void print_smem(struct out *o, const struct rp_insn *in)
 {
     if (in->op == RP_OP_s_atc_probe || in->op == RP_OP_s_atc_probe_buffer) {
         separate(o);
-        put(o, "%u", in->raw[0] >> 6 & 0x7f);   /* what to probe for, not a register */
-    } else if (in->src[0].kind != RP_OPND_NONE) /* stores and atomics: the data register */
+        /* This operand says what to probe for, and is not a register. */
+        put(o, "%u", in->raw[0] >> 6 & 0x7f);
+    } else if (in->src[0].kind != RP_OPND_NONE) /* Stores and atomics have a data register here. */
         put_next(o, &in->src[0]);
     else
         put_next(o, &in->dst);
@@ -691,7 +693,7 @@ static void print_mubuf(struct out *o, const struct rp_insn *in)
 void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_bytes)
 {
     struct out o = {.buf = buf, .size = buf_bytes, .first = true};
-    (void)pc; /* branch targets print as encoded, like LLVM without symbols */
+    (void)pc; /* Branch targets print as encoded, as LLVM does without symbols. */
     if (buf_bytes == 0)
         return;
     buf[0] = '\0';

@@ -51,8 +51,10 @@ struct rp_insn {
     uint8_t op_sel;       /**< bits 0..2 sources, bit 3 destination (VOP3); VOP3P: op_sel */
     uint8_t op_sel_hi;    /**< VOP3P */
     uint8_t omod;         /**< 0 none, 1 *2, 2 *4, 3 /2 */
-    /** MFMA; MTBUF keeps its data format in cbsz and its number format in blgp, v_bitop3 its
-     * truth table in cbsz. */
+    /**
+     * MFMA uses these fields. MTBUF keeps its data format in cbsz and its number format in blgp,
+     * and v_bitop3 keeps its truth table in cbsz.
+     */
     uint8_t cbsz, abid, blgp;
     uint8_t dst_sel, dst_unused, src_sel[2]; /**< SDWA; src sext in sdwa_sext bit i */
     uint8_t sdwa_sext;
@@ -106,7 +108,7 @@ enum rp_opnd_kind {
                           LDS direct): read at execution */
 };
 
-/** Operand types. Size is in the name; B is untyped bits. */
+/** The name of an operand type has its size; B means untyped bits. */
 enum rp_type {
     RP_T_NONE = 0,
     RP_T_B8,
@@ -139,10 +141,10 @@ enum rp_type {
     RP_T_MAX,
 };
 
-/** FLAT segment. */
+/** This is the segment of a FLAT instruction. */
 enum rp_seg { RP_SEG_FLAT = 0, RP_SEG_SCRATCH = 1, RP_SEG_GLOBAL = 2 };
 
-/** rp_insn.flags */
+/** These are the bits of rp_insn.flags. */
 enum {
     RP_IF_CLAMP = 1u << 0,
     RP_IF_SC0 = 1u << 1,   /**< gfx90a: glc. For atomics, return the value before */
@@ -179,8 +181,10 @@ enum rp_step {
     RP_STEP_FAULT,    /**< rp_wave.fault says why; the dispatch stops */
 };
 
-/** Chooses what the process's GPUs execute by name ("gfx90a"; an unknown one is gfx942). Code
- * decoded before stays as it is. */
+/**
+ * Chooses by name what the process's GPUs execute ("gfx90a"; an unknown name means gfx942). Code
+ * that was decoded before stays as it is.
+ */
 void rp_isa_target_set(const char *gfx);
 
 enum rp_isa_target rp_isa_target_get(void);
@@ -209,7 +213,7 @@ void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_b
 void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idle_lanes,
                           uint64_t *values);
 
-/** Whether how many lanes are active matters to a counter. */
+/** Tests whether a counter depends on how many lanes are active. */
 static inline bool rp_insn_counts_lanes(const struct rp_insn *in)
 {
     return in->fmt >= RP_FMT_VOP1 && in->fmt <= RP_FMT_VOP3PX2;

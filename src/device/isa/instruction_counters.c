@@ -1,7 +1,6 @@
-/*
- * The classes of instructions that hardware counters tell apart. They follow from a row's format,
+/* Hardware counters tell classes of instructions apart. The classes follow from a row's format,
  * types and cost, and from the words of its mnemonic, which are AMD's names of operation and type.
- * arch/hardware_counters.def says what real counters were compared with.
+ * arch/hardware_counters.def says which real counters they were compared with.
  */
 
 #include <ctype.h>
@@ -123,7 +122,7 @@ static int float_counter(const char *mnemonic, const char *type, uint8_t cost)
     return cost == RP_COST_TRANS || cost == RP_COST_TRANS_DP ? counters[3][size] : -1;
 }
 
-/* -1: none of the counters by operation and type. */
+/* Returns -1 when none of the counters by operation and type counts it. */
 static int alu_counter(const struct rp_insn *in)
 {
     static const char *const conversions[] = {"v_cvt_", NULL};
@@ -151,7 +150,7 @@ static bool is_matrix(const struct rp_insn *in)
     return in->cost_class >= RP_COST_MFMA_2 && in->cost_class <= RP_COST_MFMA_16;
 }
 
-/* "f32_16x16x4_4b_f16": what is multiplied stands behind the shape. */
+/* Reads the shape of a name like "f32_16x16x4_4b_f16", behind which the operand type stands. */
 static const char *matrix_shape(const char *mnemonic, unsigned ret_mnk[3])
 {
     const char *at = strchr(mnemonic, 'x');
@@ -265,7 +264,7 @@ static void count_vmem(const struct rp_insn *in, bool is_flat, uint64_t times, u
         values[RP_COUNTER_SQ_INSTS_VMEM_RD] += times;
     else if (access != RP_ACCESS_NONE)
         values[RP_COUNTER_SQ_INSTS_VMEM_WR] += times;
-    if (access == RP_ACCESS_NONE) /* buffer_inv, buffer_wbl2 */
+    if (access == RP_ACCESS_NONE) /* buffer_inv and buffer_wbl2 access no memory. */
         return;
     values[RP_COUNTER_TA_TOTAL_WAVEFRONTS] += times;
     values[RP_COUNTER_TCP_TA_TCP_STATE_READ] += times;
@@ -285,7 +284,7 @@ static void count_smem(const struct rp_insn *in, uint64_t times, uint64_t *value
     values[RP_COUNTER_SQ_INST_CYCLES_SMEM] += times;
     values[RP_COUNTER_SQ_ACTIVE_INST_SCA] += times;
     values[RP_COUNTER_SQ_ACTIVE_INST_ANY] += times;
-    if (rp_insn_access(in) == RP_ACCESS_NONE) /* s_memtime, s_dcache_inv */
+    if (rp_insn_access(in) == RP_ACCESS_NONE) /* s_memtime and s_dcache_inv access no memory. */
         return;
     values[RP_COUNTER_SQC_DCACHE_REQ] += times;
     if (rp_insn_access(in) != RP_ACCESS_LOAD)

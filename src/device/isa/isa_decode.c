@@ -5,7 +5,7 @@
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
-/* VOP3P opcode of the first half of a VOP3PX2 instruction. */
+/* This is the VOP3P opcode of the first half of a VOP3PX2 instruction. */
 enum { LOAD_SCALES = 0x2c };
 
 struct rp_dec {
@@ -21,7 +21,7 @@ static inline int32_t sign_extend(uint32_t value, unsigned width)
     return (int32_t)(value << (32 - width)) >> (32 - width);
 }
 
-/** Another dword of the instruction; 0 and bad when the program ends before it. */
+/** Returns another dword of the instruction, or 0 and sets bad when the program ends before it. */
 static uint32_t rp_dec_dword(struct rp_dec *d)
 {
     unsigned n = d->in->size_bytes / 4;
@@ -34,7 +34,7 @@ static uint32_t rp_dec_dword(struct rp_dec *d)
     return d->code[n];
 }
 
-/** Finds the row of an opcode; false, and bad, when the target has none. */
+/** Finds the row of an opcode. @return false, and bad is set, when the target has none */
 static bool rp_dec_row(struct rp_dec *d, enum rp_fmt fmt, enum rp_seg seg, unsigned opcode)
 {
     d->in->op = (uint16_t)rp_op_find(fmt, seg, opcode);
@@ -73,7 +73,7 @@ static struct rp_opnd rp_dec_vgpr(struct rp_dec *d, unsigned index, unsigned typ
     return make_reg(d, RP_OPND_VGPR, index, type);
 }
 
-/** An accumulation register if @p acc, else a VGPR. */
+/** Returns an accumulation register if @p acc is set, else a VGPR. */
 static struct rp_opnd rp_dec_vector(struct rp_dec *d, bool acc, unsigned index, unsigned type)
 {
     return make_reg(d, acc ? RP_OPND_AGPR : RP_OPND_VGPR, index, type);
@@ -96,7 +96,9 @@ static uint64_t inline_int(unsigned enc, unsigned type)
 }
 
 /** What a 32-bit literal is to an operand of that type. */
-/* A 32-bit literal for a 64-bit operand: high half of f64, sign-extended for i64, else unsigned. */
+/* Widens a 32-bit literal for a 64-bit operand: it is the high half of an f64, is sign-extended
+ * for i64, and is unsigned otherwise.
+ */
 static uint64_t rp_dec_literal(uint32_t word, unsigned type)
 {
     if (type == RP_T_F64)
@@ -106,7 +108,10 @@ static uint64_t rp_dec_literal(uint32_t word, unsigned type)
     return word;
 }
 
-/** 8-bit scalar source, SALU or VALU; a literal is taken from the stream if @p may_literal. */
+/**
+ * Decodes an 8-bit scalar source of SALU or VALU. A literal is taken from the stream if @p
+ * may_literal is set.
+ */
 static struct rp_opnd rp_dec_scalar(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
 {
     if (rp_type_dwords(type) == 0)
@@ -129,7 +134,7 @@ static struct rp_opnd rp_dec_scalar(struct rp_dec *d, unsigned enc, unsigned typ
     return (struct rp_opnd){0};
 }
 
-/** 9-bit vector source. */
+/** Decodes a 9-bit vector source. */
 static struct rp_opnd rp_dec_source(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
 {
     if (enc >= SRC_VGPR)
@@ -154,7 +159,7 @@ static void rp_dec_smem(struct rp_dec *d, uint32_t w0)
     in->src[0] = rp_dec_sgpr(d, sdata, row->src[0]);
     in->src[2] = rp_dec_sgpr(d, bits(w0, 0, 6) * 2, row->src[2]);
     if (row->src[2] == RP_T_NONE)
-        return; /* cache control and clocks have no address */
+        return; /* Cache control and clocks have no address. */
     if (imm)
         in->offset = sign_extend(w1, 21);
     if (soffset_en || !imm) {
@@ -164,9 +169,8 @@ static void rp_dec_smem(struct rp_dec *d, uint32_t w0)
     }
 }
 
-/*
- * gfx90a's loads to LDS are global loads with a bit, gfx942's have opcodes of their own: the rows
- * of those stand for both.
+/* gfx90a's loads to LDS are global loads with a bit, and gfx942's have opcodes of their own. The
+ * rows of gfx942 stand for both.
  */
 static void load_to_lds(struct rp_dec *d)
 {
@@ -196,8 +200,9 @@ static void rp_dec_flat(struct rp_dec *d, uint32_t w0)
         d->bad = true;
         return;
     }
-    /* Bit 13: on gfx90a, to LDS; on gfx942, scratch with a vector address (gfx90a: instead of a
-     * scalar one). */
+    /* Bit 13 means a load to LDS on gfx90a. On gfx942 it means scratch with a vector address,
+     * where gfx90a has that in place of a scalar one.
+     */
     const bool gfx90a = rp_isa_target_get() == RP_ISA_GFX90A, bit13 = bits(w0, 13, 1);
     if (gfx90a && bit13)
         load_to_lds(d);
@@ -298,7 +303,7 @@ static void rp_dec_mubuf(struct rp_dec *d, uint32_t w0)
     in->flags |= (bits(w0, 14, 1) ? RP_IF_SC0 : 0) | (bits(w0, 15, 1) ? RP_IF_SC1 : 0) |
                  (bits(w0, 17, 1) ? RP_IF_NT : 0);
     if (row->src[2] == RP_T_NONE)
-        return; /* cache control */
+        return; /* Cache control has no operands. */
     in->flags |= lds ? RP_IF_LDS : 0;
     buffer_operands(d, w0, w1);
     if (!lds && (!atomic || in->flags & RP_IF_SC0))
@@ -346,14 +351,15 @@ static void matrices(struct rp_dec *d, uint32_t w0, uint32_t w1)
     for (unsigned i = 0; i < 3; i++) {
         unsigned enc = bits(w1, 9 * i, 9);
         const unsigned type = i < 2 ? matrix_type(in, i) : row->src[2];
-        bool smfmac_index = i == 2 && row->src[2] == RP_T_B32; /* always a VGPR */
+        /* The index of smfmac is always a VGPR. */
+        bool smfmac_index = i == 2 && row->src[2] == RP_T_B32;
         bool acc = i < 2 ? bits(w1, 27 + i, 1) : acc_cd && !smfmac_index;
         d->bad |= enc < SRC_VGPR && (i < 2 || smfmac_index);
         in->src[i] = enc >= SRC_VGPR ? rp_dec_vector(d, acc, enc - SRC_VGPR, type)
                                      : rp_dec_scalar(d, enc, type, false);
     }
     if (in->src[2].kind == RP_OPND_SGPR || in->src[2].kind == RP_OPND_SPECIAL)
-        d->bad = true; /* the accumulator is registers or an inline constant */
+        d->bad = true; /* The accumulator must be registers or an inline constant. */
 }
 
 static void rp_dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1)
@@ -381,7 +387,7 @@ static void rp_dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1)
         d->bad = true;
         return;
     }
-    d->bad |= !bits(w1, 8, 1) || !bits(w1, 17, 1); /* vector registers only */
+    d->bad |= !bits(w1, 8, 1) || !bits(w1, 17, 1); /* Only vector registers are allowed. */
     in->src[3] = rp_dec_vgpr(d, bits(w1, 0, 8), RP_T_B32);
     in->sdst = rp_dec_vgpr(d, bits(w1, 9, 8), RP_T_B32);
     in->op_sel = (uint8_t)bits(w0, 11, 2);
@@ -389,15 +395,14 @@ static void rp_dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1)
     matrices(d, w2, w3);
 }
 
-/* Decoder of every gfx9-family format that gfx942 and gfx950 have.
- *
- * Field positions are those of the AMD CDNA3 ISA guide, chapter "Microcode formats", with the
- * gfx942 changes to FLAT and MUBUF (sc0, sc1, nt, acc) confirmed against LLVM's assembler.
+/* This file decodes every gfx9-family format that gfx942 and gfx950 have. Field positions are
+ * those of the AMD CDNA3 ISA guide, chapter "Microcode formats". The gfx942 changes to FLAT and
+ * MUBUF (sc0, sc1, nt, acc) were confirmed with LLVM's assembler.
  */
 
 /* ---- scalar ALU ---- */
 
-/* The second source. Two literal operands share one literal dword. */
+/* Decodes the second source; two literal operands share one literal dword. */
 static struct rp_opnd second_source(struct rp_dec *d, uint32_t w)
 {
     const unsigned type = d->row->src[1];
@@ -430,7 +435,8 @@ static void decode_sopc(struct rp_dec *d, uint32_t w)
     d->in->src[0] = rp_dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
     if (d->in->op == RP_OP_s_set_gpr_idx_on) {
         d->in->src[1] =
-            rp_dec_const(RP_T_B32, 0, bits(w, 8, 8)); /* an enable mask, not a register */
+            /* The field is an enable mask, not a register. */
+            rp_dec_const(RP_T_B32, 0, bits(w, 8, 8));
         d->bad |= bits(w, 8, 8) > 15;
     } else {
         d->in->src[1] = second_source(d, w);
@@ -468,7 +474,8 @@ static void decode_sopp(struct rp_dec *d, uint32_t w)
 
 static void decode_scalar(struct rp_dec *d, uint32_t w)
 {
-    switch (bits(w, 23, 7)) { /* below [30]: 0x7d.. are the formats without a destination */
+    /* Values below [30], 0x7d.., are the formats without a destination. */
+    switch (bits(w, 23, 7)) {
     case 0x7d:
         decode_sop1(d, w);
         break;
@@ -489,7 +496,9 @@ static void decode_scalar(struct rp_dec *d, uint32_t w)
 
 /* ---- vector ALU ---- */
 
-/* Opcodes with op_sel: those gfx9 added with a 16-bit operand, not the "legacy" ones. */
+/* The opcodes with op_sel are those that gfx9 added with a 16-bit operand. The "legacy" ones have
+ * none.
+ */
 static bool has_op_sel(const struct rp_insn *in)
 {
     const struct rp_op_row *row = &rp_op_rows[in->op];
@@ -502,14 +511,14 @@ static bool has_op_sel(const struct rp_insn *in)
         return false;
     case RP_OP_v_alignbit_b32:
     case RP_OP_v_alignbyte_b32:
-        return true; /* it prints; executing it is refused (valu.c) */
+        return true; /* It is printed, but executing it is refused (valu.c). */
     default:
         return row->fmt == RP_FMT_VOP3 &&
                (rp_type_is_16bit(row->dst) || rp_type_is_16bit(row->src[0]));
     }
 }
 
-/* neg and abs mean something for floats, and for the halves of a select. */
+/* Returns the sources for which neg and abs have a meaning: floats, and the halves of a select. */
 static unsigned float_sources(const struct rp_insn *in)
 {
     const struct rp_op_row *row = &rp_op_rows[in->op];
@@ -523,7 +532,7 @@ static unsigned float_sources(const struct rp_insn *in)
     return mask;
 }
 
-/* Second dword of an SDWA instruction; @p src1 is the VGPR field of the first. */
+/* Decodes the second dword of an SDWA instruction; @p src1 is the VGPR field of the first. */
 static void decode_sdwa(struct rp_dec *d, unsigned src1, bool compare)
 {
     struct rp_insn *in = d->in;
@@ -621,10 +630,10 @@ static void decode_vop2(struct rp_dec *d, uint32_t w)
     switch (in->op) {
     case RP_OP_v_fmamk_f32:
     case RP_OP_v_madmk_f32:
-    case RP_OP_v_madmk_f16: /* d = s0 * K + s1: K becomes src[1] */
+    case RP_OP_v_madmk_f16: /* K of d = s0 * K + s1 becomes src[1]. */
     case RP_OP_v_fmaak_f32:
     case RP_OP_v_madak_f32:
-    case RP_OP_v_madak_f16: { /* d = s0 * s1 + K: K becomes src[2] */
+    case RP_OP_v_madak_f16: { /* K of d = s0 * s1 + K becomes src[2]. */
         bool k_last = in->op == RP_OP_v_fmaak_f32 || in->op == RP_OP_v_madak_f16 ||
                       in->op == RP_OP_v_madak_f32;
         unsigned enc = bits(w, 0, 9);
@@ -638,7 +647,7 @@ static void decode_vop2(struct rp_dec *d, uint32_t w)
     }
     default:
         decode_vop_sources(d, w, true, false);
-        if (row->src[2] != RP_T_NONE) /* accumulates into its destination */
+        if (row->src[2] != RP_T_NONE) /* The instruction accumulates into its destination. */
             in->src[2] = rp_dec_vgpr(d, in->dst.index, row->src[2]);
         break;
     }
@@ -702,7 +711,8 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
     for (unsigned i = 0; i < 3; i++)
         if (!(accumulates && i == 2))
             in->src[i] = rp_dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
-    for (unsigned i = 0; i < 3; i++) /* more than a 64-bit pair, and not of v_mqsad: vectors only */
+    /* Operands wider than a 64-bit pair, except those of v_mqsad, must be vectors. */
+    for (unsigned i = 0; i < 3; i++)
         d->bad |= in->src[i].dwords > 4 && in->src[i].kind != RP_OPND_VGPR;
     if (accumulates)
         in->src[2] = rp_dec_vgpr(d, in->dst.index, row->src[2]);
@@ -713,7 +723,7 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
     if (in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32)
         bitop3_modifiers(d, w0, w1);
     else if (in->op == RP_OP_v_permlane16_swap_b32 || in->op == RP_OP_v_permlane32_swap_b32)
-        in->op_sel = (uint8_t)bits(w0, 11, 2); /* FI and BOUND_CTRL, in place of op_sel */
+        in->op_sel = (uint8_t)bits(w0, 11, 2); /* FI and BOUND_CTRL take the place of op_sel. */
     else
         vop3_modifiers(d, w0, w1, b_form);
 }
@@ -794,7 +804,7 @@ static void decode_format(struct rp_dec *d, uint32_t w)
     case 0x3a:
         rp_dec_mtbuf(d, w);
         break;
-    default: /* MIMG, EXP, VINTRP: gfx942 has no use for them and the table no rows */
+    default: /* gfx942 has no use for MIMG, EXP and VINTRP, so the table has no rows for them. */
         d->bad = true;
         break;
     }
@@ -841,7 +851,7 @@ static void finish(struct rp_dec *d)
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = rp_target_cost(in->op);
     if (in->flags & RP_IF_GDS && strncmp(d->row->mnemonic, "ds_gws_", 7))
-        in->fn = rp_fault_unimplemented; /* there is no global data share, only wave sync */
+        in->fn = rp_fault_unimplemented; /* The GPU has no global data share, only wave sync. */
     if (ends_block(in))
         in->flags |= RP_IF_ENDS_BLOCK;
     note_registers(in, &in->dst);

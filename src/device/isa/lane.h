@@ -49,7 +49,7 @@ struct rp_lane_args {
     uint64_t mask_out;  /**< carry-out or compare result for all 64 lanes */
     uint32_t mode;      /**< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9 */
 
-    /* Matrix kernels only (lane_mfma.h). */
+    /* Only matrix kernels use these (lane_mfma.h). */
     const uint32_t *s3; /**< smfmac: the row of sparse indices; f8f6f4: scales of A, or NULL */
     const uint32_t *s4; /**< f8f6f4: scales of B */
     uint32_t c_stride;  /**< dwords from one register of s2 to the next; 0: a constant, rows once */
@@ -69,24 +69,26 @@ enum {
 typedef void rp_lane_fn(struct rp_lane_args *args);
 
 /**
- * Lane kernel of a mnemonic for the best level of this CPU, or NULL when there is none. For
- * decode-time use only. "v_add_f32" style names, without _e32/_e64.
+ * Returns the lane kernel of a mnemonic for the best level of this CPU, or NULL when there is
+ * none. It is slow and meant for decoding. Names look like "v_add_f32", without _e32/_e64.
  */
 rp_lane_fn *rp_lane_find(const char *mnemonic);
 
 /** v_cvt_f32_f16 without a look-up, for the f16 sources of v_fma_mix while it executes. */
 rp_lane_fn *rp_lane_widen_f16(void);
 
-/** CPU levels compiled in; same results, other speed. */
+/** These CPU levels are compiled in. Their results are the same, and only their speed differs. */
 enum rp_lane_level { RP_LANE_BASE = 0, RP_LANE_V3 = 1, RP_LANE_V4 = 2, RP_LANE_LEVELS };
 
-/** As rp_lane_find, for one level (tests and benchmarks); NULL if this CPU lacks the level. */
+/**
+ * Does the same as rp_lane_find() for one level (tests and benchmarks); NULL if this CPU lacks the
+ * level.
+ */
 rp_lane_fn *rp_lane_find_level(const char *mnemonic, enum rp_lane_level level);
 
-/* The inner loops of memory instructions over 64 lanes, compiled once per CPU level.
- *
- * They know neither waves nor instructions, and trust their caller about what is mapped. All
- * levels give identical results.
+/* The inner loops of memory instructions over 64 lanes are compiled once per CPU level. They know
+ * neither waves nor instructions, and trust their caller about what is mapped. All levels give
+ * identical results.
  */
 
 /** Where the dwords of each lane are: base + (index[lane] - zero), if that is not beyond last. */
@@ -106,20 +108,31 @@ typedef void rp_spread_store_fn(const uint32_t (*d)[RP_LANES], const struct rp_s
 
 struct rp_mem_lanes {
     /**
-     * Whether a row goes up by the same step from lane to lane, without wrapping. All lanes count,
-     * active or not: cheap to test, and true for what compilers make of thread indices.
+     * Tests whether a row grows by the same step from lane to lane without wrapping. All lanes
+     * count, active or not, because that is cheap to test and true for what compilers make of
+     * thread indices.
      */
     bool (*affine)(const uint32_t *row, int64_t *ret_stride);
     bool (*uniform)(const uint32_t *row);
     /** Smallest and largest value over a non-empty set of lanes. */
     void (*bounds)(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high);
-    /** out[lane] = value[(address[lane] + offset) / 4 % 64]; the rows are three different ones. */
+    /**
+     * Computes out[lane] = value[(address[lane] + offset) / 4 % 64]. The three rows must differ.
+     */
     void (*permute)(uint32_t *out, const uint32_t *value, const uint32_t *address, uint32_t offset);
-    /** The first of @p count rows (aligned to 64 bytes) = first, first + 1 ...; the others = 0. */
+    /**
+     * Sets the first of @p count rows (aligned to 64 bytes) to first, first + 1 ... and the others
+     * to 0.
+     */
     void (*start_rows)(uint32_t (*rows)[RP_LANES], unsigned count, uint32_t first);
-    /** A multiple of 16 dwords; few, for which the library's function takes long to begin. */
+    /**
+     * Copies a multiple of 16 dwords. For few dwords the library's function takes long to begin.
+     */
     void (*copy_dwords)(uint32_t *to, const uint32_t *from, unsigned count);
-    /** All 64 lanes, elements of 1, 2 or 4 dwords side by side in memory from @p at on. */
+    /**
+     * Loads all 64 lanes with elements of 1, 2 or 4 dwords that lie side by side in memory from @p
+     * at on.
+     */
     void (*load_rows[5])(uint32_t (*d)[RP_LANES], const uint8_t *at);
     void (*store_rows[5])(const uint32_t (*d)[RP_LANES], uint8_t *at);
     rp_spread_load_fn *load[5]; /**< by dwords per lane, 1 to 4; pairs are moved in one piece */
@@ -129,9 +142,8 @@ struct rp_mem_lanes {
 /** The best this CPU can run. */
 const struct rp_mem_lanes *rp_mem_lanes_best(void);
 
-/* What a dense matrix kernel consists of, for a translator that keeps widened operands.
- *
- * A wide operand is a row of 64 dwords for each of a lane's values (lane_mfma.h).
+/* A dense matrix kernel consists of these parts, which a translator that keeps widened operands
+ * uses one by one. A wide operand is a row of 64 dwords for each of a lane's values (lane_mfma.h).
  */
 
 typedef void rp_mfma_widen_fn(float (*to)[RP_LANES], const uint32_t *rows, unsigned values);
@@ -146,7 +158,10 @@ struct rp_mfma_parts {
     unsigned values;                     /**< of a lane, in A and in B */
 };
 
-/** Of a kernel of level RP_LANE_V4, where the CPU has that; false: it is not made of such parts. */
+/**
+ * Returns the parts of a kernel of level RP_LANE_V4, where the CPU has that.
+ * @return false: it is not made of such parts
+ */
 bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret);
 
 #endif

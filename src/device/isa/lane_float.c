@@ -15,9 +15,8 @@ static inline float rp_zero_if_denormal(float x)
     return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
 }
 
-/*
- * gfx90a's v_mad_f32: product and sum rounded each (LLVM's FMAD), denormals zeros whatever the mode
- * (LLVM's FMAD_FTZ: the instruction does not support them).
+/* gfx90a's v_mad_f32 rounds both product and sum (LLVM's FMAD). It treats denormals as zeros
+ * whatever the mode (LLVM's FMAD_FTZ), because the instruction does not support them.
  */
 static inline float rp_mad_f32(float a, float b, float c)
 {
@@ -34,7 +33,7 @@ static inline float rp_mad_legacy_f32(float a, float b, float c)
     return x == 0 || y == 0 ? rp_nan1(c, 0.0f + z) : rp_mad_f32(a, b, c);
 }
 
-/* Signed integers in the order of the floats, -0 below +0. */
+/* Maps floats to signed integers of the same order, with -0 below +0. */
 static inline int32_t rp_order_f32(uint32_t x)
 {
     return (int32_t)(x ^ ((uint32_t)((int32_t)x >> 31) & 0x7fffffffu));
@@ -95,7 +94,7 @@ static inline uint32_t rp_med_f32(uint32_t a, uint32_t b, uint32_t c, uint32_t m
     return rp_sel32(any_nan, min, rp_max_f32(x, y, mode));
 }
 
-/* Below 1 even where the subtraction rounds up to it (tiny negative numbers). */
+/* The result stays below 1 even where the subtraction rounds up to it (tiny negative numbers). */
 static inline float rp_fract_f32(float a)
 {
     const float r = a - __builtin_floorf(a);
@@ -121,7 +120,7 @@ static inline int32_t rp_frexp_exp_f32(uint32_t x)
     return mag == 0 || mag >= 0x7f800000u ? 0 : exp;
 }
 
-/* Exact in f64, rounded once on the way back. */
+/* The product is exact in f64 and is rounded once on the way back. */
 static inline float rp_ldexp_f32(float a, int32_t n)
 {
     const int32_t k = rp_min_i32(rp_max_i32(n, -300), 300);
@@ -165,23 +164,25 @@ static inline float rp_cubema(float x, float y, float z)
     return 2.0f * (rp_cube_is_z(x, y, z) ? z : rp_cube_is_y(x, y) ? y : x);
 }
 
-/* ---- division ----------------------------------------------------------------------------- *
- * v_div_scale, v_rcp, v_fma..., v_div_fmas, v_div_fixup make a correctly rounded quotient. The
- * document's pseudo code of the first and third contradict one another (a quotient scaled by 2^64
- * cannot be mended by 2^32) and its scaling of huge denominators would overflow. Taken instead:
- * v_div_fmas multiplies by 2^64 when the addend (the quotient so far) is 2 or more, else by 2^-64;
- * v_div_scale scales down where 1/S1 would be denormal. The tests divide with the compiler's
- * sequence over all exponents. */
+/* ---- division -----------------------------------------------------------------------------
+ * v_div_scale, v_rcp, v_fma..., v_div_fmas and v_div_fixup make a correctly rounded quotient. The
+ * document's pseudo code of the first and third contradict each other (2^32 cannot repair a
+ * quotient that was scaled by 2^64), and its scaling of huge denominators would overflow. Here
+ * v_div_fmas multiplies by 2^64 when the addend (the quotient so far) is 2 or more, else by 2^-64,
+ * and v_div_scale scales down where 1/S1 would be denormal. The tests divide with the compiler's
+ * sequence over all exponents.
+ */
 
-/* q: quotient estimate, den and num: bits of the unscaled denominator and numerator. */
+/* q is the quotient estimate; den and num are the bits of the unscaled denominator and numerator.
+ */
 static inline float rp_div_fixup_f32(uint32_t q, uint32_t den, uint32_t num)
 {
     const uint32_t sign = (den ^ num) & 0x80000000u;
     const uint32_t d = den & 0x7fffffffu, n = num & 0x7fffffffu, inf = 0x7f800000u;
     const int32_t exp_diff = (int32_t)(n >> 23) - (int32_t)(d >> 23);
     uint32_t r = (q & 0x7fffffffu) | sign;
-    r = rp_is_nan_f32(q) ? inf | sign : r; /* overflow inside the sequence */
-    r = exp_diff < -150 ? sign : r;        /* less than half the smallest denormal */
+    r = rp_is_nan_f32(q) ? inf | sign : r; /* The sequence has overflowed. */
+    r = exp_diff < -150 ? sign : r; /* The quotient is less than half the smallest denormal. */
     r = d == inf || n == 0 ? sign : r;
     r = d == 0 || n == inf ? inf | sign : r;
     r = (d == 0 && n == 0) || (d == inf && n == inf) ? 0xffc00000u : r;
@@ -192,13 +193,15 @@ static inline float rp_div_fixup_f32(uint32_t q, uint32_t den, uint32_t num)
 #define RP_LANE_F32(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
 #include "device/isa/lane.def"
 
-/* The scaled result is rounded once. Exact product in f64, sum rounded to odd, then to f32. */
+/* The scaled result is rounded once: the product is exact in f64, and the sum is rounded to odd
+ * and then to f32.
+ */
 static inline float rp_scaled_fma_f32(float a, float b, float c)
 {
     const double p = (double)a * (double)b, s = p + (double)c;
     const double t = s - p, err = (p - (s - t)) + ((double)c - t);
     const uint64_t bits = rp_bits_f64(s);
-    const uint64_t toward = (err > 0) == (s > 0) ? 0 : 1; /* magnitude was rounded up */
+    const uint64_t toward = (err > 0) == (s > 0) ? 0 : 1; /* The magnitude was rounded up. */
     const double odd = err != 0 && !(bits & 1) ? rp_f64_of((bits - toward) | 1) : s;
     return (float)(odd * (c >= 2.0f || c <= -2.0f ? 0x1p64 : 0x1p-64));
 }
@@ -219,22 +222,24 @@ RP_LANE_HEAD(v_div_fmas_f32)
     memcpy(d, plain, sizeof plain);
 }
 
-/* value: the operand to scale, a copy of den or of num. Returns it scaled; *vcc: mend later.
- * The classes are told apart by exponents, as the tests that others ran on this family's hardware
- * show: a quotient that may be denormal counts as denormal, and zero operands set VCC. */
+/* value is the operand to scale, a copy of den or of num. The function returns it scaled, and *vcc
+ * asks v_div_fmas to undo that later. The classes are told apart by exponents, as tests that
+ * others ran on this family's hardware show: a quotient that may be denormal counts as denormal,
+ * and zero operands set VCC.
+ */
 static inline float rp_div_scale_f32(float value, float den, float num, uint32_t *vcc)
 {
     const uint32_t d = rp_bits_f32(den) & 0x7fffffffu, n = rp_bits_f32(num) & 0x7fffffffu;
     const int32_t exp_d = (int32_t)(d >> 23), exp_n = (int32_t)(n >> 23), diff = exp_n - exp_d;
     const int zero = (d == 0) | (n == 0);
     const int q_large = diff >= 96,
-              q_small = diff <= -126; /* near the largest, the smallest float */
+              q_small = diff <= -126; /* The quotient is near the largest or the smallest float. */
     const int rcp_small = (exp_d >= 253) & (exp_d < 255);
     const uint32_t up = (127 + 64) << 23, same = 127 << 23, down = (127 - 64) << 23;
     const uint32_t den_up = rp_sel32(value == den, up, same),
                    num_up = rp_sel32(value == num, up, same);
     const uint32_t den_down = rp_sel32(value == den, down, same);
-    /* In falling priority from the bottom line up. */
+    /* The bottom line has the highest priority. */
     uint32_t scale = rp_sel32(exp_n <= 23, up, same);
     scale = rp_sel32(q_small, num_up, scale);
     scale = rp_sel32(rcp_small, rp_sel32(q_small, den_down, down), scale);
@@ -312,10 +317,9 @@ RP_LANE_HEAD(v_pk_mov_b32)
     }
 }
 
-/* f64 arithmetic, the three steps of f64 division, and the 2/pi digits for sin and cos.
- *
- * v_rcp_f64 and v_rsq_f64 give low-precision seeds in hardware; here they are one and two correctly
- * rounded operations. Code that refines them works with either.
+/* This part has f64 arithmetic, the three steps of f64 division, and the 2/pi digits for sin and
+ * cos. v_rcp_f64 and v_rsq_f64 give low-precision seeds in hardware; here they are one and two
+ * correctly rounded operations. Code that refines them works with either.
  */
 
 #define RP_INF64   0x7ff0000000000000u
@@ -377,8 +381,10 @@ static inline double rp_pow2(int32_t n) /* -1022 ... 1023 */
     return rp_f64_of((uint64_t)(uint32_t)(n + 1023) << 52);
 }
 
-/* Three factors; only the last one may round. Going down, the first two are 2^-969 each, whose
- * results are still normal unless the end result is far below the smallest denormal. */
+/* Multiplies by three factors, of which only the last one may round. Going down, the first two are
+ * 2^-969 each; their results are still normal unless the end result is far below the smallest
+ * denormal.
+ */
 static inline double rp_ldexp_f64(double a, int32_t n)
 {
     int32_t k = rp_min_i32(rp_max_i32(n, -2200), 2200);
@@ -418,8 +424,10 @@ static const uint64_t rp_two_over_pi[19] = {
     0x3d0739f78a5292eau, 0x6bfb5fb11f8d5d08u, 0x56033046fc7b0000u,
 };
 
-/* The 53 bits of 2/pi behind the first shift bits, at their place value (times 2^128 for huge a, so
- * that the products of the reduction stay away from the denormals). b selects the segment. */
+/* Returns the 53 bits of 2/pi behind the first shift bits at their place value. For huge a it is
+ * times 2^128, so that the products of the reduction stay away from the denormals. b selects the
+ * segment.
+ */
 static inline double rp_trig_preop(uint64_t a, uint32_t b)
 {
     const int32_t exp = (int32_t)(a >> 52 & 0x7ff);
@@ -434,8 +442,10 @@ static inline double rp_trig_preop(uint64_t a, uint32_t b)
 #define RP_LANE_F64(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
 #include "device/isa/lane.def"
 
-/* 2^-128 (a*b + c), rounded once also where the result is denormal: the sum as a rounded value
- * and its error, then the value rounded to the denormals' grid with the error breaking ties. */
+/* Computes 2^-128 (a*b + c), rounded once even where the result is denormal. The sum is a rounded
+ * value and its error; the value is then rounded to the denormals' grid, and the error breaks
+ * ties.
+ */
 static double rp_fma_down_f64(double a, double b, double c)
 {
     const double s = __builtin_fma(a, b, c);
@@ -443,7 +453,7 @@ static double rp_fma_down_f64(double a, double b, double c)
     const double t = p + c, t_part = t - p, t_err = (p - (t - t_part)) + (c - t_part);
     const double err = (t - s) + (t_err + p_err);
     if (__builtin_fabs(s) >= 0x1p-894)
-        return s * 0x1p-128; /* stays normal: exact */
+        return s * 0x1p-128; /* The result stays normal, so this is exact. */
     /* Magnitude plus 2^-894 is spaced by 2^-946, which becomes the 2^-1074 of the denormals. */
     const double mag = __builtin_fabs(s), mag_err = s < 0 ? -err : err;
     const double rounded = (mag + 0x1p-894) - 0x1p-894, rest = mag - rounded;
@@ -475,7 +485,7 @@ RP_LANE_HEAD(v_div_fmas_f64)
     RP_ST_f64(d, lane, plain[lane]);
 }
 
-/* As rp_div_scale_f32; vcc in all bits. */
+/* Does the same as rp_div_scale_f32(), with vcc in all bits. */
 static inline double rp_div_scale_f64(double value, double den, double num, uint64_t *vcc)
 {
     const uint64_t d = rp_bits_f64(den) & RP_MAG64, n = rp_bits_f64(num) & RP_MAG64;
@@ -487,7 +497,7 @@ static inline double rp_div_scale_f64(double value, double den, double num, uint
     const uint64_t den_up = rp_sel64(value == den, up, same),
                    num_up = rp_sel64(value == num, up, same);
     const uint64_t den_down = rp_sel64(value == den, down, same);
-    /* In falling priority from the bottom line up. */
+    /* The bottom line has the highest priority. */
     uint64_t scale = rp_sel64(exp_n <= 53, up, same);
     scale = rp_sel64(q_small, num_up, scale);
     scale = rp_sel64(rcp_small, rp_sel64(q_small, den_down, down), scale);
@@ -515,23 +525,21 @@ RP_LANE_HEAD(v_div_scale_f64)
     args->mask_out = rp_lane_collect(vcc);
 }
 
-/* Reciprocals, roots, exponential, logarithm, sine and cosine.
+/* These are reciprocals, roots, exponential, logarithm, sine and cosine. The hardware approximates
+ * them to about one unit in the last place of f32, and AMD does not specify the bits. Here they
+ * are computed in f64 with an error below 2^-50 and rounded once. The f32 and f16 results are
+ * therefore correctly rounded, except where the exact value lies within 2^-50 of a rounding
+ * boundary; rcp and sqrt are always correctly rounded. Do not expect bit equality with silicon.
  *
- * The hardware approximates these to about one unit in the last place of f32 and AMD does not
- * specify the bits. Here they are computed in f64 with an error below 2^-50 and rounded once, so
- * the f32 and f16 results are the correctly rounded ones except where the exact value lies within
- * 2^-50 of a rounding boundary; rcp and sqrt are correctly rounded always. The ISA document says of
- * the f32 forms of exp, log, rcp, rsq and sqrt that they flush denormals, whatever MODE says; all
- * others keep them. Do not expect bit equality with silicon.
- *
- * All of it is plain f64 arithmetic in one order, without contraction and without libm, so that
- * every level, and every machine, gives the same bits.
+ * The ISA document says that the f32 forms of exp, log, rcp, rsq and sqrt flush denormals whatever
+ * MODE says; all others keep them. All of it is plain f64 arithmetic in one order, without
+ * contraction and without libm, so that every level and every machine gives the same bits.
  */
 
 /* Adding and subtracting this rounds a small f64 to an integer, to nearest even. */
 #define RP_ROUND_MAGIC 0x1.8p52
 
-/* x where cond holds, else +0. */
+/* Returns x where cond holds, else +0. */
 static inline double rp_keep(int cond, double x)
 {
     return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), 0));
@@ -542,8 +550,9 @@ static inline double rp_choose(int cond, double x, double y)
     return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), rp_bits_f64(y)));
 }
 
-/* 2^x for |x| clamped to 1000: x = n + r, |r| <= 1/2; Taylor series of e^(r ln 2) to degree 13,
- * whose remainder is below 2^-57. */
+/* Computes 2^x for |x| clamped to 1000: x = n + r, |r| <= 1/2. The Taylor series of e^(r ln 2)
+ * goes to degree 13, and its remainder is below 2^-57.
+ */
 static inline double rp_exp2(double x)
 {
     const double c = x > 1000.0 ? 1000.0 : x < -1000.0 ? -1000.0 : x;
@@ -563,16 +572,19 @@ static inline double rp_exp2(double x)
     p = p * t + 0.5;
     p = p * t + 1.0;
     p = p * t + 1.0;
-    /* The low bits of shifted are n; as exponent they make 2^n. */
+    /* The low bits of shifted are n, which makes 2^n when used as an exponent. */
     return p * rp_f64_of((rp_bits_f64(shifted) + 1023) << 52);
 }
 
-/* log2 of an f64 that came from f32 or f16 (so never denormal): m in [sqrt(1/2), sqrt(2)),
- * log2 m = 2/ln2 * atanh(s), s = (m-1)/(m+1), odd series to s^21, remainder below 2^-58. */
+/* Computes log2 of an f64 that came from f32 or f16 (so never denormal): m in [sqrt(1/2),
+ * sqrt(2)), log2 m = 2/ln2 * atanh(s), s = (m-1)/(m+1). The odd series goes to s^21, and its
+ * remainder is below 2^-58.
+ */
 static inline double rp_log2(double x)
 {
     const uint64_t bits = rp_bits_f64(x), sqrt_half = 0x3fe6a09e667f3bcdu;
-    /* The exponent of m relative to sqrt(1/2), as an f64 by way of the mantissa of 2^52. */
+    /* This is the exponent of m relative to sqrt(1/2), made an f64 by way of the mantissa of 2^52.
+     */
     const uint64_t e_bits = (bits - sqrt_half + ((uint64_t)2048 << 52)) >> 52;
     const double e = rp_f64_of(e_bits | 0x4330000000000000u) - (0x1p52 + 2048.0);
     const double m = rp_f64_of(bits - ((e_bits - 2048) << 52));
@@ -587,16 +599,17 @@ static inline double rp_log2(double x)
     p = p * z + 1.0 / 7.0;
     p = p * z + 1.0 / 5.0;
     p = p * z + 1.0 / 3.0;
-    /* s + s z p with 2/ln2 in two parts, so that small results keep their bits. */
+    /* This is s + s z p with 2/ln2 in two parts, so that small results keep their bits. */
     const double tail = s * z * p * 0x1.71547652b82fep+1 + s * 0x1.777d0ffda0d24p-55;
     const double r = e + (s * 0x1.71547652b82fep+1 + tail);
     const double special = x == 0 ? -HUGE_VAL : x < 0 ? rp_f64_of(0xfff8000000000000u) : x;
     return x > 0 && x < HUGE_VAL ? r : special;
 }
 
-/* 1/sqrt(x) of an f64 that came from f32: several times as fast as the division and the root. Four
- * steps of Newton's from an estimate good to 1/29; all f32 give the same f32 as those two do, which
- * the tests try. */
+/* Computes 1/sqrt(x) of an f64 that came from f32, several times as fast as division and root. It
+ * takes four of Newton's steps from an estimate good to 1/29. The tests show that every f32 gives
+ * the same f32 as division and root do.
+ */
 static inline double rp_rsqrt(double x)
 {
     const double half = 0.5 * x;
@@ -610,17 +623,20 @@ static inline double rp_rsqrt(double x)
     return rp_choose((x > 0) & (x < HUGE_VAL), y, special);
 }
 
-/* x in turns. f = x - nearest integer is exact; q counts the quarter turns in it. */
+/* Reduces x, which is in turns. f = x - nearest integer is exact, and q counts the quarter turns
+ * in it.
+ */
 static inline double rp_turns(double x, double *ret_q)
 {
-    const double big = rp_keep(__builtin_fabs(x) < 0x1p51, x); /* f32: integers from 2^24 on */
+    /* f32 numbers from 2^24 on are integers. */
+    const double big = rp_keep(__builtin_fabs(x) < 0x1p51, x);
     const double f = big - ((big + RP_ROUND_MAGIC) - RP_ROUND_MAGIC);
     const double q = (4.0 * f + RP_ROUND_MAGIC) - RP_ROUND_MAGIC;
     *ret_q = q;
-    return (f - 0.25 * q) * 0x1.921fb54442d18p+2; /* radians, within pi/4 */
+    return (f - 0.25 * q) * 0x1.921fb54442d18p+2; /* The result is in radians, within pi/4. */
 }
 
-/* Taylor series to y^17; remainder below 2^-63. */
+/* The Taylor series goes to y^17, and its remainder is below 2^-63. */
 static inline double rp_sin_poly(double y)
 {
     const double z = y * y;
@@ -648,8 +664,9 @@ static inline double rp_cos_poly(double y)
     return 1.0 + (z * (z * p) - 0.5 * z);
 }
 
-/* The document gives sin(2 pi x) for all x; infinities are invalid. Zeros keep their sign, other
- * multiples of half a turn give +0. q is -2, -1, 0, 1 or 2. */
+/* The document gives sin(2 pi x) for all x; infinities are invalid. Zeros keep their sign, and
+ * other multiples of half a turn give +0. q is -2, -1, 0, 1 or 2.
+ */
 static inline double rp_sin_turns(double x)
 {
     double q;

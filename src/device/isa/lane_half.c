@@ -4,20 +4,21 @@
  */
 #include "device/isa/lane_level.h"
 
-/* Nearest even. */
+/* Rounds to nearest even. */
 static inline uint32_t rp_small_nearest(uint32_t x, unsigned mant_bits, uint32_t bias)
 {
     const uint32_t drop = 23 - mant_bits, half = 1u << (drop - 1);
     const uint32_t normal = (x - ((127 - bias) << 23) + half - 1 + (x >> drop & 1)) >> drop;
-    /* f32 numbers near this one are as far apart as the denormals: adding it rounds to them. */
+    /* f32 numbers near this one are as far apart as the denormals, so adding it rounds to them. */
     const uint32_t grid = (128 - bias - mant_bits + 23) << 23;
     const uint32_t denormal = rp_bits_f32(rp_f32_of(x) + rp_f32_of(grid)) - grid;
     return rp_sel32(x < (128 - bias) << 23, denormal, normal);
 }
 
-/* Stochastic: the dropped bits plus as many random bits from the top of S1, then cut off. The
- * document shows this for normal results (its wrap of the mantissa without carry is taken for a
- * slip); for denormal results, which drop more bits, more random bits are taken likewise. */
+/* Rounds stochastically: it adds as many random bits from the top of S1 as bits are dropped, and
+ * cuts off. The document shows this for normal results; its wrap of the mantissa without carry is
+ * taken for an error. Denormal results drop more bits, so they take more random bits.
+ */
 static inline uint32_t rp_small_random(uint32_t x, uint32_t random, unsigned mant_bits,
                                        uint32_t bias)
 {
@@ -34,7 +35,7 @@ static inline uint32_t rp_small_random(uint32_t x, uint32_t random, unsigned man
     return x < min_normal ? (uint32_t)denormal : normal;
 }
 
-/* Signed integers in the order of the f16 values, -0 below +0. */
+/* Maps f16 values to signed integers of the same order, with -0 below +0. */
 static inline int32_t rp_order_h16(uint32_t x)
 {
     const int32_t s = (int32_t)(x << 16) >> 16;
@@ -90,12 +91,13 @@ static inline uint32_t rp_mul_h16(uint32_t x, uint32_t y)
 static inline uint32_t rp_fma_h16(float a, float b, float c)
 {
     const float p = a * b, s = p + c;
-    const float t = s - p, err = (p - (s - t)) + (c - t); /* NaN next to infinities */
+    const float t = s - p, err = (p - (s - t)) + (c - t); /* The error is NaN next to infinities. */
     const uint32_t bits = rp_bits_f32(s), err_bits = rp_bits_f32(err);
     /* Rounded away from zero when sum and error differ in sign: then the odd neighbour is below. */
     const uint32_t away = (bits ^ err_bits) >> 31 & ~bits & 1;
     const uint32_t mag = err_bits & 0x7fffffffu, odd = (bits - away) | 1;
-    const float r = rp_f32_of(rp_sel32(mag - 1 < 0x7f7fffffu, odd, bits)); /* finite, not zero */
+    /* The value is finite and not zero. */
+    const float r = rp_f32_of(rp_sel32(mag - 1 < 0x7f7fffffu, odd, bits));
     return rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, r)));
 }
 
@@ -104,9 +106,10 @@ static inline uint32_t rp_flush_h16(uint32_t x)
     return (x & 0x7c00u) == 0 ? x & 0x8000u : x;
 }
 
-/* mad and mac of f16 round twice, product and sum, and know no denormals (their notes in the ISA
- * document list rounding, exceptions and saturation but, unlike add and fma, not denormals; the
- * documentation of the CLRX assembler says that they flush). */
+/* mad and mac of f16 round twice, product and sum, and treat denormals as zeros. Their notes in
+ * the ISA document list rounding, exceptions and saturation but, unlike those of add and fma, not
+ * denormals; the documentation of the CLRX assembler says that they flush.
+ */
 static inline uint32_t rp_mad_h16(uint32_t x, uint32_t y, uint32_t z)
 {
     const float a = rp_f32_of_h16(rp_flush_h16(x)), b = rp_f32_of_h16(rp_flush_h16(y));
@@ -125,7 +128,7 @@ static inline uint32_t rp_fract_h16(float a)
 static inline uint32_t rp_frexp_mant_h16(uint32_t x)
 {
     const uint32_t mag = x & 0x7fffu;
-    const uint32_t bits = rp_bits_f32(rp_f32_of_h16(mag)); /* denormals are normal there */
+    const uint32_t bits = rp_bits_f32(rp_f32_of_h16(mag)); /* f16's denormals are normal as f32. */
     const uint32_t mant = (x & 0x8000u) | 0x3800u | (bits >> 13 & 0x3ffu);
     const uint32_t quiet = mag > 0x7c00u ? x | 0x0200u : x;
     return mag == 0 || mag >= 0x7c00u ? quiet : mant;
@@ -164,9 +167,10 @@ static inline float rp_flush_f32(float x)
     return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
 }
 
-/* In the document's order: the addend, plus the low product, plus the high one, each sum rounded;
- * the products are exact. Of all float dot products the document says that they heed neither
- * rounding nor denormal mode and flush denormal inputs and outputs. */
+/* The sums follow the document's order: the addend, plus the low product, plus the high one. Each
+ * sum is rounded, and the products are exact. The document says that all float dot products ignore
+ * rounding and denormal mode and flush denormal inputs and outputs.
+ */
 static inline float rp_dot2_h16(uint32_t x, uint32_t y, float z)
 {
     const float a0 = rp_f32_of_h16(rp_flush_h16(x & 0xffffu)), c = rp_flush_f32(z);
@@ -178,7 +182,7 @@ static inline float rp_dot2_h16(uint32_t x, uint32_t y, float z)
     return rp_flush_f32(rp_nan1(t, t + p1));
 }
 
-/* As the document has it for bf16: the products, then the addend; the rest as above. */
+/* For bf16 the document adds the products first, and then the addend. The rest is as above. */
 static inline float rp_dot2_bf16(uint32_t x, uint32_t y, float z)
 {
     const float a0 = rp_flush_f32(rp_f32_of(x << 16)), a1 = rp_flush_f32(rp_f32_of(x & ~0xffffu));
@@ -237,7 +241,7 @@ static inline uint32_t rp_pk_max_h16(uint32_t a, uint32_t b, uint32_t mode)
     return rp_pk(rp_max_h16(rp_lo(a), rp_lo(b), mode), rp_max_h16(rp_hi(a), rp_hi(b), mode));
 }
 
-/* IEEE 754-2019 minimum and maximum, as in lane_float.c. */
+/* These are IEEE 754-2019 minimum and maximum, as in lane_float.c. */
 static inline uint32_t rp_any_nan_h16(uint32_t a, uint32_t b, uint32_t r)
 {
     r = rp_sel32((b & 0x7fffu) > 0x7c00u, b | 0x0200u, r);
@@ -271,7 +275,7 @@ static inline int32_t rp_shift_right(int32_t x, int32_t by)
     return x >> (by & 15);
 }
 
-/* f of both halves of x and y, taken with lo and hi. */
+/* Applies f to both halves of x and y, which lo and hi select. */
 #define RP_BOTH(lo, hi, f, x, y) rp_pk((uint32_t)f(lo(x), lo(y)), (uint32_t)f(hi(x), hi(y)))
 
 #define RP_LANE_H16(shape, name, ...) RP_SHAPE_##shape(name, __VA_ARGS__)
@@ -324,7 +328,7 @@ static inline double rp_f64_of_u32(uint32_t x)
 static inline float rp_f32_of_u32(uint32_t x)
 {
 #if RP_LANE_LEVEL == 2
-    return (float)x; /* one instruction there */
+    return (float)x; /* That level has one instruction for it. */
 #else
     return (float)rp_f64_of_u32(x);
 #endif
@@ -337,7 +341,7 @@ static inline uint32_t rp_sat_i16(int32_t x)
 
 static inline uint32_t rp_sat_u16_f32(float x)
 {
-    const float clamped = x > 0 ? (x < 65535.0f ? x : 65535.0f) : 0.0f; /* NaN to 0 */
+    const float clamped = x > 0 ? (x < 65535.0f ? x : 65535.0f) : 0.0f; /* NaN becomes 0. */
     return (uint32_t)(int32_t)clamped;
 }
 
@@ -349,7 +353,7 @@ static inline uint32_t rp_sat_u16_f32(float x)
 
 static inline int32_t rp_norm(double x, double scale, double low)
 {
-    const double v = x * scale; /* exact: at most 24 + 16 bits */
+    const double v = x * scale; /* The product is exact, with at most 24 + 16 bits. */
     const double inside = v > low ? (v < scale ? v : scale) : low;
     return (int32_t)(((x == x ? inside : 0.0) + 0x1.8p52) - 0x1.8p52);
 }
@@ -371,11 +375,11 @@ static inline uint32_t rp_pack16(int32_t lo, int32_t hi)
 
 static inline uint32_t rp_u8_of_f32(float x)
 {
-    const float inside = x > 0.0f ? (x < 255.0f ? x : 255.0f) : 0.0f; /* NaN to 0 */
+    const float inside = x > 0.0f ? (x < 255.0f ? x : 255.0f) : 0.0f; /* NaN becomes 0. */
     return (uint32_t)(int32_t)((inside + 0x1.8p23f) - 0x1.8p23f);
 }
 
-/* @p v as byte number b (mod 4) of c. */
+/* Puts @p v into c as byte number b (mod 4). */
 static inline uint32_t rp_insert_u8(uint32_t v, uint32_t b, uint32_t c)
 {
     const uint32_t shift = 8 * (b & 3);
@@ -389,7 +393,7 @@ static inline uint64_t rp_pair(float lo, float hi)
 
 /* ---- to fp8 and bf8 (lane_level.h); MODE.FP16_OVFL (23): the largest value instead of NaN ---- */
 
-/* r: magnitude after rounding. */
+/* r is the magnitude after rounding. */
 static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
 {
     const int finite = (bits & 0x7fffffffu) < 0x7f800000u;
@@ -432,8 +436,10 @@ static inline uint32_t rp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint
     return rp_fnuz_of_f32_random(bits, random, 2, 16, mode);
 }
 
-/* The OCP formats of gfx950. What is too large, infinities too, is an infinity in bf8 and NaN in
- * fp8, which has none; with FP16_OVFL the largest value (CDNA4 ISA document, "FP16_OVFL rule"). */
+/* These are the OCP formats of gfx950. Too large values, including infinities, become an infinity
+ * in bf8 and NaN in fp8, which has no infinity. With FP16_OVFL they become the largest value
+ * (CDNA4 ISA document, "FP16_OVFL rule").
+ */
 static inline uint32_t rp_ocp_finish(uint32_t r, uint32_t bits, uint32_t largest, uint32_t mode)
 {
     const uint32_t x = bits & 0x7fffffffu;
@@ -465,7 +471,9 @@ static inline uint32_t rp_ocp_bf8_of_f32_random(uint32_t bits, uint32_t random, 
 
 /* ---- bf16 and stochastic f16 (gfx950) ----------------------------------------------------- */
 
-/* The upper half of an f32, nearest even; NaNs are quieted and keep the top of their payload. */
+/* Returns the upper half of an f32, rounded to nearest even. NaNs are quieted and keep the top of
+ * their payload.
+ */
 static inline uint32_t rp_bf16_of_f32(uint32_t bits)
 {
     const uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;

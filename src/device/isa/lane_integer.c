@@ -10,7 +10,7 @@
 #include "device/isa/lane.h"
 #include "device/isa/lane_level.h"
 
-/* A mask to 64 dwords, each all ones or zero. */
+/* Expands a mask to 64 dwords, each all ones or zero. */
 static inline void rp_lane_expand(uint64_t mask, uint32_t *t)
 {
 #if RP_LANE_LEVEL == 2
@@ -51,11 +51,16 @@ static inline uint32_t rp_popcount(uint32_t x)
     x -= x >> 1 & 0x55555555u;
     x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
     x = (x + (x >> 4)) & 0x0f0f0f0fu;
-    x += x >> 8; /* no multiply: compilers know that form and replace it by a scalar popcnt */
+    /* This avoids a multiply, because compilers recognise that form and replace it by a scalar
+     * popcnt.
+     */
+    x += x >> 8;
     return (x + (x >> 16)) & 0x3fu;
 }
 
-/* Zeros above the first one, -1 without ones: count what a smear to the right leaves. */
+/* Counts the zeros above the first one by counting what a smear to the right leaves; it is -1
+ * without ones.
+ */
 static inline uint32_t rp_ffbh(uint32_t x)
 {
     uint32_t s = x;
@@ -84,11 +89,13 @@ static inline uint32_t rp_lanes_below_hi(unsigned lane)
 
 static inline int32_t rp_bfe_signed(int32_t x, uint32_t width)
 {
-    const uint32_t drop = (32 - width) & 31; /* width 0 is answered below */
+    const uint32_t drop = (32 - width) & 31; /* Width 0 is handled below. */
     return width == 0 ? 0 : (int32_t)((uint32_t)x << drop) >> drop;
 }
 
-/* Selector 0..3 byte of b, 4..7 byte of a, 8..11 sign of bytes 1, 3, 5, 7, 12 zero, above ones. */
+/* Selectors 0..3 pick a byte of b, 4..7 a byte of a, 8..11 the sign of bytes 1, 3, 5 and 7; 12
+ * gives zero, and larger ones give ones.
+ */
 static inline uint32_t rp_perm_byte(uint64_t data, uint32_t sel)
 {
     const uint32_t sign = (uint32_t)(data >> ((sel & 3) * 16 + 15) & 1) * 0xffu;
@@ -125,7 +132,7 @@ static inline uint32_t rp_sad_u16(uint32_t a, uint32_t b)
     return rp_absdiff(a & 0xffffu, b & 0xffffu) + rp_absdiff(a >> 16, b >> 16);
 }
 
-/* Masked: a reference byte (of b) that is zero does not count. */
+/* A reference byte (of b) that is zero is masked and does not count. */
 static inline uint32_t rp_msad_byte(uint32_t a, uint32_t b)
 {
     return b == 0 ? 0 : rp_absdiff(a, b);
@@ -198,7 +205,7 @@ static inline uint32_t rp_sat_u8(int32_t x)
     return x < 0 ? 0 : x > 255 ? 255u : (uint32_t)x;
 }
 
-/* Into the byte's range, and to its bits. */
+/* Clamps to the byte's range and keeps its bits. */
 static inline uint32_t rp_sat_i8(int32_t x)
 {
     return (uint32_t)rp_min_i32(rp_max_i32(x, INT8_MIN), INT8_MAX) & 0xffu;
@@ -230,7 +237,7 @@ static const uint8_t rp_screen_partition_4se[256] = {
 
 /* ---- carries ------------------------------------------------------------------------------ */
 
-/* x, y: the operands as rows; the carry of each lane goes to mask_out. */
+/* x and y are the operands as rows; the carry of each lane goes to mask_out. */
 #define RP_CARRY(name, result, carry)                                                              \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
@@ -250,7 +257,7 @@ RP_CARRY(v_add_co_u32, a + b, a + b < a)
 RP_CARRY(v_sub_co_u32, a - b, b > a)
 RP_CARRY(v_subrev_co_u32, b - a, a > b)
 
-/* in: 0 or ~0 (that is, minus the carry-in). */
+/* in is 0 or ~0, which is minus the carry-in. */
 #define RP_CARRY_IN(name, result, carry)                                                           \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
@@ -389,8 +396,10 @@ RP_LANE_HEAD(v_mqsad_u32_u8)
 
 /* Compares and class tests: all lanes into mask_out. */
 
-/* One bit per class, in the order of the class mask operand: 0 signalling NaN, 1 quiet NaN,
- * 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf. */
+/* The mask operand has one bit per class: 0 signalling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4
+ * -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf. This returns the bit of the value's
+ * class.
+ */
 static inline uint32_t rp_class_bit(int nan, int quiet, int inf, int normal, int zero, int negative)
 {
     const uint32_t pos = inf ? 1u << 9 : normal ? 1u << 8 : zero ? 1u << 6 : 1u << 7;

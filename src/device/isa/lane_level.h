@@ -32,7 +32,8 @@
 /* Lanes never touch one another, so the compiler need not fear that a row is written through
  * another row's pointer (lane.h: rows are identical or disjoint). */
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* a loop it does not vectorise is only slower */
+#pragma clang diagnostic ignored "-Wpass-failed" /* A loop that is not vectorised is only slower.  \
+                                                  */
 #define RP_LANE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define RP_LANE_INDEPENDENT _Pragma("GCC ivdep")
@@ -121,7 +122,7 @@
         }                                                                                          \
     }
 
-/* Compare: all 64 lanes into mask_out. */
+/* A comparison writes all 64 lanes into mask_out. */
 #define RP_LANE_ROWM(name, A, B, ...)                                                              \
     RP_LANE_HEAD(name)                                                                             \
     {                                                                                              \
@@ -136,9 +137,9 @@
         args->mask_out = rp_lane_collect(truth);                                                   \
     }
 
-/* Scalar helpers shared by several lane_*.c, and the shapes of lane.def. */
+/* Several lane_*.c files share these scalar helpers and the shapes of lane.def. */
 
-/* Shape of a row in lane.def to the loop that runs its expression. */
+/* Each shape of a row in lane.def names the loop that runs its expression. */
 #define RP_SHAPE_u32_u32(n, ...)         RP_LANE_ROW1(n, u32, u32, __VA_ARGS__)
 #define RP_SHAPE_u32_i32(n, ...)         RP_LANE_ROW1(n, u32, i32, __VA_ARGS__)
 #define RP_SHAPE_i32_u32(n, ...)         RP_LANE_ROW1(n, i32, u32, __VA_ARGS__)
@@ -219,7 +220,9 @@
 #define RP_SHAPE_mask_u64_u32(n, ...)    RP_LANE_ROWM(n, u64, u32, __VA_ARGS__)
 #define RP_SHAPE_mask_h16_u32(n, ...)    RP_LANE_ROWM(n, h16, u32, __VA_ARGS__)
 
-/* f16 to and from f32 and f64, in branch-free integer arithmetic that vectorises anywhere. */
+/* f16 is converted to and from f32 and f64 in branch-free integer arithmetic, which every CPU can
+ * vectorise.
+ */
 
 #define RP_C_f16           float
 #define RP_LD_f16(p, l)    rp_f32_of_h16((p)[l] & 0xffffu)
@@ -258,7 +261,7 @@ static inline uint64_t rp_row_u64(const uint32_t *p, unsigned lane)
     return (uint64_t)p[RP_LANES + lane] << 32 | p[lane];
 }
 
-/* x where cond holds, else y. With masks, so that the vectoriser never sees a branch. */
+/* Returns x where cond holds, else y. It uses masks, so that the vectoriser never sees a branch. */
 static inline uint32_t rp_sel32(int cond, uint32_t x, uint32_t y)
 {
     const uint32_t m = -(uint32_t)(cond != 0);
@@ -271,7 +274,7 @@ static inline uint64_t rp_sel64(int cond, uint64_t x, uint64_t y)
     return (x & m) | (y & ~m);
 }
 
-/* 64 dwords whose top bit is the lane's truth, to a mask. */
+/* Collects the top bits of 64 dwords, which are the lanes' truth values, in a mask. */
 static inline uint64_t rp_lane_collect(const uint32_t *t)
 {
     uint64_t mask = 0;
@@ -330,7 +333,9 @@ static inline uint32_t rp_max_u32(uint32_t x, uint32_t y)
     return x > y ? x : y;
 }
 
-/* One rounding at every level: a CPU instruction, or libm's fmaf, which is correctly rounded. */
+/* It rounds once at every level: as a CPU instruction, or as libm's fmaf, which is correctly
+ * rounded.
+ */
 static inline float rp_fma_f32(float a, float b, float c)
 {
     return rp_nan3(a, b, rp_nan1(c, __builtin_fmaf(a, b, c)));
@@ -351,7 +356,9 @@ static inline uint32_t rp_med_u32(uint32_t x, uint32_t y, uint32_t z)
     return rp_max_u32(rp_min_u32(x, y), rp_min_u32(rp_max_u32(x, y), z));
 }
 
-/* f16 bits to the f32 of the same value. NaN payloads move up unchanged, signalling ones too. */
+/* Converts f16 bits to the f32 of the same value. NaN payloads move up unchanged, signalling ones
+ * too.
+ */
 static inline float rp_f32_of_h16(uint32_t h)
 {
     const uint32_t sign = (h & 0x8000u) << 16, em = h & 0x7fffu;
@@ -361,7 +368,9 @@ static inline float rp_f32_of_h16(uint32_t h)
     return rp_f32_of((em < 0x0400u ? denormal : normal) | sign);
 }
 
-/* f32 to f16, nearest even. NaNs are quieted and keep the top of their payload. */
+/* Converts f32 to f16, rounding to nearest even. NaNs are quieted and keep the top of their
+ * payload.
+ */
 static inline uint32_t rp_h16_of_f32(float f)
 {
     const uint32_t bits = rp_bits_f32(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
@@ -372,19 +381,22 @@ static inline uint32_t rp_h16_of_f32(float f)
     return sign | (x >= 0x47800000u ? special : x < 0x38800000u ? denormal : normal);
 }
 
-/* f32 to f16, toward zero: finite values never become infinite. */
+/* Converts f32 to f16, rounding toward zero; finite values never become infinite. */
 static inline uint32_t rp_h16_of_f32_rtz(float f)
 {
     const uint32_t bits = rp_bits_f32(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
     const uint32_t normal = (x - (112u << 23)) >> 13;
-    const uint32_t shift = 126 - (x >> 23); /* of the 24-bit significand, to steps of 2^-24 */
+    /* This shifts the 24-bit significand to steps of 2^-24. */
+    const uint32_t shift = 126 - (x >> 23);
     const uint32_t small = shift < 32 ? ((x & 0x7fffffu) | 0x800000u) >> (shift & 31) : 0;
     const uint32_t nan = 0x7e00u | (x >> 13 & 0x3ffu);
     const uint32_t large = x > 0x7f800000u ? nan : x == 0x7f800000u ? 0x7c00u : 0x7bffu;
     return sign | (x >= 0x47800000u ? large : x < 0x38800000u ? small : normal);
 }
 
-/* f64 to f16, rounded once: to odd in f32, which has more than two bits to spare, then as above. */
+/* Converts f64 to f16 and rounds once: first to odd in f32, which has more than two bits to spare,
+ * and then as above.
+ */
 static inline uint32_t rp_h16_of_f64(double d)
 {
     const float f = (float)d;
@@ -393,25 +405,25 @@ static inline uint32_t rp_h16_of_f64(double d)
     return rp_h16_of_f32(rp_f32_of((rp_bits_f32(f) - away) | inexact));
 }
 
-/* fp8 and bf8 to f32.
- *
- * gfx942 has the "FNUZ" ones: no infinity, no -0, one NaN (0x80). fp8 is 1-4-3 with bias 8, bf8 is
- * 1-5-2 with bias 16. gfx950 has those of the Open Compute Project: fp8 (E4M3) is 1-4-3 with bias
- * 7, no infinity and NaN where all bits but the sign are set; bf8 (E5M2) is the upper byte of an
- * f16. A NaN of theirs becomes the quiet one of its sign without payload, which nobody documents.
+/* Converts fp8 and bf8 to f32. gfx942 has the "FNUZ" formats: no infinity, no -0, one NaN (0x80).
+ * Its fp8 is 1-4-3 with bias 8, and its bf8 is 1-5-2 with bias 16. gfx950 has those of the Open
+ * Compute Project. Its fp8 (E4M3) is 1-4-3 with bias 7, has no infinity, and is NaN where all bits
+ * but the sign are set; its bf8 (E5M2) is the upper byte of an f16. Nobody documents what becomes
+ * of their NaNs; here it is the quiet NaN of the same sign without payload.
  */
 
 static inline float rp_f32_of_fnuz(uint32_t v, unsigned mant_bits, uint32_t bias)
 {
     const uint32_t mag = v & 0x7fu;
     const uint32_t normal = (mag << (23 - mant_bits)) + ((127 - bias) << 23);
-    const float step = rp_f32_of((128 - bias - mant_bits) << 23); /* of the denormals */
+    /* This is the step between denormals. */
+    const float step = rp_f32_of((128 - bias - mant_bits) << 23);
     const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * step);
     const uint32_t value = (mag >> mant_bits ? normal : denormal) | (v & 0x80u) << 24;
     return rp_f32_of(v == 0x80u ? 0x7fc00000u : value);
 }
 
-/* The low byte of v. */
+/* Converts the low byte of v. */
 static inline float rp_f32_of_fp8(uint32_t v)
 {
     return rp_f32_of_fnuz(v & 0xffu, 3, 8);

@@ -12,7 +12,8 @@ static bool affine(const uint32_t *row, int64_t *ret_stride)
     uint32_t step = row[1] - row[0];
     int64_t last = (int64_t)row[0] + 63 * (int64_t)(int32_t)step;
     *ret_stride = (int32_t)step;
-    if (last < 0 || last > UINT32_MAX || row[63] != last) /* most that are not affine end here */
+    /* Most rows that are not affine are rejected here. */
+    if (last < 0 || last > UINT32_MAX || row[63] != last)
         return false;
 #if RP_LANE_LEVEL == 2
     const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -70,9 +71,8 @@ static void copy_dwords(uint32_t *to, const uint32_t *from, unsigned count)
 #endif
 }
 
-/*
- * Elements side by side. A stream of waves is too slow for the processor's own prefetching to be
- * ahead enough: ask for the lines that a wave of the next workgroups will want. Addresses that do
+/* Elements lie side by side. A stream of waves is too fast for the processor's own prefetching, so
+ * this prefetches the lines that a wave of one of the next workgroups will need. Addresses that do
  * not exist do no harm.
  */
 enum { LINE_BYTES = 64, AHEAD_WAVES = 8 };
@@ -99,7 +99,7 @@ static void store_rows_1(const uint32_t (*d)[RP_LANES], uint8_t *at)
                          _mm_load_si128((const __m128i *)(const void *)&d[0][lane]));
 }
 
-/* Four lanes at a time, turned by unpacking. */
+/* Four lanes at a time are transposed by unpacking. */
 
 static inline __m128i piece(const uint8_t *at)
 {
@@ -200,8 +200,9 @@ static void permute(uint32_t *out, const uint32_t *value, const uint32_t *addres
     }
 }
 
-/* Sixteen lanes at a time with masked gathers and scatters. A pair of dwords is one 64-bit access,
- * so that what another thread writes in one piece is read in one piece. */
+/* Masked gathers and scatters handle sixteen lanes at a time. A pair of dwords is one 64-bit
+ * access, so that what another thread writes in one piece is read in one piece.
+ */
 
 static inline void load16(uint32_t *d, const uint8_t *base, __m512i at, __mmask16 active,
                           __mmask16 inside)
@@ -222,7 +223,9 @@ static inline void load_pair8(uint32_t *low, uint32_t *high, const uint8_t *base
  * lanes, or a row. */
 enum lie { LIE_ANYHOW, LIE_ONE, LIE_ROW };
 
-/* All lanes active and inside. The scalar test comes first: it tells most that lie anyhow. */
+/* Finds how the lanes lie if all are active and inside. The scalar test comes first because it
+ * settles most rows.
+ */
 static inline enum lie lie_of(const struct rp_spread *s, unsigned bytes)
 {
     const uint32_t *const index = s->index;
@@ -245,7 +248,7 @@ static inline enum lie lie_of(const struct rp_spread *s, unsigned bytes)
     return step ? LIE_ROW : LIE_ONE;
 }
 
-/* All of 16 lanes from one place. */
+/* Loads all of 16 lanes from one place. */
 static inline void load_one(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_t *p,
                             unsigned dwords)
 {
@@ -259,7 +262,7 @@ static inline void load_one(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_
         _mm512_storeu_si512(d[i] + lane, _mm512_set1_epi32((int)value[i]));
 }
 
-/* 16 lanes side by side; one, two or four dwords each. */
+/* Loads 16 lanes side by side, with one, two or four dwords each. */
 static inline void load_row(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_t *p,
                             unsigned dwords)
 {
@@ -290,7 +293,8 @@ static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint
     const __m512i zero = _mm512_set1_epi32((int)s->zero), last = _mm512_set1_epi32((int)s->last);
     const enum lie lie = exec == ~0ull ? lie_of(s, 4 * dwords) : LIE_ANYHOW;
     if (lie == LIE_ONE || (lie == LIE_ROW && dwords != 3)) {
-        uint32_t at[4]; /* before a row of d that may be the index row is written */
+        /* They are read before a row of d is written, which may be the index row. */
+        uint32_t at[4];
         for (unsigned i = 0; i < 4; i++)
             at[i] = s->index[16 * i] - s->zero;
         for (unsigned i = 0; i < 4; i++) {

@@ -18,10 +18,9 @@
  * result is always 0x7fc00000 (f64: 0x7ff8000000000000), so that it does not depend on the order of
  * a CPU instruction's operands. MODE has no say.
  */
-/*
- * Dense matrix kernels with f32 and i32 results. Operands are widened to one row of f32 (or pairs
- * of integers) per value; then a tile of D stays in CPU registers while k runs: per step one row of
- * B, and one broadcast of A per row of the tile.
+/* Dense matrix kernels have f32 or i32 results. Operands are widened to one row of f32 (or pairs
+ * of integers) per value. A tile of D then stays in CPU registers while k runs; each step takes
+ * one row of B, and one broadcast of A per row of the tile.
  */
 #include "device/isa/lane.h"
 
@@ -32,8 +31,9 @@
  */
 #include "device/isa/lane_mfma.h"
 
-/* M x M results per block, @p p values per lane; all parameters from m on are constants at every
- * use. */
+/* Computes M x M results per block, with @p p values per lane. All parameters from m on are
+ * constants at every use.
+ */
 RP_MFMA_INLINE void dense(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
                           const rp_wide *b, unsigned m, unsigned blocks, unsigned p,
                           enum rp_mac how)
@@ -98,8 +98,9 @@ RP_MFMA_INLINE void dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride, c
     }
 }
 
-/* One function per shape, values per lane and way to accumulate, shared by the operand types; no
- * type has all of them. */
+/* There is one function per shape, number of values per lane and way to accumulate. The operand
+ * types share them, and no type has all of them.
+ */
 #define RP_CORE_HEAD(m, blocks, p, how)                                                            \
     static __attribute__((noinline, unused)) void rp_core_##m##_##blocks##_##p##_##how(            \
         uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a, const rp_wide *b)
@@ -195,7 +196,9 @@ bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret)
  * The index set of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and
  * stands for value 4 (e div 2) + index of the same lane group of B.
  */
-/* @p p stored values of A per lane; all parameters from m on are constants at every use. */
+/* Computes with @p p stored values of A per lane. All parameters from m on are constants at every
+ * use.
+ */
 RP_MFMA_INLINE void sparse(const struct rp_lane_args *x, const rp_wide *a, const rp_wide *b,
                            const uint32_t (*at)[RP_LANES], unsigned m, unsigned p, unsigned chunks,
                            enum rp_mac how)
@@ -241,7 +244,7 @@ RP_CORE(32, EXACT)
 RP_CORE(16, I8)
 RP_CORE(32, I8)
 
-/* Which of a lane's values of B each stored value of A meets. */
+/* Finds which of a lane's values of B each stored value of A meets. */
 RP_MFMA_INLINE void sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[RP_LANES], unsigned p)
 {
     const uint32_t *const index = x->s3;
@@ -273,13 +276,12 @@ RP_MFMA_INLINE void sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[RP_
 
 /* ---- f64 ---- */
 
-/*
- * Matrix kernels in f64. Their layouts differ from the others' (AMD matrix instruction calculator):
- * a register pair holds one row of a block per group of lanes, not four.
+/* These matrix kernels compute in f64. Their layouts differ from the others' (AMD matrix
+ * instruction calculator): a register pair holds one row of a block per group of lanes, not four.
  */
 #define RP_NAN_F64 0x7ff8000000000000u
 
-/* A pair of rows to doubles; bit @p n of BLGP negates operand n. */
+/* Converts a pair of rows to doubles; bit @p n of BLGP negates operand n. */
 static inline void rp_take_f64(const struct rp_lane_args *x, double *to, const uint32_t *rows,
                                unsigned n)
 {
@@ -299,7 +301,7 @@ static inline void rp_put_f64(uint32_t *rows, const double *from)
     }
 }
 
-/* Sixteen results of one row: every 16th value of @p a times a row of @p b, four times. */
+/* Computes sixteen results of one row: every 16th value of @p a times a row of @p b, four times. */
 static inline void rp_row_f64(double *sum, const double *a, const double *b)
 {
     double s[16];
@@ -311,7 +313,8 @@ static inline void rp_row_f64(double *sum, const double *a, const double *b)
     memcpy(sum, s, sizeof s);
 }
 
-/* D[i][j] in lane j + 16 (i mod 4) of pair i div 4; A[i][k] in lane i + 16 k, B[k][j] in j + 16 k.
+/* D[i][j] is in lane j + 16 (i mod 4) of pair i div 4; A[i][k] is in lane i + 16 k, and B[k][j] in
+ * j + 16 k.
  */
 RP_LANE_HEAD(v_mfma_f64_16x16x4_f64)
 {
@@ -326,8 +329,8 @@ RP_LANE_HEAD(v_mfma_f64_16x16x4_f64)
     }
 }
 
-/* Four blocks: D[i][j] in lane j + 4 b + 16 i; A[i][k] in i + 4 b + 16 k, B[k][j] in j + 4 b + 16
- * k.
+/* There are four blocks: D[i][j] is in lane j + 4 b + 16 i; A[i][k] is in i + 4 b + 16 k, and
+ * B[k][j] in j + 4 b + 16 k.
  */
 RP_LANE_HEAD(v_mfma_f64_4x4x4_4b_f64)
 {

@@ -29,7 +29,7 @@
 
 enum { RP_NAN_F32 = 0x7fc00000 };
 
-/** How one step accumulates; see lane_mfma.def. A constant at every use. */
+/** This says how one step accumulates (lane_mfma.def). It is a constant at every use. */
 enum rp_mac { RP_MAC_FMA, RP_MAC_EXACT, RP_MAC_I8 };
 
 /* ---- vectors: RP_VEC dwords, and how many of them stay in registers as accumulators --------- */
@@ -50,7 +50,7 @@ RP_MFMA_INLINE rp_vec rp_vec_all(const float *at)
 {
     return _mm512_set1_ps(*at);
 }
-/* Value @p i (constant) of every four lanes, in all four. */
+/* Broadcasts value @p i (constant) of every four lanes to all four. */
 #define RP_VEC_QUAD(v, i) _mm512_permute_ps(v, (i)*0x55)
 RP_MFMA_INLINE rp_vec rp_vec_quiet(rp_vec v)
 {
@@ -136,7 +136,7 @@ RP_MFMA_INLINE rp_vec rp_vec_mac(enum rp_mac how, rp_vec acc, rp_vec a, rp_vec b
 {
     if (how == RP_MAC_EXACT)
         return _mm_add_ps(acc, _mm_mul_ps(a, b));
-    if (how == RP_MAC_FMA) { /* no such instruction: libm's, which rounds once */
+    if (how == RP_MAC_FMA) { /* This level has no such instruction, so libm's rounds once. */
         for (unsigned i = 0; i < 4; i++)
             acc[i] = __builtin_fmaf(a[i], b[i], acc[i]);
         return acc;
@@ -171,7 +171,7 @@ RP_MFMA_INLINE void rp_tile_quiet(enum rp_mac how, rp_vec *acc)
 
 typedef float rp_wide[RP_LANES];
 
-/* xf32: 10 bits of mantissa. Infinities and NaNs stay what they are. */
+/* xf32 has 10 bits of mantissa. Infinities and NaNs stay what they are. */
 RP_MFMA_INLINE uint32_t rp_bits_xf32(uint32_t bits)
 {
     return (bits & 0xffffe000u) | ((bits & 0x7fffffffu) > 0x7f800000u ? 0x00400000u : 0);
@@ -205,11 +205,11 @@ RP_WIDEN(ocp_fp8, 4, rp_f32_of_ocp_fp8(w >> (8 * e)))
 RP_WIDEN(ocp_bf8, 4, rp_f32_of_ocp_bf8(w >> (8 * e)))
 /* Bytes e and e + 2, sign-extended to the halves of a dword: the sum does not mind the order. */
 RP_WIDEN(i8pair, 2, rp_f32_of((rp_i8_at(w, e) & 0xffffu) | rp_i8_at(w, e + 2) << 16))
-/* One integer in the low half, so that a multiply-add of pairs is a multiplication. */
+/* One integer is in the low half, so that a multiply-add of pairs is a multiplication. */
 RP_WIDEN(i8low, 4, rp_f32_of(rp_i8_at(w, e) & 0xffffu))
 
 #if RP_LANE_LEVEL == 2
-/* The lower halves of 16 dwords, then the upper ones. */
+/* Stores the lower halves of 16 dwords, then the upper ones. */
 RP_MFMA_INLINE void rp_part_halves(__m256i *to, const uint32_t *from)
 {
     static const uint16_t order[32]
@@ -229,7 +229,8 @@ RP_MFMA_INLINE void rp_widen_f16(rp_wide *to, const uint32_t *rows, unsigned val
         for (unsigned lane = 0; lane < RP_LANES; lane += RP_VEC) {
             __m256i halves[2] __attribute__((aligned(64)));
             rp_part_halves(halves, rows + r * RP_LANES + lane);
-            __asm__("" : "+m"(halves)); /* the compiler would take it from the register again */
+            /* The compiler would otherwise take it from the register again. */
+            __asm__("" : "+m"(halves));
             rp_vec_store(to[2 * r] + lane, _mm512_cvtph_ps(halves[0]));
             rp_vec_store(to[2 * r + 1] + lane, _mm512_cvtph_ps(halves[1]));
         }
@@ -240,7 +241,7 @@ RP_WIDEN(f16, 2, rp_f32_of_h16(e ? w >> 16 : w & 0xffffu))
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* Row of @p i in block @p block: which register, and the lane of its first column. */
+/* These tell, for row @p i in block @p block, the register and the lane of its first column. */
 #define RP_D_REGISTER(m, block, i) ((block) * (m) * (m) / 64 + (i) / (256 / (m)) * 4 + (i) % 4)
 #define RP_D_LANE(m, i)            ((i) / 4 % (64 / (m)) * (m))
 

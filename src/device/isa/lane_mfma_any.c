@@ -25,13 +25,14 @@ RP_MFMA_INLINE uint32_t small_at(const uint32_t *rows, unsigned lane, unsigned e
     return shift + width > 32 ? low | rows[(row + 1) * RP_LANES + lane] << (32 - shift) : low;
 }
 
-/* Without infinities and NaNs: E2M3, E3M2, E2M1. */
+/* These formats have no infinities and NaNs: E2M3, E3M2, E2M1. */
 RP_MFMA_INLINE float f32_of_finite(uint32_t v, unsigned exp_bits, unsigned mant_bits)
 {
     const unsigned bits = exp_bits + mant_bits;
     const uint32_t bias = (1u << (exp_bits - 1)) - 1, mag = v & ((1u << bits) - 1);
     const uint32_t normal = (mag << (23 - mant_bits)) + ((127 - bias) << 23);
-    const float step = rp_f32_of((128 - bias - mant_bits) << 23); /* of the denormals */
+    /* This is the step between denormals. */
+    const float step = rp_f32_of((128 - bias - mant_bits) << 23);
     const uint32_t denormal = rp_bits_f32((float)(int32_t)mag * step);
     return rp_f32_of((mag >> mant_bits ? normal : denormal) | (v >> bits & 1) << 31);
 }
@@ -54,7 +55,7 @@ RP_WIDEN_SMALL(fp6, 6, f32_of_finite(v, 2, 3))
 RP_WIDEN_SMALL(bf6, 6, f32_of_finite(v, 3, 2))
 RP_WIDEN_SMALL(fp4, 4, f32_of_finite(v, 2, 1))
 
-/* From the places of eight-bit values to those of the others. */
+/* Moves eight-bit values to the places that other values have. */
 static void rp_place_as_others(rp_wide *to, const rp_wide *from, unsigned m)
 {
     const unsigned groups = RP_LANES / m;
@@ -88,7 +89,7 @@ static void rp_widen_any(rp_wide *to, const uint32_t *rows, unsigned format, uns
     rp_place_as_others(to, (const rp_wide *)eight, m);
 }
 
-/* The scales as numbers, lane by lane; NULL: 1. */
+/* Returns the scales as numbers, lane by lane; NULL means 1. */
 static void rp_scales(double *to, const uint32_t *row, unsigned byte)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
@@ -111,13 +112,14 @@ RP_MFMA_INLINE void any_format(const struct rp_lane_args *x, unsigned m)
         float sum[32];
         for (unsigned j = 0; j < m; j++)
             sum[j] = rp_f32_of(c[j]);
-        for (unsigned first = 0; first < RP_LANES; first += m) { /* of a lane group: a block of K */
+        /* A group of lanes has a block of K. */
+        for (unsigned first = 0; first < RP_LANES; first += m) {
             float dot[32] = {0};
             for (unsigned e = 0; e < VALUES; e++) {
                 const float value = a[e][first + i];
                 const float *const row = b[e] + first;
                 for (unsigned j = 0; j < m; j++)
-                    dot[j] += value * row[j]; /* the product is exact */
+                    dot[j] += value * row[j]; /* The product is exact. */
             }
             const double by = scale_a[first + i];
             for (unsigned j = 0; j < m; j++)

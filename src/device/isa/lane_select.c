@@ -9,7 +9,7 @@
 
 #include "device/isa/lane.h"
 
-/* Declarations of every kernel at every level. */
+/* This declares every kernel at every level. */
 #define RP_ROW(shape, name, ...)                                                                   \
     rp_lane_fn rp_lane_base_##name, rp_lane_v3_##name, rp_lane_v4_##name;
 #define RP_LANE_INT(...)    RP_ROW(__VA_ARGS__)
@@ -55,7 +55,7 @@ static const struct rp_lane_row rp_lane_rows[] = {
 #undef RP_ROW
 };
 
-/* The parts of x86-64-v3 that __builtin_cpu_supports does not know under every compiler. */
+/* __builtin_cpu_supports does not know these parts of x86-64-v3 under every compiler. */
 static int has_f16c_movbe_lzcnt(void)
 {
     unsigned eax, ebx, ecx, edx;
@@ -97,7 +97,7 @@ static int is_cmpx(const char *mnemonic)
     return strncmp(mnemonic, cmpx, sizeof cmpx - 1) == 0;
 }
 
-/* FNV-1a; v_cmpx_ names hash as their v_cmp_. */
+/* The hash is FNV-1a. v_cmpx_ names hash as their v_cmp_ names. */
 static unsigned first_slot(const char *mnemonic)
 {
     uint32_t hash = 2166136261u;
@@ -158,11 +158,11 @@ rp_lane_fn *rp_lane_widen_f16(void)
     return levels[best_level()];
 }
 
-/* Choice of the lane loops for this CPU. */
+/* The lane loops are chosen for this CPU. */
 
 extern const struct rp_mem_lanes rp_lane_base_mem_lanes, rp_lane_v3_mem_lanes, rp_lane_v4_mem_lanes;
 
-/** Of one level (tests); NULL if this CPU lacks it. */
+/** Returns the loops of one level (tests), or NULL if this CPU lacks it. */
 static const struct rp_mem_lanes *rp_mem_lanes_level(enum rp_lane_level level)
 {
     static const struct rp_mem_lanes *const levels[RP_LANE_LEVELS] = {
@@ -176,7 +176,8 @@ static const struct rp_mem_lanes *rp_mem_lanes_level(enum rp_lane_level level)
 
 const struct rp_mem_lanes *rp_mem_lanes_best(void)
 {
-    static const struct rp_mem_lanes *best; /* asking the CPU is slow under a hypervisor */
+    /* Asking the CPU is slow under a hypervisor, so it happens once. */
+    static const struct rp_mem_lanes *best;
     const struct rp_mem_lanes *lanes = __atomic_load_n(&best, __ATOMIC_RELAXED);
     if (lanes)
         return lanes;

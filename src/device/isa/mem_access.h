@@ -69,17 +69,18 @@ typedef uint32_t rp_row[RP_LANES];
         for (unsigned lane = (unsigned)__builtin_ctzll(left_), once_ = 1; once_; once_ = 0)
 
 /**
- * Byte by byte, for what rp_mem_at cannot give in one piece. At most 64 bytes; a write happens as a
- * whole or not at all. @return false when a byte is not mapped
+ * These go byte by byte, for ranges that rp_mem_at() cannot give in one piece. At most 64 bytes
+ * are allowed; a write happens as a whole or not at all.
+ * @return false when a byte is not mapped
  */
 bool rp_mem_read_split(struct rp_wave *w, uint64_t va, void *to, unsigned bytes);
 bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsigned bytes);
 
-/* The private segment (scratch) and the apertures through which FLAT reaches it and LDS. */
+/* FLAT reaches the private segment (scratch) and LDS through apertures. */
 
 enum rp_space { RP_SPACE_GLOBAL, RP_SPACE_LDS, RP_SPACE_PRIVATE };
 
-/** Addresses of all lanes of a FLAT or GLOBAL instruction, offset included. */
+/** Computes the addresses of all lanes of a FLAT or GLOBAL instruction, offset included. */
 void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret_va[RP_LANES]);
 
 /** Lane set of an instruction, and how many they are. */
@@ -88,7 +89,7 @@ RP_INLINE unsigned rp_lane_count(uint64_t exec)
     return exec == ~0ull ? RP_LANES : (unsigned)__builtin_popcountll(exec);
 }
 
-/** Register rows of a vector operand. */
+/** Returns the register rows of a vector operand. */
 RP_INLINE rp_row *rp_rows(struct rp_wave *w, const struct rp_opnd *o)
 {
     return (o->kind == RP_OPND_AGPR ? w->agpr : w->vgpr) + o->index;
@@ -120,7 +121,7 @@ RP_INLINE unsigned rp_elem_bytes(enum rp_elem e)
     }
 }
 
-/** Dwords of an element that is whole dwords, else 0. */
+/** Returns the dwords of an element that is whole dwords, else 0. */
 RP_INLINE unsigned rp_elem_dwords(enum rp_elem e)
 {
     return rp_elem_bytes(e) / 4;
@@ -148,9 +149,9 @@ RP_INLINE uint64_t rp_read64(const void *p)
 }
 
 /**
- * Memory at @p p to register rows @p d, one lane. A load into one half of a register clears the
- * other half: with SRAM ECC, which all targets have (their ISA names say sramecc+), a load writes
- * whole registers (LLVM: GCNSubtarget::d16PreservesUnusedBits is false then).
+ * Loads one lane from memory at @p p into register rows @p d. A load into one half of a register
+ * clears the other half: with SRAM ECC, which all targets have (their ISA names say sramecc+), a
+ * load writes whole registers (LLVM: GCNSubtarget::d16PreservesUnusedBits is false then).
  */
 RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void *p)
 {
@@ -187,7 +188,8 @@ RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void
     case RP_ELEM_B16_D16_HI:
         *r = (uint32_t)rp_read16(p) << 16;
         break;
-    case RP_ELEM_B64: { /* one access, as the hardware's: polled flags must not tear */
+    case RP_ELEM_B64: {
+        /* It is one access, as in hardware, because flags that are polled must not tear. */
         uint64_t v = rp_read64(p);
         d[0][lane] = (uint32_t)v;
         d[1][lane] = (uint32_t)(v >> 32);
@@ -200,7 +202,7 @@ RP_INLINE void rp_elem_load(enum rp_elem e, rp_row *d, unsigned lane, const void
     }
 }
 
-/** Register rows @p s to memory at @p p, one lane. */
+/** Stores one lane from register rows @p s to memory at @p p. */
 RP_INLINE void rp_elem_store(enum rp_elem e, rp_row *s, unsigned lane, void *p)
 {
     uint8_t *b = p;
@@ -247,7 +249,9 @@ RP_INLINE void rp_lanes_broadcast(enum rp_elem e, rp_row *d, const uint8_t *at, 
     }
 }
 
-/** Elements of all lanes in @p exec between rows and memory that advances by @p stride bytes. */
+/**
+ * Moves elements of all lanes in @p exec between rows and memory that advances by @p stride bytes.
+ */
 RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, int64_t stride,
                              uint64_t exec)
 {
@@ -261,7 +265,7 @@ RP_INLINE void rp_lanes_load(enum rp_elem e, rp_row *d, const uint8_t *lane0, in
             memcpy(d[0], lane0, sizeof d[0]);
             return;
         }
-        uint8_t copy[RP_LANES * 16]; /* tells the compiler that d does not overlap it */
+        uint8_t copy[RP_LANES * 16]; /* The copy tells the compiler that d does not overlap it. */
         memcpy(copy, lane0, RP_LANES * bytes);
         for (unsigned lane = 0; lane < RP_LANES; lane++)
             rp_elem_load(e, d, lane, copy + lane * bytes);
@@ -304,13 +308,16 @@ RP_INLINE unsigned rp_last_lane(uint64_t exec)
     return 63 - (unsigned)__builtin_clzll(exec);
 }
 
-/** Lane loops for this CPU. */
+/** Returns the lane loops for this CPU. */
 RP_INLINE const struct rp_mem_lanes *rp_lanes_of(const struct rp_wave *w)
 {
     return w->group->env->lanes;
 }
 
-/** Elements of the lanes in @p exec at their places in @p spread, none of them beyond last. */
+/**
+ * Moves elements of the lanes in @p exec at their places in @p spread, none of which is beyond
+ * last.
+ */
 RP_INLINE void rp_spread_load(struct rp_wave *w, enum rp_elem e, rp_row *d,
                               const struct rp_spread *spread, uint64_t exec)
 {
@@ -346,7 +353,7 @@ RP_INLINE int rp_note_poll(struct rp_wave *w, uint64_t va)
     return RP_STEP_NEXT;
 }
 
-/** Memory view of the thread that executes the wave. */
+/** Returns the memory view of the thread that executes the wave. */
 RP_INLINE struct rp_mem *rp_mem_of(struct rp_wave *w)
 {
     return &w->group->env->mem;

@@ -12,14 +12,13 @@
 #include "device/isa/mem_access.h"
 #include "device/isa/wave_state.h"
 
-/* Buffer resources (V#): what MUBUF and MTBUF instructions address, and whether they may.
- *
+/* Buffer resources (V#) say what MUBUF and MTBUF instructions address, and whether they may.
  * Addressing and range checking are those of the CDNA3 ISA guide, "Buffer Addressing" and "Range
- * Checking"; where the guide leaves room (which offsets the check adds up, what a swizzle needs) as
- * AMD's public emulator has it after comparison with hardware of this family.
+ * Checking". Where the guide leaves room (which offsets the check adds up, what a swizzle needs),
+ * this follows AMD's public emulator, which was compared with hardware of this family.
  */
 
-/** A V# together with the offsets of one instruction. */
+/** This is a V# together with the offsets of one instruction. */
 struct rp_buffer {
     uint64_t base;
     uint32_t stride_bytes;
@@ -43,11 +42,11 @@ struct rp_buffer {
 int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer *ret);
 
 /**
- * LDS place of a lane in an instruction that loads to LDS: M0, instruction offset and lane number.
- * M0 counts with 16 bits; on gfx950, whose LDS is larger, with 18 (CDNA4 ISA document, "Memory
- * Buffer Load to LDS"; GLOBAL takes a whole number of dwords). Lanes are a dword apart, in wider
- * loads four, of which DWORDX3 leaves the last one. NULL when it is outside the allocation: nothing
- * is written.
+ * Returns the LDS place of a lane in an instruction that loads to LDS, from M0, instruction offset
+ * and lane number. M0 counts with 16 bits, and with 18 on gfx950, whose LDS is larger (CDNA4 ISA
+ * document, "Memory Buffer Load to LDS"; GLOBAL takes a whole number of dwords). Lanes are a dword
+ * apart; in wider loads they are four dwords apart, of which DWORDX3 leaves out the last. It is
+ * NULL outside the allocation, where nothing is written.
  * @param bytes  4, 12 or 16
  */
 uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes);
@@ -59,7 +58,7 @@ RP_INLINE bool rp_buffer_is_private(const uint32_t *v)
     return (v[1] & 0xffff) == RP_SCRATCH_BASE_VA >> 32 && v[1] >> 31 && v[3] >> 23 & 1;
 }
 
-/** Index and byte offset that the range check and the address have in common. */
+/** Returns the index that the range check and the address have in common. */
 RP_INLINE uint32_t rp_buffer_index(const struct rp_buffer *b, unsigned lane)
 {
     return b->index ? b->index[lane] : 0;
@@ -67,10 +66,10 @@ RP_INLINE uint32_t rp_buffer_index(const struct rp_buffer *b, unsigned lane)
 
 RP_INLINE uint32_t rp_buffer_offset(const struct rp_buffer *b, unsigned lane)
 {
-    return (b->offset ? b->offset[lane] : 0) + b->inst_offset; /* wraps at 32 bits */
+    return (b->offset ? b->offset[lane] : 0) + b->inst_offset; /* The sum wraps at 32 bits. */
 }
 
-/** GPU address of byte @p extra of the lane's access. */
+/** Returns the GPU address of byte @p extra of the lane's access. */
 RP_INLINE uint64_t rp_buffer_at(const struct rp_buffer *b, unsigned lane, uint32_t extra)
 {
     uint32_t index = rp_buffer_index(b, lane) + (b->add_lane ? lane : 0);
@@ -94,7 +93,7 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
     return (uint64_t)rp_buffer_offset(b, lane) + b->scalar_offset + extra + bytes <= b->num_records;
 }
 
-/* Scalar memory instructions. */
+/* This part is for scalar memory instructions. */
 
 /** What a scalar buffer instruction reaches: only base, stride and size of the V# count. */
 struct rp_smem_buffer {
@@ -106,7 +105,7 @@ struct rp_smem_buffer {
 /** Address of s_load, s_store and s_atomic. The two low bits are ignored by the hardware. */
 uint64_t rp_smem_address(const struct rp_wave *w, const struct rp_insn *in);
 
-/** The same for the s_buffer forms. The resource operand must be in range. */
+/** Does the same for the s_buffer forms. The resource operand must be in range. */
 struct rp_smem_buffer rp_smem_buffer(const struct rp_wave *w, const struct rp_insn *in);
 
 /** Register numbers are 7 bits; a wide access at the top would leave the file. */

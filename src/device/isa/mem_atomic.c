@@ -1,4 +1,4 @@
-/* Atomics of FLAT, GLOBAL, MUBUF and SMEM. */
+/* This file executes atomics of FLAT, GLOBAL, MUBUF and SMEM. */
 #include "device/isa/mem_atomic.h"
 
 #include <stdbool.h>
@@ -8,7 +8,10 @@
 #include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
 
-/** Compare and swap of FLAT, GLOBAL and MUBUF: new value first, expected value second. */
+/**
+ * Compare and swap of FLAT, GLOBAL and MUBUF takes the new value first and the expected value
+ * second.
+ */
 #define RP_ATOMIC_CMPSWAP_OPS(X)                                                                   \
     X(cmpswap_32, uint32_t, old == b ? a : old)                                                    \
     X(cmpswap_64, uint64_t, old == b ? a : old)
@@ -36,8 +39,9 @@ RP_ATOMIC_MEM_OPS(DEFINE)
 RP_ATOMIC_CMPSWAP_OPS(DEFINE)
 RP_ATOMIC_BF16_OPS(DEFINE)
 
-/* A lane's traffic. One that is known to have left memory as it was does not hide that a wave only
- * waits. */
+/* Counts a lane's traffic. An atomic that is known to have left memory unchanged does not hide
+ * that a wave only waits.
+ */
 static void count(struct rp_wave *w, unsigned bytes, bool changed)
 {
     rp_counts_of(w)->read_bytes += bytes;
@@ -46,7 +50,7 @@ static void count(struct rp_wave *w, unsigned bytes, bool changed)
         w->wait.kept_bytes += bytes;
 }
 
-/* Host memory for an atomic of one lane (-1: scalar), or NULL after recording the fault. */
+/* Returns host memory for an atomic of one lane (-1: scalar), or NULL after recording the fault. */
 static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, int lane, uint64_t va,
                        unsigned bytes)
 {
@@ -86,7 +90,7 @@ static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned la
     return RP_STEP_NEXT;
 }
 
-/* An atomic on memory that others see. Without result it may be applied later. */
+/* Executes an atomic on memory that others see. One without result may be applied later. */
 static uint64_t global_atomic(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint64_t va,
                               unsigned bytes, const uint64_t data[2], bool result)
 {
@@ -155,10 +159,11 @@ static int buffer_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
         return RP_STEP_FAULT;
     rp_row *s = rp_rows(w, &in->src[1]);
     rp_row *s2 = in->src[1].dwords * 4u > bytes ? s + bytes / 4 : s;
-    rp_row *d = in->flags & RP_IF_SC0 ? s : NULL; /* MUBUF returns into the data registers */
+    /* MUBUF returns the old value in the data registers. */
+    rp_row *d = in->flags & RP_IF_SC0 ? s : NULL;
     RP_FOR_LANES(lane, exec)
     {
-        uint64_t old = 0; /* out of range: nothing is written, zero is returned */
+        uint64_t old = 0; /* Out of range, nothing is written and zero is returned. */
         if (rp_buffer_inside(&b, lane, 0, bytes)) {
             uint64_t va = rp_buffer_at(&b, lane, 0);
             void *p = atomic_at(w, in, (int)lane, va, bytes);
@@ -199,7 +204,7 @@ static int scalar_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned b
     bool buffer = in->src[2].dwords == 4, changed;
     if (!rp_sgprs_fit(data) || !rp_sgprs_fit(&in->src[2]))
         return rp_fault_illegal(w, in);
-    uint64_t va, old = 0; /* out of range: nothing is written, zero is returned */
+    uint64_t va, old = 0; /* Out of range, nothing is written and zero is returned. */
     bool inside = true;
     if (buffer) {
         struct rp_smem_buffer b = rp_smem_buffer(w, in);

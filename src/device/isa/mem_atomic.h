@@ -44,7 +44,7 @@
     X(min_f64, uint64_t, rp_f64_min(old, a))                                                       \
     X(max_f64, uint64_t, rp_f64_max(old, a))
 
-/** In FLAT, GLOBAL and DS, but not in MUBUF. */
+/** FLAT, GLOBAL and DS have these, but MUBUF does not. */
 #define RP_ATOMIC_BF16_OPS(X) X(pk_add_bf16, uint32_t, rp_pk_bf16_add(old, a))
 
 /* DS compares with its first data and writes the second. */
@@ -56,7 +56,9 @@
 
 /* Float arithmetic of atomics on raw words: round to nearest even, denormals kept. */
 
-/* The conversions of the lane kernels; which CPU level they are built for makes no difference. */
+/* These use the conversions of the lane kernels. It does not matter for which CPU level they are
+ * built.
+ */
 #define RP_MEM_FLOAT(bits, type)                                                                   \
     static inline type rp_f##bits##_from(uint##bits##_t word)                                      \
     {                                                                                              \
@@ -101,8 +103,9 @@
 RP_MEM_FLOAT(32, float)
 RP_MEM_FLOAT(64, double)
 
-/* The sum of two halves in float, rounded once more to half, is correctly rounded (24 >= 2*11+2);
- * likewise for bfloat (24 >= 2*8+2). */
+/* The sum of two halves in float, rounded once more to half, is correctly rounded (24 >= 2*11+2).
+ * The same holds for bfloat (24 >= 2*8+2).
+ */
 static inline uint16_t rp_f16_add(uint16_t a, uint16_t b)
 {
     return (uint16_t)rp_h16_of_f32(rp_f32_of_h16(a) + rp_f32_of_h16(b));

@@ -1,10 +1,8 @@
-/*
- * Buffer resources, and conversions between buffer data formats and registers.
- *
- * Field positions and meanings: CDNA3 ISA guide, "Buffer Data Formats". Only what that document
- * (and the definitions of normalised numbers it shares with every graphics interface) settles is
- * converted; where hardware has to round in a way nobody has published, the answer is a reason to
- * refuse, which depends on the value.
+/* This file executes buffer instructions, and converts between buffer data formats and registers.
+ * Field positions and meanings are those of the CDNA3 ISA guide, "Buffer Data Formats". It
+ * converts only what that document (and the definitions of normalised numbers that it shares with
+ * every graphics interface) settles. Where hardware rounds in a way that nobody has published, the
+ * instruction is refused, depending on the value.
  */
 #include "device/isa/mem_address.h"
 
@@ -28,7 +26,7 @@ enum rp_num_format {
     RP_NUM_FLOAT = 7,
 };
 
-/** Layout of one element: components x, y, z, w from the lowest bit up. */
+/** The components x, y, z, w of an element start from the lowest bit. */
 struct rp_data_format {
     uint8_t bytes; /**< 0 = no such format */
     uint8_t components;
@@ -36,7 +34,7 @@ struct rp_data_format {
     uint8_t at_bit[4];
 };
 
-/** Layout of BUF_DATA_FORMAT_* number @p data_format; bytes 0 for invalid ones. */
+/** Returns the layout of BUF_DATA_FORMAT_* number @p data_format; bytes is 0 for invalid ones. */
 static const struct rp_data_format *rp_data_format(unsigned data_format)
 {
     static const struct rp_data_format formats[16] = {
@@ -45,12 +43,12 @@ static const struct rp_data_format *rp_data_format(unsigned data_format)
         [3] = {2, 2, {8, 8}, {0, 8}},
         [4] = {4, 1, {32}, {0}},
         [5] = {4, 2, {16, 16}, {0, 16}},
-        [6] = {4, 3, {11, 11, 10}, {0, 11, 22}},           /* named from the top: 10_11_11 */
-        [7] = {4, 3, {10, 11, 11}, {0, 10, 21}},           /* 11_11_10 */
-        [8] = {4, 4, {2, 10, 10, 10}, {0, 2, 12, 22}},     /* 10_10_10_2 */
-        [9] = {4, 4, {10, 10, 10, 2}, {0, 10, 20, 30}},    /* 2_10_10_10 */
-        [10] = {4, 4, {8, 8, 8, 8}, {0, 8, 16, 24}},       /* 8_8_8_8 */
-        [11] = {8, 2, {32, 32}, {0, 32}},                  /* 32_32 */
+        [6] = {4, 3, {11, 11, 10}, {0, 11, 22}},        /* The name 10_11_11 counts from the top. */
+        [7] = {4, 3, {10, 11, 11}, {0, 10, 21}},        /* 11_11_10 */
+        [8] = {4, 4, {2, 10, 10, 10}, {0, 2, 12, 22}},  /* 10_10_10_2 */
+        [9] = {4, 4, {10, 10, 10, 2}, {0, 10, 20, 30}}, /* 2_10_10_10 */
+        [10] = {4, 4, {8, 8, 8, 8}, {0, 8, 16, 24}},    /* 8_8_8_8 */
+        [11] = {8, 2, {32, 32}, {0, 32}},               /* 32_32 */
         [12] = {8, 4, {16, 16, 16, 16}, {0, 16, 32, 48}},  /* 16_16_16_16 */
         [13] = {12, 3, {32, 32, 32}, {0, 32, 64}},         /* 32_32_32 */
         [14] = {16, 4, {32, 32, 32, 32}, {0, 32, 64, 96}}, /* 32_32_32_32 */
@@ -58,7 +56,7 @@ static const struct rp_data_format *rp_data_format(unsigned data_format)
     return &formats[data_format & 15];
 }
 
-/** NULL if components of @p bits can be numbers of that kind, else why not. */
+/** Returns NULL if components of @p bits can be numbers of that kind, else the reason why not. */
 static const char *rp_format_check(unsigned bits, unsigned num_format)
 {
     if (num_format == 6)
@@ -89,7 +87,7 @@ static float value_of(uint32_t raw, unsigned bits, unsigned num_format)
     switch (num_format) {
     case RP_NUM_UNORM:
         return (float)raw / (float)((1u << bits) - 1);
-    case RP_NUM_SNORM: { /* the smallest two mean -1 */
+    case RP_NUM_SNORM: { /* The smallest two values both mean -1. */
         float value = (float)sign_extend_raw(raw, bits) / biggest;
         return value < -1 ? -1 : value;
     }
@@ -100,7 +98,7 @@ static float value_of(uint32_t raw, unsigned bits, unsigned num_format)
     }
 }
 
-/* A float in 16 bits, if nothing is lost. */
+/* Converts a float to 16 bits, if nothing is lost. */
 static const char *exact_half(float value, uint32_t *ret_half)
 {
     uint32_t half = (uint16_t)rp_h16_of_f32(value);
@@ -124,7 +122,7 @@ static const char *load_float(uint32_t raw, unsigned bits, bool d16, uint32_t *r
 }
 
 /**
- * One component to a register.
+ * Converts one component to a register.
  * @param raw  the component's bits
  * @param d16  the register is 16 bits wide: f16 for everything but UINT and SINT
  * @return NULL with *ret_value, or why it cannot be converted
@@ -187,7 +185,7 @@ static const char *store_float(uint32_t value, unsigned bits, bool d16, uint32_t
     return NULL;
 }
 
-/** The other direction. @return NULL with *ret_raw, or why it cannot be converted */
+/** Converts in the other direction. @return NULL with *ret_raw, or why it cannot be converted */
 static const char *rp_format_store(uint32_t value, unsigned bits, unsigned num_format, bool d16,
                                    uint32_t *ret_raw)
 {
@@ -217,7 +215,7 @@ static const char *rp_format_store(uint32_t value, unsigned bits, unsigned num_f
     return store_integer((int64_t)number, bits, has_sign, ret_raw);
 }
 
-/** The constant one in a register, as selector SEL_1 gives it. */
+/** Returns the constant one in a register, as selector SEL_1 gives it. */
 static uint32_t rp_format_one(unsigned num_format, bool d16)
 {
     if (num_format == RP_NUM_UINT || num_format == RP_NUM_SINT)
@@ -297,9 +295,8 @@ static int unmapped(struct rp_wave *w, const struct rp_insn *in, unsigned lane, 
 
 /* ---- private memory, of waves without architected flat scratch ---- */
 
-/*
- * rp_wave.scratch is as the swizzle of the resource has it. NULL when the access leaves what the
- * lane has.
+/* Returns a place in private memory. rp_wave.scratch is laid out as the swizzle of the resource
+ * says. NULL: the access leaves what the lane has
  */
 RP_INLINE uint8_t *private_at(struct rp_wave *w, const struct rp_buffer *b, unsigned lane,
                               uint32_t extra, unsigned bytes)
@@ -308,7 +305,7 @@ RP_INLINE uint8_t *private_at(struct rp_wave *w, const struct rp_buffer *b, unsi
     return at + bytes <= (uint64_t)w->scratch_lane_bytes * RP_LANES ? w->scratch + at : NULL;
 }
 
-/* The first of the lanes' neighbouring dwords, if all use the same offset; else NULL. */
+/* Returns the first of the lanes' neighbouring dwords, if all use the same offset, else NULL. */
 RP_INLINE uint8_t *private_rows(struct rp_wave *w, const struct rp_buffer *b, unsigned bytes)
 {
     if (b->index || bytes % 4 || b->scalar_offset % 256 || b->base % 256 ||
@@ -352,7 +349,7 @@ RP_INLINE int private_load(struct rp_wave *w, const struct rp_insn *in, const st
         merge_rows(d[0], (const uint32_t *)(const void *)rows, parts, exec);
         return RP_STEP_NEXT;
     }
-    memcpy(value, d, parts * sizeof value[0]); /* the offset may be in a destination register */
+    memcpy(value, d, parts * sizeof value[0]); /* The offset may be in a destination register. */
     RP_FOR_LANES(lane, exec)
     for (unsigned p = 0; p < parts; p++) {
         const uint8_t *at = private_at(w, b, lane, 4 * p, rp_elem_bytes(piece));
@@ -392,7 +389,7 @@ RP_INLINE int private_store(struct rp_wave *w, const struct rp_insn *in, const s
 
 /* ---- memory ---- */
 
-/* Wide accesses are checked dword by dword; what is out of range reads as zero. */
+/* Wide accesses are checked dword by dword, and dwords out of range read as zero. */
 RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const unsigned bytes = rp_elem_bytes(e), parts = bytes > 4 ? bytes / 4 : 1;
@@ -411,7 +408,7 @@ RP_INLINE int buffer_load(struct rp_wave *w, const struct rp_insn *in, enum rp_e
         rp_spread_load(w, e, d, &spread, exec);
         return RP_STEP_NEXT;
     }
-    memcpy(value, d, parts * sizeof value[0]); /* the address may be in a destination register */
+    memcpy(value, d, parts * sizeof value[0]); /* The address may be in a destination register. */
     RP_FOR_LANES(lane, exec)
     for (unsigned p = 0; p < parts; p++) {
         const void *at = zero;
@@ -520,7 +517,7 @@ LOAD(i8_d16_hi, I8_D16_HI)
 LOAD(b16_d16, B16_D16)
 LOAD(b16_d16_hi, B16_D16_HI)
 
-/* These can write to LDS instead of registers; the wide ones on gfx950 only. */
+/* These can write to LDS instead of registers; the wide ones do so on gfx950 only. */
 #define LOAD_OR_LDS(name, elem)                                                                    \
     int rp_buffer_load_##name(struct rp_wave *w, const struct rp_insn *in)                         \
     {                                                                                              \
@@ -626,9 +623,8 @@ static const char *select_component(const struct typed *t, const uint32_t word[4
                           t->num_format, d16, ret_value);
 }
 
-/*
- * Register layout of a component: whole dwords, or halves of them from @p first_half on. The first
- * half that is put into a register clears the other (rp_elem_load says why).
+/* A component is laid out in whole dwords, or in halves of them from @p first_half on. The first
+ * half that is put into a register clears the other (rp_elem_load() says why).
  */
 RP_INLINE void put(rp_row *d, unsigned lane, unsigned c, bool d16, unsigned first_half,
                    uint32_t value)

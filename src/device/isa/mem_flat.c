@@ -1,7 +1,7 @@
-/*
- * FLAT and GLOBAL loads and stores. Three ways, fastest first: all lanes at a fixed stride inside
- * one mapped range, or at one place of their private segments; any addresses in mapped memory; and,
- * FLAT only, lanes in LDS or scratch.
+/* FLAT and GLOBAL loads and stores try three ways, the fastest first. In the first one all lanes
+ * are at a fixed stride inside one mapped range, or at one place of their private segments. The
+ * second one takes any addresses in mapped memory. The third one, for FLAT only, takes lanes in
+ * LDS or scratch.
  */
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_address.h"
@@ -82,7 +82,9 @@ RP_INLINE void store_private_rows(struct rp_wave *w, const rp_row *s, uint32_t o
         merge_row(private_row(w, offset + 4 * i), s[i], exec);
 }
 
-/* Host pointer for lane 0 (active or not) if everything the active lanes touch is mapped. */
+/* Returns the host pointer for lane 0 (active or not) if everything that the active lanes access
+ * is mapped.
+ */
 RP_INLINE uint8_t *map_affine(struct rp_wave *w, uint64_t va, int64_t stride, unsigned bytes,
                               uint64_t exec, unsigned write)
 {
@@ -93,8 +95,7 @@ RP_INLINE uint8_t *map_affine(struct rp_wave *w, uint64_t va, int64_t stride, un
     return p ? (uint8_t *)((uintptr_t)p - (uintptr_t)(low - va)) : NULL;
 }
 
-/*
- * The lanes' places when all active lanes share the upper half of the address and everything
+/* Finds the lanes' places when all active lanes share the upper half of the address and everything
  * between the lowest and the highest is mapped in one piece. *ret_poll_va is the first active
  * lane's address.
  */
@@ -142,8 +143,9 @@ static int bad_lane(struct rp_wave *w, const struct rp_insn *in, unsigned lane, 
                                  (int)lane, va, text[space][write]);
 }
 
-/* One lane at any address; the links are counted for all together (count_links). Returns false when
- * the address is bad. */
+/* Loads one lane at any address; the links are counted for all lanes together (count_links).
+ * @return false when the address is bad
+ */
 RP_INLINE bool load_lane(struct rp_wave *w, enum rp_elem e, rp_row *d, unsigned lane, uint64_t va,
                          enum rp_space space)
 {
@@ -237,7 +239,7 @@ RP_INLINE bool is_rows(enum rp_elem e, int64_t stride, uint64_t exec)
     return (dwords == 1 || dwords == 2 || dwords == 4) && exec == ~0ull && stride == 4 * dwords;
 }
 
-/* The first of the three ways; false: not so, nothing done. */
+/* Tries the first of the three ways. @return false: it does not apply, and nothing was done */
 RP_INLINE bool load_affine(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e, rp_row *d,
                            uint64_t exec, uint64_t *ret_va)
 {
@@ -351,7 +353,7 @@ RP_INLINE int flat_store(struct rp_wave *w, const struct rp_insn *in, enum rp_el
 
 /* ---- SCRATCH: 32-bit offsets into the lane's private segment ---- */
 
-/* Offset of one lane without the vector part. */
+/* Returns the offset of one lane without the vector part. */
 RP_INLINE uint32_t scratch_base(const struct rp_wave *w, const struct rp_insn *in)
 {
     uint32_t base = (uint32_t)in->offset;
@@ -360,14 +362,14 @@ RP_INLINE uint32_t scratch_base(const struct rp_wave *w, const struct rp_insn *i
     return base;
 }
 
-/* Offsets of all lanes; 32-bit arithmetic, as the segment is smaller. */
+/* Computes the offsets of all lanes. 32-bit arithmetic suffices, as the segment is smaller. */
 static void scratch_addresses(struct rp_wave *w, const struct rp_insn *in,
                               uint64_t ret_offset[RP_LANES])
 {
     uint32_t base = scratch_base(w, in);
     const uint32_t *v = in->flags & RP_IF_VADDR ? rp_rows(w, &in->src[0])[0] : NULL;
     for (unsigned lane = 0; lane < RP_LANES; lane++)
-        ret_offset[lane] = (uint32_t)(base + (v ? v[lane] : 0)); /* wraps at 32 bits */
+        ret_offset[lane] = (uint32_t)(base + (v ? v[lane] : 0)); /* The sum wraps at 32 bits. */
 }
 
 /* True when all lanes use the same dword-aligned offset: then it is whole rows. */

@@ -160,7 +160,8 @@ RP_INLINE int ds_read2(struct rp_wave *w, const struct rp_insn *in, enum rp_elem
     if (!exec)
         return RP_STEP_NEXT;
     rp_row *d = rp_rows(w, &in->dst);
-    memcpy(address, rp_rows(w, &in->src[0])[0], sizeof address); /* d may cover it */
+    /* The destination may overwrite it. */
+    memcpy(address, rp_rows(w, &in->src[0])[0], sizeof address);
     count_lds(w, exec, 2 * bytes);
     ds_load(w, address, pair_offset(in, 0, bytes * scale), d, e, exec);
     ds_load(w, address, pair_offset(in, 1, bytes * scale), d + bytes / 4, e, exec);
@@ -177,7 +178,7 @@ RP_INLINE int ds_write2(struct rp_wave *w, const struct rp_insn *in, enum rp_ele
     bool same = ((uint32_t)in->offset & 0xff) == ((uint32_t)in->offset >> 8 & 0xff);
     count_lds(w, exec, (same ? 1 : 2) * bytes);
     ds_store(w, address, pair_offset(in, 0, bytes * scale), rp_rows(w, &in->src[1]), e, exec);
-    if (same) /* ISA guide, "LDS Access": then there is one write, of the first data */
+    if (same) /* There is only one write then, of the first data (ISA guide, "LDS Access"). */
         return RP_STEP_NEXT;
     ds_store(w, address, pair_offset(in, 1, bytes * scale), rp_rows(w, &in->src[3]), e, exec);
     return RP_STEP_NEXT;
@@ -245,7 +246,9 @@ RP_INLINE uint64_t row_word(const rp_row *rows, unsigned lane, unsigned bytes)
     return bytes == 4 ? rows[0][lane] : rows[0][lane] | (uint64_t)rows[1][lane] << 32;
 }
 
-/* All lanes, without results, none outside of the allocation: as histograms and the like are. */
+/* This fast way takes all lanes, without results and with none outside of the allocation, as
+ * histograms do.
+ */
 RP_INLINE bool ds_atomic_all(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
                              lds_fn *fn)
 {
@@ -300,9 +303,8 @@ RP_ATOMIC_MEM_OPS(ATOMIC)
 RP_ATOMIC_BF16_OPS(ATOMIC)
 RP_ATOMIC_DS_OPS(ATOMIC)
 
-/*
- * Two dwords that start at a multiple of 8, each written with its upper bit cleared if that bit is
- * set in the data.
+/* Two dwords that start at a multiple of 8 are each written with their upper bit cleared if that
+ * bit is set in the data.
  */
 int rp_ds_condxchg32(struct rp_wave *w, const struct rp_insn *in)
 {
@@ -326,11 +328,13 @@ int rp_ds_condxchg32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* Global wave sync: a barrier for waves of different workgroups. gfx90a's grid synchronisation uses
- * it; on gfx942 HIP does without. (ISA guide, "Global Wave Sync".)
+/* Global wave sync is a barrier for waves of different workgroups. gfx90a's grid synchronisation
+ * uses it; on gfx942 HIP does without (ISA guide, "Global Wave Sync").
  */
 
-/* Resource of the instruction: M0[21:16] and the offset. The device's are all one process's. */
+/* Returns the resource of the instruction: M0[21:16] and the offset. All of the device's resources
+ * belong to one process.
+ */
 static unsigned resource_of(const struct rp_wave *w, const struct rp_insn *in)
 {
     return ((w->sgpr[RP_SGPR_M0] >> 16) + (uint32_t)in->offset) % RP_GWS_RESOURCES;

@@ -1,6 +1,5 @@
-/*
- * Scalar memory: loads and stores through the constant cache, clocks, cache maintenance. Scalar
- * atomics are in mem_atomic.c. CDNA3 ISA guide, "Scalar Memory Operations".
+/* This file has scalar memory: loads and stores through the constant cache, clocks, and cache
+ * maintenance (CDNA3 ISA guide, "Scalar Memory Operations"). Scalar atomics are in mem_atomic.c.
  */
 #include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
@@ -145,7 +144,7 @@ int rp_smem_memrealtime(struct rp_wave *w, const struct rp_insn *in)
     return step;
 }
 
-/*
- * Memory is coherent here: nothing to invalidate, write back or prefetch. Discarding a line is a
- * hint that its bytes are no longer needed; that they were already written back is a legal outcome.
+/* Memory is coherent here, so there is nothing to invalidate, write back or prefetch. Discarding a
+ * line is a hint that its bytes are no longer needed; that they were already written back is a
+ * legal outcome.
  */

@@ -11,7 +11,7 @@
 
 enum format { F32, F16, BF16, FP8, BF8, FP6, BF6, FP4, FORMATS };
 
-/** A float with sign on top; the exponent has what is left of the bits. */
+/** A float has its sign on top; the exponent has the bits that are left. */
 struct layout {
     char name[5];
     uint8_t bits, mant_bits, bias;
@@ -31,7 +31,7 @@ static const struct layout layouts[FORMATS] = {
     [FP4] = {"fp4", 4, 1, 1, 0x7, 0x7, 0x7},
 };
 
-/** What one instruction does; worked out of its mnemonic when it is decoded. */
+/** This describes what one instruction does. Decoding derives it from the mnemonic. */
 struct conversion {
     enum format from, to;
     unsigned count;   /**< 1, 2 or 32 numbers */
@@ -39,7 +39,7 @@ struct conversion {
     bool two_sources; /**< the numbers come from src[0] and src[1] in turn */
 };
 
-/* rp_insn's fields for matrix instructions keep it. */
+/* The fields of rp_insn for matrix instructions keep it. */
 enum { COUNT_IS_32 = 32, RANDOM = 64, TWO_SOURCES = 128 };
 
 static struct conversion conversion_of(const struct rp_insn *in)
@@ -116,7 +116,7 @@ static uint32_t encode(const struct layout *f, double v, const uint32_t *random,
 {
     const uint32_t sign = signbit(v) ? 1u << (f->bits - 1) : 0;
     const double mag = fabs(v);
-    const int smallest = 1 - f->bias; /* exponent of the denormals */
+    const int smallest = 1 - f->bias; /* This is the exponent of the denormals. */
     if (mag != mag)
         return sign | f->nan;
     if (mag == 0)
@@ -135,7 +135,9 @@ static uint32_t encode(const struct layout *f, double v, const uint32_t *random,
 
 /* ---- registers ---- */
 
-/* @p count bits from bit @p at of a lane's registers; none lies across three. */
+/* Returns @p count bits from bit @p at of a lane's registers; no value lies across three
+ * registers.
+ */
 static uint32_t take(const uint32_t *rows, unsigned lane, unsigned at, unsigned count)
 {
     const uint32_t *row = rows + at / 32 * RP_LANES;
@@ -153,7 +155,9 @@ static void put(uint32_t *words, unsigned at, unsigned count, uint32_t v)
         word[1] = (word[1] & ~(uint32_t)(mask >> 32)) | (uint32_t)(value >> 32);
 }
 
-/* The first bit of a source or result that op_sel names: a byte or a half of a register. */
+/* Returns the first bit of a source or result that op_sel names, which is a byte or a half of a
+ * register.
+ */
 static unsigned source_start(const struct rp_insn *in)
 {
     switch (in->src[0].type) {
@@ -181,14 +185,14 @@ static unsigned result_start(const struct rp_insn *in)
     }
 }
 
-/* 2 to the power of a scale's exponent, without its bias. */
+/* Returns 2 to the power of a scale's exponent, without its bias. */
 static double factor_of(uint32_t scale)
 {
     const int e = (int)(scale >> 23 & 0xff);
     return e == 0xff ? (double)NAN : ldexp(1, e - 127);
 }
 
-static uint32_t next_random(uint32_t v) /* as v_prng_b32 */
+static uint32_t next_random(uint32_t v) /* This is the generator of v_prng_b32. */
 {
     return v << 1 ^ (v >> 31 ? 0xc5u : 0);
 }
@@ -256,8 +260,8 @@ int rp_v_cvt_scalef32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* Matrix instructions around their kernels (lane_mfma.h): operands, CBSZ, ABID and BLGP. EXEC and
- * MODE have no say: all 64 lanes take part, always (CDNA3 ISA document, "Matrix Arithmetic").
+/* This part prepares operands, CBSZ, ABID and BLGP for matrix kernels (lane_mfma.h). EXEC and MODE
+ * do not matter: all 64 lanes always take part (CDNA3 ISA document, "Matrix Arithmetic").
  */
 
 enum { AB_ROWS_MAX = 8, CD_ROWS_MAX = 32 };
@@ -274,10 +278,9 @@ struct shape {
     uint8_t sets; /**< sparse: index sets per dword */
 };
 
-/*
- * From the mnemonic, which says it all but the blocks: those fill the result. On CDNA2 all but f64
- * have BLGP, on CDNA3 not the shapes of one block, but for f32; and only CDNA3 negates f64 (AMD
- * matrix instruction calculator).
+/* The mnemonic gives everything but the blocks, which fill the result. On CDNA2 all shapes except
+ * f64 have BLGP. On CDNA3 the shapes of one block do not, except for f32, and only CDNA3 negates
+ * f64 (AMD matrix instruction calculator).
  */
 static struct shape shape_of(const struct rp_insn *in)
 {
@@ -294,18 +297,18 @@ static struct shape shape_of(const struct rp_insn *in)
                         in->op == RP_OP_v_mfma_f32_16x16x4_f32 || gfx90a);
     s.negates = s.f64 && !gfx90a;
     s.any = rp_mfma_any_format(in->op);
-    /* Two bits for each of a lane's stored values, of 16 or 8 bits. */
+    /* Each of a lane's stored values, of 16 or 8 bits, has an index of two bits. */
     s.sets = (uint8_t)(32 / (in->src[0].dwords * (strstr(name, "f16") ? 4 : 8)));
     return s;
 }
 
 static bool modifiers_are_defined(const struct rp_insn *in, const struct shape *s)
 {
-    if (s->any) /* ABID: whether there are scales */
+    if (s->any) /* ABID says whether there are scales. */
         return in->cbsz <= 4 && in->blgp <= 4 && in->abid == (in->fmt == RP_FMT_VOP3PX2);
     if (in->blgp && !s->blgp && !s->negates)
         return false;
-    if (s->sparse) /* with one set nothing is chosen */
+    if (s->sparse) /* With a single set there is nothing to choose. */
         return in->cbsz || s->sets == 1 || in->abid < s->sets;
     if (s->f64 && in->cbsz)
         return false;
@@ -341,7 +344,7 @@ static unsigned a_lane(const struct shape *s, const struct rp_insn *in, unsigned
     return group * per_group + from * s->m + lane % s->m;
 }
 
-/* BLGP: which lane's B a lane gets (CDNA3 ISA document, table of "BLGP"). */
+/* BLGP says which lane's B a lane gets (CDNA3 ISA document, table of "BLGP"). */
 static unsigned b_lane(unsigned blgp, unsigned lane)
 {
     switch (blgp) {
@@ -365,7 +368,7 @@ static void permute(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n, 
             to[r][lane] = rows[r * RP_LANES + from[lane]];
 }
 
-/* With modifiers: A and B with their lanes moved. */
+/* Runs the kernel with modifiers, which move the lanes of A and B. */
 static int run_modified(const struct rp_insn *in, struct rp_lane_args *a)
 {
     uint32_t rows_a[AB_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
@@ -416,7 +419,7 @@ static void flush_f32(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n
         to[i / RP_LANES][i % RP_LANES] = rows[i] & 0x7f800000 ? rows[i] : rows[i] & 0x80000000;
 }
 
-/* Both halves of each dword. */
+/* Flushes both halves of each dword. */
 static void flush_halves(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigned n,
                          uint32_t exponent)
 {
@@ -474,7 +477,7 @@ static int run_with_constant(const struct rp_insn *in, struct rp_lane_args *a)
 {
     uint32_t c[2][RP_LANES] __attribute__((aligned(64)));
     rp_row_fill(c[0], (uint32_t)in->src[2].imm);
-    rp_row_fill(c[1], (uint32_t)(in->src[2].imm >> 32)); /* read by the f64 kernels only */
+    rp_row_fill(c[1], (uint32_t)(in->src[2].imm >> 32)); /* Only the f64 kernels read this row. */
     a->s2 = c[0];
     a->c_stride = 0;
     return run(in, a);
@@ -491,7 +494,7 @@ int rp_mfma(struct rp_wave *w, const struct rp_insn *in)
                              .s0 = rows_of(w, &in->src[0]),
                              .s1 = rows_of(w, &in->src[1]),
                              .c_stride = RP_LANES};
-    if (in->src[2].type == RP_T_B32) { /* smfmac: D accumulates, src2 has the indices */
+    if (in->src[2].type == RP_T_B32) { /* In smfmac D accumulates, and src2 has the indices. */
         a.s2 = a.d;
         a.s3 = rows_of(w, &in->src[2]);
         return run(in, &a);

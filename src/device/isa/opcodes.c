@@ -9,8 +9,6 @@ const unsigned char rp_cost_cycles[RP_COST_MAX] = {
 #undef X
 };
 
-/* The instruction table and its lookup. */
-
 const struct rp_op_row rp_op_rows[RP_OP_ALL] = {
     [RP_OP_INVALID] = {.mnemonic = "invalid"},
 #define RP_OP(...) RP_MEM(__VA_ARGS__, NONE, 0, 0)
@@ -52,7 +50,9 @@ static bool segment_matches(const struct rp_op_row *row, enum rp_seg seg)
     return row->mnemonic[0] == letter[seg];
 }
 
-/* Linear: about a thousand small rows, searched once per decoded instruction, not per execution. */
+/* The search is linear: there are about a thousand small rows, searched once per decoded
+ * instruction and not per execution.
+ */
 static unsigned find_row(unsigned fmt, enum rp_seg seg, unsigned opcode)
 {
     for (unsigned i = 1; i < RP_OP_ALL; i++) {
@@ -248,7 +248,7 @@ uint64_t rp_inline_float(unsigned enc, unsigned type)
                                    0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
     unsigned i = enc - SRC_FLOAT_FIRST;
     switch (type) {
-    case RP_T_BF16: /* the upper half of the f32 pattern */
+    case RP_T_BF16: /* bf16 uses the upper half of the f32 pattern. */
     case RP_T_PKBF16:
         return single[i] >> 16;
     case RP_T_F16:
@@ -258,7 +258,7 @@ uint64_t rp_inline_float(unsigned enc, unsigned type)
     case RP_T_U64:
     case RP_T_I64:
     case RP_T_F64:
-    case RP_T_B256: /* the accumulator of v_mfma_f64 */
+    case RP_T_B256: /* This is the accumulator of v_mfma_f64. */
         return dbl[i];
     default:
         return single[i];

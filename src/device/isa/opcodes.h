@@ -118,32 +118,32 @@ struct rp_op_row {
     uint16_t step;  /**< DS with two addresses: bytes of a unit of their offsets; else 0 */
 };
 
-/** Indexed by enum rp_op; row 0 is "invalid". */
+/** The table is indexed by enum rp_op; row 0 is "invalid". */
 extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
 /** Whether the target has the row. */
 bool rp_target_has(unsigned op);
 
 /**
- * Lane kernel of a row on the target, or NULL. gfx950's 8-bit floats are other ones than gfx942's
- * in the same instructions: their kernels have "_ocp" behind the mnemonic.
+ * Returns the lane kernel of a row on the target, or NULL. In the same instructions gfx950's 8-bit
+ * floats differ from gfx942's, so their kernels have "_ocp" behind the mnemonic.
  */
 rp_lane_fn *rp_target_lane(unsigned op);
 
-/** The row's mnemonic as the target's assembler has it. */
+/** Returns the row's mnemonic as the target's assembler spells it. */
 const char *rp_target_spelling(unsigned op);
 
-/** enum rp_cost of the row on the target. */
+/** Returns the enum rp_cost of the row on the target. */
 uint8_t rp_target_cost(unsigned op);
 
 /**
- * Row of an opcode, or RP_OP_INVALID. VOP3 opcodes below 0x1c0 give the VOP1, VOP2 or VOPC row
- * they are the twin of.
+ * Returns the row of an opcode, or RP_OP_INVALID. VOP3 opcodes below 0x1c0 give the VOP1, VOP2 or
+ * VOPC row whose twin they are.
  * @param seg  enum rp_seg; only used for RP_FMT_FLAT
  */
 unsigned rp_op_find(enum rp_fmt fmt, enum rp_seg seg, unsigned opcode);
 
-/** Width of a type in dwords; 0 for RP_T_NONE. */
+/** Returns the width of a type in dwords, or 0 for RP_T_NONE. */
 unsigned rp_type_dwords(unsigned type);
 
 /**
@@ -152,16 +152,16 @@ unsigned rp_type_dwords(unsigned type);
  */
 void rp_valu_bind(struct rp_insn *in);
 
-/** A matrix instruction whose CBSZ and BLGP choose the formats of A and B. */
+/** Tests whether CBSZ and BLGP of a matrix instruction choose the formats of A and B. */
 bool rp_mfma_any_format(unsigned op);
 
-/** Handler of NOEXEC rows and of VALU rows without lane kernel. */
+/** This handles NOEXEC rows and VALU rows without lane kernel. */
 rp_insn_fn rp_fault_unimplemented;
 
-/** Handler of words that are no instruction. */
+/** This handles words that are not instructions. */
 rp_insn_fn rp_fault_illegal;
 
-/** Handler of operand values or modes that cannot be resolved at decode time. */
+/** This handles operand values or modes that cannot be resolved at decode time. */
 rp_insn_fn rp_fault_operand;
 
 static inline uint32_t bits(uint32_t word, unsigned low, unsigned count)
@@ -169,7 +169,7 @@ static inline uint32_t bits(uint32_t word, unsigned low, unsigned count)
     return word >> low & ((1u << count) - 1);
 }
 
-/* Source encodings with a meaning of their own. */
+/* These source encodings have a meaning of their own. */
 enum {
     SRC_INT_0 = 128,
     SRC_INT_64 = 192,
@@ -197,7 +197,7 @@ enum {
  */
 uint64_t rp_inline_float(unsigned enc, unsigned type);
 
-/** Mnemonic without encoding suffix, such as "v_add_f32"; "invalid" for op 0. */
+/** Returns the mnemonic without encoding suffix, such as "v_add_f32", or "invalid" for op 0. */
 static inline const char *rp_isa_mnemonic(unsigned op)
 {
     return rp_op_rows[op < RP_OP_ALL ? op : (unsigned)RP_OP_INVALID].mnemonic;
@@ -209,7 +209,7 @@ static inline bool rp_type_is_float(unsigned type)
            type == RP_T_PKF16 || type == RP_T_PKF32;
 }
 
-/** True for types whose value is 16 bits or fewer wide in one lane. */
+/** Tests whether values of the type have at most 16 bits in one lane. */
 static inline bool rp_type_is_16bit(unsigned type)
 {
     return type >= RP_T_B8 && type <= RP_T_BF16;

@@ -1,11 +1,10 @@
-/*
- * Scalar ALU: SOP1, SOP2, SOPC and SOPK arithmetic with its SCC results.
- * Program control (SOPP, jumps, hardware registers) is in scalar_control.c.
+/* The scalar ALU executes SOP1, SOP2, SOPC and SOPK arithmetic with its SCC results. Program
+ * control (SOPP, jumps, hardware registers) is in scalar_control.c.
  *
- * SCC rules are those of the CDNA3 ISA guide's opcode descriptions: logic, shifts, bit fields and
- * counts set "result is not zero"; unsigned add and subtract set carry or borrow, signed ones
- * overflow; min and max set "first operand was chosen"; moves, selects, multiplies, bit sets and
- * reversals leave SCC alone.
+ * The SCC rules are those of the CDNA3 ISA guide's opcode descriptions: logic, shifts, bit fields
+ * and counts set "result is not zero"; unsigned add and subtract set carry or borrow, and signed
+ * ones overflow; min and max set "first operand was chosen"; moves, selects, multiplies, bit sets
+ * and reversals leave SCC alone.
  */
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
@@ -28,7 +27,9 @@ static inline void set64(struct rp_wave *w, const struct rp_insn *in, uint64_t v
     rp_sgpr64_set(w, in->dst.index, value);
 }
 
-/* X_Y: sources of width X, result of width Y; SCC untouched, or result != 0 in the _NZ forms. */
+/* X_Y means sources of width X and a result of width Y. SCC stays, or becomes result != 0 in the
+ * _NZ forms.
+ */
 #define OP1_32_32(name, expr)                                                                      \
     HANDLER(name)                                                                                  \
     {                                                                                              \
@@ -105,7 +106,7 @@ static inline void set64(struct rp_wave *w, const struct rp_insn *in, uint64_t v
         w->scc = d != 0;                                                                           \
         return RP_STEP_NEXT;                                                                       \
     }
-/* 64-bit value, 32-bit second operand (shift count, bit field). */
+/* The first operand has 64 bits and the second one (shift count, bit field) 32. */
 #define OP2_64_BY_32_NZ(name, expr)                                                                \
     HANDLER(name)                                                                                  \
     {                                                                                              \
@@ -116,7 +117,7 @@ static inline void set64(struct rp_wave *w, const struct rp_insn *in, uint64_t v
         w->scc = d != 0;                                                                           \
         return RP_STEP_NEXT;                                                                       \
     }
-/* Result and SCC both given. */
+/* The row gives both result and SCC. */
 #define OP2_32_SCC(name, expr, scc_expr)                                                           \
     HANDLER(name)                                                                                  \
     {                                                                                              \
@@ -181,13 +182,13 @@ OP1_64_32_NZ(rp_s_bcnt0_i32_b64, __builtin_popcountll(~a))
 OP1_32_NZ(rp_s_bcnt1_i32_b32, __builtin_popcount(a))
 OP1_64_32_NZ(rp_s_bcnt1_i32_b64, __builtin_popcountll(a))
 
-/* Positions; -1 when there is none. */
+/* These find positions, which are -1 when there is none. */
 static uint32_t first_one(uint64_t v)
 {
     return v ? (uint32_t)__builtin_ctzll(v) : ~0u;
 }
 
-/* Leading zeros within @p width bits. */
+/* Counts the leading zeros within @p width bits. */
 static uint32_t leading_zeros(uint64_t v, unsigned width)
 {
     return v ? (uint32_t)__builtin_clzll(v) - (64 - width) : ~0u;
@@ -200,7 +201,7 @@ OP1_64_32(rp_s_ff1_i32_b64, first_one(a))
 OP1_32_32(rp_s_flbit_i32_b32, leading_zeros(a, 32))
 OP1_64_32(rp_s_flbit_i32_b64, leading_zeros(a, 64))
 
-/* Signed: how many bits from the top equal the sign bit, -1 when all do. */
+/* The signed form counts how many bits from the top equal the sign bit, and is -1 when all do. */
 OP1_32_32(rp_s_flbit_i32, leading_zeros(a ^ (uint32_t)((int32_t)a >> 31), 32))
 OP1_64_32(rp_s_flbit_i32_i64, leading_zeros(a ^ (uint64_t)((int64_t)a >> 63), 64))
 
@@ -233,7 +234,7 @@ HANDLER(rp_s_bitset1_b64)
     return RP_STEP_NEXT;
 }
 
-/* Bit i of the result: any of bits 4i..4i+3. */
+/* Bit i of the result says whether any of bits 4i..4i+3 is set. */
 static uint64_t quad_any(uint64_t v)
 {
     uint64_t d = 0;
@@ -253,7 +254,7 @@ static uint64_t double_bits(uint32_t v)
 OP1_32_NZ(rp_s_quadmask_b32, quad_any(a))
 OP1_64_NZ(rp_s_quadmask_b64, quad_any(a))
 
-/* Whole quads: every group of four bits that has one set is filled. */
+/* Fills every group of four bits that has one set. */
 static uint64_t whole_quads(uint64_t v)
 {
     v |= v >> 1;
@@ -344,9 +345,8 @@ OP2_64_NZ(rp_s_nor_b64, ~(a | b))
 OP2_32_NZ(rp_s_xnor_b32, ~(a ^ b))
 OP2_64_NZ(rp_s_xnor_b64, ~(a ^ b))
 
-/*
- * saveexec: dst = EXEC; EXEC = expr; SCC = EXEC != 0. wrexec: dst = EXEC = expr.
- * a is read before dst is written: they may be the same pair.
+/* saveexec sets dst = EXEC, EXEC = expr and SCC = EXEC != 0; wrexec sets dst = EXEC = expr. a is
+ * read before dst is written, because they may be the same pair.
  */
 #define SAVEEXEC(name, expr)                                                                       \
     HANDLER(name)                                                                                  \
@@ -401,7 +401,9 @@ HANDLER(rp_s_bfm_b64)
     return RP_STEP_NEXT;
 }
 
-/* b: offset in the low bits, width in bits 22:16. Bits beyond the top read as zero or sign. */
+/* b has the offset in its low bits and the width in bits 22:16. Bits beyond the top read as zero
+ * or sign.
+ */
 static uint64_t field(uint64_t a, unsigned offset, unsigned width)
 {
     return width == 0 ? 0 : (a >> offset) & (~0ull >> (64 - (width > 64 ? 64 : width)));
@@ -471,7 +473,7 @@ OP2_32(rp_s_mul_i32, a *b)
 OP2_32(rp_s_mul_hi_u32, (uint64_t)a *b >> 32)
 OP2_32(rp_s_mul_hi_i32, (int64_t)(int32_t)a *(int32_t)b >> 32)
 
-/* |a - b| in wrapping 32-bit arithmetic, as the guide's pseudo code computes it. */
+/* Computes |a - b| in wrapping 32-bit arithmetic, as the guide's pseudo code does. */
 static uint32_t absdiff(uint32_t a, uint32_t b)
 {
     const uint32_t d = a - b;
@@ -480,7 +482,7 @@ static uint32_t absdiff(uint32_t a, uint32_t b)
 
 OP2_32_NZ(rp_s_absdiff_i32, absdiff(a, b))
 
-/* SCC: carry out of the shift or of the addition. */
+/* SCC is the carry out of the shift or of the addition. */
 #define LSHL_ADD(n)                                                                                \
     OP2_32_SCC(rp_s_lshl##n##_add_u32, (a << n) + b, (((uint64_t)a << n) + b) >> 32 != 0)
 LSHL_ADD(1)

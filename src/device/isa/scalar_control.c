@@ -66,7 +66,8 @@ HANDLER(rp_s_setpc_b64)
 
 HANDLER(rp_s_swappc_b64)
 {
-    const uint64_t target = rp_opnd_u64(w, &in->src[0]) & ~3ull; /* read first: may be dst */
+    /* It is read first because it may be dst. */
+    const uint64_t target = rp_opnd_u64(w, &in->src[0]) & ~3ull;
     rp_sgpr64_set(w, in->dst.index, w->pc);
     w->pc = target;
     return RP_STEP_NEXT;
@@ -78,9 +79,9 @@ HANDLER(rp_s_call_b64)
     return branch_if(w, in, true);
 }
 
-/*
- * Forks, an older way to diverge: the side with fewer lanes runs first, the other is pushed on a
- * stack of four SGPRs per entry, EXEC below the address, counted by MODE.CSP; join pops it.
+/* Forks are an older way to diverge. The side with fewer lanes runs first; the other one is pushed
+ * on a stack of four SGPRs per entry, with EXEC below the address, which MODE.CSP counts. join
+ * pops it.
  */
 static void fork_at(struct rp_wave *w, uint64_t condition, uint64_t target)
 {
@@ -94,7 +95,7 @@ static void fork_at(struct rp_wave *w, uint64_t condition, uint64_t target)
     rp_sgpr64_set(w, 4 * csp, fail_first ? pass : fail);
     rp_sgpr64_set(w, 4 * csp + 2, fail_first ? target : w->pc);
     rp_sgpr64_set(w, RP_SGPR_EXEC_LO, fail_first ? fail : pass);
-    w->mode += 1u << RP_MODE_CSP_SHIFT; /* three bits, which wrap */
+    w->mode += 1u << RP_MODE_CSP_SHIFT; /* The field has three bits, which wrap. */
     if (!fail_first)
         w->pc = target;
 }
@@ -125,7 +126,9 @@ HANDLER(rp_s_cbranch_join)
 
 /* ---- scheduling ---- */
 
-/* Also priorities, trace and cache hints: what is left has no effect a program can see. */
+/* Priorities, trace hints and cache hints come here too, because a program cannot see an effect of
+ * them.
+ */
 HANDLER(rp_s_nop)
 {
     (void)w;
@@ -141,10 +144,9 @@ HANDLER(rp_s_icache_inv)
     return RP_STEP_REFETCH;
 }
 
-/*
- * Memory completes in order here, so there is nothing to wait for. But where hardware waits for the
- * first time after a barrier, all waves have issued their loads before one goes on and stores;
- * programs (block reductions that use the same LDS twice) rely on that without a second barrier.
+/* Memory completes in order here, so there is nothing to wait for. But where hardware waits for
+ * the first time after a barrier, all waves have issued their loads before one goes on and stores.
+ * Programs (block reductions that use the same LDS twice) rely on that without a second barrier.
  */
 HANDLER(rp_s_waitcnt)
 {
@@ -198,7 +200,8 @@ HANDLER(rp_s_sethalt)
  */
 HANDLER(rp_s_trap)
 {
-    enum { TRAP_PROGRAM = 2, TRAP_DEBUG = 3 }; /* LLVM's AMDGPU guide, trap handler ABI */
+    /* The numbers are those of LLVM's AMDGPU guide, trap handler ABI. */
+    enum { TRAP_PROGRAM = 2, TRAP_DEBUG = 3 };
     if (((unsigned)in->offset & 0xff) == TRAP_DEBUG)
         return RP_STEP_NEXT;
     if (((unsigned)in->offset & 0xff) == TRAP_PROGRAM)
@@ -206,7 +209,7 @@ HANDLER(rp_s_trap)
     return rp_wave_fault(w, in, RP_FAULT_TRAP, "trap %u", (unsigned)in->offset & 0xff);
 }
 
-/* Message ids of the ISA guide: 1 interrupt, 4 save wave. */
+/* The message ids are those of the ISA guide: 1 is interrupt, 4 is save wave. */
 HANDLER(rp_s_sendmsg)
 {
     enum { MSG_INTERRUPT = 1 };
@@ -307,7 +310,7 @@ static uint32_t status_register(const struct rp_wave *w)
            (uint32_t)(w->group->wave_count > 1) << 11 /* IN_TG */ | 1u << 16 /* VALID */;
 }
 
-/* Register values; false when this machine has no model of it. */
+/* Reads a hardware register. @return false when the register is not modelled */
 static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
 {
     const struct rp_exec_host *host;
@@ -320,13 +323,13 @@ static bool read_hwreg(const struct rp_wave *w, unsigned id, uint32_t *ret)
         *ret = status_register(w);
         return true;
     case HWREG_TRAPSTS:
-    case HWREG_IB_STS: /* every counter has drained */
+    case HWREG_IB_STS: /* Every counter has drained. */
         *ret = 0;
         return true;
-    case HWREG_HW_ID: /* wave slot [3:0], SIMD [5:4] */
+    case HWREG_HW_ID: /* The wave slot is in [3:0] and the SIMD in [5:4]. */
         *ret = (w->id_in_group / 4 & 15) | (w->id_in_group & 3) << 4;
         return true;
-    case HWREG_SH_MEM_BASES: /* bits 63:48 of the two apertures */
+    case HWREG_SH_MEM_BASES: /* These are bits 63:48 of the two apertures. */
         host = rp_wave_host(w);
         *ret = (uint32_t)(host->scratch_aperture >> 48) | (uint32_t)(host->lds_aperture >> 48)
                                                               << 16;

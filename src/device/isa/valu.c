@@ -1,7 +1,5 @@
-/*
- * Vector ALU around lane kernels: the short ways. An instruction without modifiers runs here with
- * nothing but a register check, the fetch of its rows and the kernel; all others go to rp_valu in
- * valu.c.
+/* This part has the short ways around lane kernels. An instruction without modifiers needs only a
+ * register check, the fetch of its rows and the kernel. All others go to rp_valu().
  */
 #include "device/isa/valu.h"
 
@@ -38,7 +36,7 @@ static inline bool is_plain(const struct rp_wave *w, const struct rp_insn *in)
     return __builtin_expect(!w->gpr_idx && in->vgpr_top <= w->vgpr_count, 1);
 }
 
-/* A 32- or 64-bit float source with its abs and neg. */
+/* Fetches a 32- or 64-bit float source with its abs and neg. */
 static inline const uint32_t *fetch_signed(const struct rp_wave *w, const struct rp_insn *in,
                                            unsigned i, struct rp_rows *b)
 {
@@ -54,8 +52,9 @@ static inline const uint32_t *fetch_signed(const struct rp_wave *w, const struct
     return b->row[0];
 }
 
-/* d = f(sources), no masks. @p n sources, @p rows result rows, @p sign with neg and abs: all
- * constants at every use. */
+/* Computes d = f(sources) without masks. @p n sources, @p rows result rows and @p sign (with neg
+ * and abs) are constants at every use.
+ */
 static inline __attribute__((always_inline)) int arith(struct rp_wave *w, const struct rp_insn *in,
                                                        unsigned n, unsigned rows, bool sign)
 {
@@ -144,9 +143,8 @@ static int compare(struct rp_wave *w, const struct rp_insn *in)
 
 /* ---- choosing a handler at decode time ---- */
 
-/*
- * 16-bit results of the gfx9 VOP3 opcodes go to the half op_sel names and keep the other half; the
- * older opcodes (VOP1, VOP2 and the "legacy" forms) clear the upper half.
+/* 16-bit results of the gfx9 VOP3 opcodes go to the half that op_sel names and keep the other
+ * half. The older opcodes (VOP1, VOP2 and the "legacy" forms) clear the upper half.
  */
 bool rp_keeps_other_half(const struct rp_insn *in)
 {
@@ -206,16 +204,15 @@ void rp_valu_choose_short_way(struct rp_insn *in)
         in->fn = with_signs[n - 1][in->dst.dwords - 1];
 }
 
-/* Vector ALU, the long way: source modifiers, SDWA, DPP, packed operand selection, destination
- * modifiers, partial registers, VGPR index mode.
- *
- * The order is that of the hardware: DPP moves lanes of src0; SDWA or op_sel picks a part; abs,
- * then neg; the operation; clamp; placement in the destination; EXEC.
+/* The long way handles source modifiers, SDWA, DPP, packed operand selection, destination
+ * modifiers, partial registers and VGPR index mode. The order is that of the hardware: DPP moves
+ * lanes of src0; SDWA or op_sel picks a part; abs, then neg; the operation; clamp; placement in
+ * the destination; EXEC.
  */
 
 /* ---- VGPR index mode ---- */
 
-/* Enables in M0[15:12]: src0, src1, src2, dst. A tied accumulator moves with its destination. */
+/* M0[15:12] enables src0, src1, src2 and dst. A tied accumulator moves with its destination. */
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
                                        struct rp_insn *moved)
 {
@@ -246,38 +243,40 @@ const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_
 
 /* ---- DPP ---- */
 
-/* Source lane of @p lane, or -1 when the pattern has none. Control codes: CDNA3 ISA guide, DPP. */
+/* Returns the source lane of @p lane, or -1 when the pattern has none. The control codes are those
+ * of the CDNA3 ISA guide, DPP.
+ */
 static int dpp_lane(unsigned ctrl, int lane)
 {
     const int row = lane & ~15, pos = lane & 15, n = (int)(ctrl & 15);
-    if (ctrl < 0x100) /* quad_perm */
+    if (ctrl < 0x100) /* This is quad_perm. */
         return (lane & ~3) | (int)(ctrl >> (2 * (lane & 3)) & 3);
     switch (ctrl >> 4) {
-    case 0x10: /* row_shl */
+    case 0x10: /* This is row_shl. */
         return pos + n < 16 ? lane + n : -1;
-    case 0x11: /* row_shr */
+    case 0x11: /* This is row_shr. */
         return pos >= n ? lane - n : -1;
-    case 0x12: /* row_ror */
+    case 0x12: /* This is row_ror. */
         return row | ((pos - n) & 15);
-    case 0x15: /* row_newbcast */
+    case 0x15: /* This is row_newbcast. */
         return row | n;
     }
     switch (ctrl) {
-    case 0x130: /* wave_shl:1 */
+    case 0x130: /* This is wave_shl:1. */
         return lane < 63 ? lane + 1 : -1;
-    case 0x134: /* wave_rol:1 */
+    case 0x134: /* This is wave_rol:1. */
         return (lane + 1) & 63;
-    case 0x138: /* wave_shr:1 */
+    case 0x138: /* This is wave_shr:1. */
         return lane - 1;
-    case 0x13c: /* wave_ror:1 */
+    case 0x13c: /* This is wave_ror:1. */
         return (lane - 1) & 63;
-    case 0x140: /* row_mirror */
+    case 0x140: /* This is row_mirror. */
         return row | (15 - pos);
-    case 0x141: /* row_half_mirror */
+    case 0x141: /* This is row_half_mirror. */
         return (lane & ~7) | (7 - (lane & 7));
-    case 0x142: /* row_bcast:15, the last lane of each row to the next row */
+    case 0x142: /* row_bcast:15 copies the last lane of each row to the next row. */
         return row - 1;
-    case 0x143: /* row_bcast:31, lane 31 to the upper half */
+    case 0x143: /* row_bcast:31 copies lane 31 to the upper half. */
         return lane >= 32 ? 31 : -1;
     }
     return -1;
@@ -295,10 +294,9 @@ static bool dpp_ctrl_exists(unsigned ctrl)
            (ctrl >= 0x140 && ctrl <= 0x143);
 }
 
-/*
- * Lanes of src0 moved as dpp_ctrl says. A lane whose source is outside or switched off reads 0
- * under bound_ctrl and is not written otherwise; row_mask and bank_mask switch lanes off.
- * @param active  in: EXEC; out: lanes to be written
+/* Moves lanes of src0 as dpp_ctrl says. A lane whose source is outside or switched off reads 0
+ * under bound_ctrl and is not written otherwise; row_mask and bank_mask switch lanes off. @param
+ * active in: EXEC; out: lanes to be written
  */
 static const uint32_t *apply_dpp(const struct rp_insn *in, const uint32_t *src, unsigned rows,
                                  struct rp_rows *out, uint64_t *active)
@@ -341,7 +339,9 @@ shift_avx512(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, 
     }
 }
 
-/* dst[lane] = src[lane] << left >> right, the latter with copies of the sign if @p sext. */
+/* Computes dst[lane] = src[lane] << left >> right, where the right shift copies the sign if @p
+ * sext.
+ */
 static void shift_row(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, bool sext)
 {
     if (__builtin_cpu_supports("avx512f")) {
@@ -366,7 +366,7 @@ __attribute__((target("avx512f"))) static void merge_avx512(uint32_t *dst, const
     }
 }
 
-/* dst[lane] = (dst[lane] | (src[lane] & mask)) ^ flip */
+/* Computes dst[lane] = (dst[lane] | (src[lane] & mask)) ^ flip. */
 static void merge_rows(uint32_t *dst, const uint32_t *src, uint32_t mask, uint32_t flip)
 {
     if (__builtin_cpu_supports("avx512f")) {
@@ -384,14 +384,16 @@ static void take_part(uint32_t *dst, const uint32_t *src, struct part part, bool
     shift_row(dst, src, 32 - part.width - part.shift, 32 - part.width, sext);
 }
 
-/* The sign bit of a type: which row, which bit. */
+/* Returns which bit of which row is the sign bit of a type. */
 static uint32_t sign_bit(unsigned type, unsigned *ret_row)
 {
     *ret_row = rp_type_dwords(type) == 2 && type != RP_T_PKF32 ? 1 : 0;
     return rp_type_is_16bit(type) ? 0x8000u : 0x80000000u;
 }
 
-/* VOP3P sources: halves picked by op_sel and op_sel_hi, then neg_lo and neg_hi (in->abs). */
+/* VOP3P sources take the halves that op_sel and op_sel_hi pick; then neg_lo and neg_hi (in->abs)
+ * apply.
+ */
 static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const uint32_t *src,
                                      struct rp_rows *out)
 {
@@ -402,7 +404,7 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
         struct rp_rows copy;
         if (!lo_sel && hi_sel && !neg_lo && !neg_hi)
             return src;
-        if (src == out->row[0]) /* a broadcast scalar: its rows are about to be overwritten */
+        if (src == out->row[0]) /* The rows of a broadcast scalar are about to be overwritten. */
             src = memcpy(copy.row, src, 2 * sizeof copy.row[0]);
         rp_row_mask(out->row[0], src + (lo_sel ? RP_LANES : 0), ~0u, neg_lo ? 0x80000000u : 0);
         rp_row_mask(out->row[1], src + (hi_sel ? RP_LANES : 0), ~0u, neg_hi ? 0x80000000u : 0);
@@ -425,7 +427,7 @@ static const uint32_t *packed_source(const struct rp_insn *in, unsigned i, const
     }
     if (type != RP_T_F32 || !neg_lo)
         return src;
-    rp_row_mask(out->row[0], src, ~0u, 0x80000000u); /* the f32 accumulator of dot2 */
+    rp_row_mask(out->row[0], src, ~0u, 0x80000000u); /* This is the f32 accumulator of dot2. */
     return out->row[0];
 }
 
@@ -454,7 +456,7 @@ static const uint32_t *modified_source(const struct rp_insn *in, unsigned i, con
     return out->row[0];
 }
 
-/* All sources, ready for the lane kernel; narrows @p active under DPP. */
+/* Makes all sources ready for the lane kernel, and narrows @p active under DPP. */
 static void fetch_sources(const struct rp_wave *w, const struct rp_insn *in, struct rp_rows b[3],
                           const uint32_t *s[3], uint64_t *active)
 {
@@ -497,7 +499,9 @@ static uint64_t clamp_f64(uint64_t bits, bool dx10)
     return bits;
 }
 
-/* f16 bit patterns order like integers: negative or NaN to 0, above 1.0 (0x3c00) to 1.0. */
+/* f16 bit patterns order like integers, so negative values and NaN become 0, and those above 1.0
+ * (0x3c00) become 1.0.
+ */
 static uint32_t clamp_f16(uint32_t half, bool dx10)
 {
     half &= 0xffff;
@@ -508,7 +512,7 @@ static uint32_t clamp_f16(uint32_t half, bool dx10)
     return half > 0x3c00 ? 0x3c00 : half;
 }
 
-/* The same for bf16, whose infinity is 0x7f80 and whose 1.0 is 0x3f80. */
+/* Does the same for bf16, whose infinity is 0x7f80 and whose 1.0 is 0x3f80. */
 static uint32_t clamp_bf16(uint32_t half, bool dx10)
 {
     half &= 0xffff;
@@ -546,15 +550,14 @@ static void clamp_result(unsigned type, bool dx10, struct rp_rows *r)
             *hi = (uint32_t)(v >> 32);
             break;
         }
-        default: /* integers saturate in their lane kernel */
+        default: /* Integers saturate in their lane kernel. */
             return;
         }
     }
 }
 
-/*
- * @p row into the selected part of registers that hold @p old. What is outside of the part: 2
- * preserves it, 1 extends the sign above it and clears below, 0 clears.
+/* Puts @p row into the selected part of registers that hold @p old. Outside of the part, 2
+ * preserves the bits, 1 extends the sign above it and clears below, and 0 clears.
  */
 static void put_part(uint32_t *row, const uint32_t *old, struct part part, unsigned unused)
 {
@@ -564,7 +567,7 @@ static void put_part(uint32_t *row, const uint32_t *old, struct part part, unsig
         merge_rows(row, old, ~(~0u >> left << part.shift), 0);
 }
 
-/* Where a value narrower than a register goes in it. */
+/* Says where a value that is narrower than a register goes in it. */
 static void place_result(const struct rp_insn *in, const uint32_t *old, struct rp_rows *r)
 {
     const bool sdwa = in->flags & RP_IF_SDWA, byte = in->dst.type == RP_T_B8;
@@ -585,7 +588,7 @@ static void pk_mov(const struct rp_insn *in, const uint32_t *const s[2], struct 
     memcpy(r->row[1], s[1] + (in->op_sel & 2 ? RP_LANES : 0), sizeof r->row[1]);
 }
 
-/* A computed result into the destination: MODE, clamp, place, EXEC. */
+/* Writes a computed result into the destination, which takes MODE, clamp, placement and EXEC. */
 static void write_result(struct rp_wave *w, const struct rp_insn *in,
                          const struct rp_lane_args *args, struct rp_rows *result, uint64_t active)
 {
@@ -723,7 +726,7 @@ static void mix_in_mode(uint32_t mode, bool to_f16, const struct rp_lane_args *a
         memcpy(&v[2], &a->s2[lane], sizeof v[2]);
         r = rp_round_fma_f32(v[0], v[1], v[2], round);
         if (r != r)
-            continue; /* the kernel's NaN is right */
+            continue; /* The kernel's NaN is right. */
         memcpy(&bits, &r, sizeof bits);
         *d = bits = rp_mode_flush_f32(mode, true, bits);
         if (!to_f16)
@@ -759,7 +762,8 @@ int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
         return RP_STEP_NEXT;
     if (!usual)
         mix_in_mode(w->mode, to_f16, &a, &result);
-    if (in->flags & RP_IF_CLAMP) /* 0 and 1 are f16 values: before or after rounding is the same */
+    /* 0 and 1 are f16 values, so clamping before or after rounding is the same. */
+    if (in->flags & RP_IF_CLAMP)
         clamp_result(in->dst.type, w->mode & RP_MODE_DX10_CLAMP, &result);
     const unsigned shift = in->op == RP_OP_v_fma_mixhi_f16 ? 16 : 0;
     const uint32_t keep = to_f16 ? ~(0xffffu << shift) : 0;
@@ -769,8 +773,8 @@ int rp_valu_mix(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* v_bitop3 of gfx950: any function of three bits. Bit (4 * a + 2 * b + c) of the truth table is the
- * result for the bits a, b, c of the three sources.
+/* v_bitop3 of gfx950 is any function of three bits. Bit (4 * a + 2 * b + c) of the truth table is
+ * the result for the bits a, b, c of the three sources.
  */
 
 static inline uint32_t any_function(uint32_t table, uint32_t a, uint32_t b, uint32_t c)
@@ -799,7 +803,8 @@ int rp_v_bitop3(struct rp_wave *w, const struct rp_insn *in)
     for (unsigned i = 0; i < 3; i++) {
         src[i] = rp_fetch(w, &used->src[i], &rows[i]);
         if (used->op_sel >> i & 1 && used->src[i].kind == RP_OPND_CONST)
-            return rp_fault_operand(w, in); /* the upper half of a constant: nothing says what */
+            /* Nobody documents what the upper half of a constant is. */
+            return rp_fault_operand(w, in);
     }
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         if (!(exec >> lane & 1))

@@ -15,9 +15,9 @@
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
-enum { RP_OPND_ROWS_MAX = 4 }; /* widest VALU operand outside MFMA: 128 bits */
+enum { RP_OPND_ROWS_MAX = 4 }; /* The widest VALU operand outside MFMA has 128 bits. */
 
-/** One operand's rows, for values that are not register rows as they stand. */
+/** These are one operand's rows, for values that are not register rows as they stand. */
 struct rp_rows {
     uint32_t row[RP_OPND_ROWS_MAX][RP_LANES] __attribute__((aligned(64)));
 };
@@ -29,7 +29,8 @@ const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o
 int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
 
 /**
- * In VGPR index mode, the instruction with its register numbers moved by M0; else @p in itself.
+ * Returns, in VGPR index mode, the instruction with its register numbers moved by M0; else @p in
+ * itself.
  * @return NULL when a moved register does not exist
  */
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
@@ -38,17 +39,17 @@ const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_
 /** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
 bool rp_keeps_other_half(const struct rp_insn *in);
 
-/** Kernel of a matrix instruction, or its refusal; called by rp_valu_bind. */
+/** Binds the kernel of a matrix instruction, or its refusal; rp_valu_bind() calls it. */
 void rp_mfma_bind(struct rp_insn *in);
 
-/** What v_cvt_scalef32_* converts, or its refusal; called by rp_valu_bind. */
+/** Binds what v_cvt_scalef32_* converts, or its refusal; rp_valu_bind() calls it. */
 void rp_cvt_scale_bind(struct rp_insn *in);
 
-/** Rounding (a field of MODE) of results of a float type. */
+/** Returns the rounding (a field of MODE) of results of a float type. */
 unsigned rp_mode_round(uint32_t mode, unsigned type);
 
 /**
- * A source as the instruction sees it: denormals flushed where MODE says so.
+ * Returns a source as the instruction sees it: denormals are flushed where MODE says so.
  * @param rows  where the changed rows go; may be those of @p src
  */
 const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned type,
@@ -57,19 +58,19 @@ const uint32_t *rp_mode_source(uint32_t mode, const struct rp_insn *in, unsigned
 /** Turns a lane kernel's result @p r into that of args->mode. @p args still has the sources. */
 void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, struct rp_rows *r);
 
-/** One f32 or f16 operand, or (@p result) result, flushed where MODE says so. */
+/** Flushes one f32 or f16 operand, or (@p result) result, where MODE says so. */
 uint32_t rp_mode_flush_f32(uint32_t mode, bool result, uint32_t v);
 uint32_t rp_mode_flush_f16(uint32_t mode, bool result, uint32_t v);
 
-/** FP16_OVFL: the largest f16 instead of an infinity that finite operands gave. */
+/** FP16_OVFL asks for the largest f16 instead of an infinity that finite operands gave. */
 uint32_t rp_mode_f16_overflow(uint32_t mode, uint32_t half, bool finite_operands);
 
-/** f64 to the bits of an f16. NaN loses its payload. */
+/** Converts f64 to the bits of an f16. NaN loses its payload. */
 uint32_t rp_round_f16(double v, unsigned round);
 
 float rp_round_fma_f32(float a, float b, float c, unsigned round);
 
-/* Nothing but neg and abs, on plain 32- and 64-bit floats. */
+/* Tests whether the instruction has only neg and abs, on plain 32- and 64-bit floats. */
 bool rp_valu_only_signs(const struct rp_insn *in);
 
 bool rp_valu_only_packed_f32(const struct rp_insn *in);
@@ -83,7 +84,7 @@ __attribute__((target("avx512f"))) static inline void rp_fill_avx512(uint32_t *r
         _mm512_store_si512(row + i, x);
 }
 
-/** All lanes of an aligned row = v. */
+/** Sets all lanes of an aligned row to v. */
 static inline void rp_row_fill(uint32_t *row, uint32_t v)
 {
     if (__builtin_cpu_supports("avx512f")) {
@@ -102,7 +103,7 @@ rp_blend_avx512(uint32_t *dst, const uint32_t *src, uint64_t mask)
         _mm512_mask_store_epi32(dst + i, (__mmask16)(mask >> i), _mm512_load_si512(src + i));
 }
 
-/** dst[lane] = src[lane] where the mask has a bit; both rows aligned. */
+/** Copies src[lane] to dst[lane] where the mask has a bit; both rows are aligned. */
 static inline void rp_row_blend(uint32_t *dst, const uint32_t *src, uint64_t mask)
 {
     if (__builtin_cpu_supports("avx512f")) {
@@ -129,7 +130,10 @@ rp_mask_avx512(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
                            _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(src + i), k), x));
 }
 
-/** dst[lane] = (src[lane] & keep) ^ flip: abs and neg. Aligned rows, the same or disjoint. */
+/**
+ * Computes dst[lane] = (src[lane] & keep) ^ flip, which is abs and neg. The rows are aligned, and
+ * the same or disjoint.
+ */
 static inline void rp_row_mask(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
 {
     if (__builtin_cpu_supports("avx512f")) {
@@ -143,7 +147,10 @@ static inline void rp_row_mask(uint32_t *dst, const uint32_t *src, uint32_t keep
     }
 }
 
-/** Rows of a source without modifiers; @p rows is used when it is not in vector registers. */
+/**
+ * Returns the rows of a source without modifiers; @p rows is used when it is not in vector
+ * registers.
+ */
 static inline const uint32_t *rp_fetch(const struct rp_wave *w, const struct rp_opnd *o,
                                        struct rp_rows *rows)
 {
@@ -154,7 +161,7 @@ static inline const uint32_t *rp_fetch(const struct rp_wave *w, const struct rp_
     return rp_fetch_scalar(w, o, rows);
 }
 
-/** True when every vector register the instruction names exists. */
+/** Tests whether every vector register that the instruction names exists. */
 static inline bool rp_registers_exist(const struct rp_wave *w, const struct rp_insn *in)
 {
     return in->vgpr_top <= w->vgpr_count && in->agpr_top <= w->agpr_count;

@@ -1,7 +1,6 @@
-/*
- * Lane kernels of integer instructions under CLAMP: the exact result, brought into the range of its
- * type. Integer instructions that cannot leave their range (minima, shifts, conversions, which
- * saturate anyhow) have none here: CLAMP does nothing to them.
+/* These lane kernels execute integer instructions under CLAMP: they bring the exact result into
+ * the range of its type. Integer instructions that cannot leave their range (minima, shifts, and
+ * conversions, which always saturate) have none here, because CLAMP does nothing to them.
  */
 #include "device/isa/valu.h"
 
@@ -22,15 +21,15 @@ static uint64_t pair(const uint32_t *rows, unsigned lane)
     return (uint64_t)rows[RP_LANES + lane] << 32 | rows[lane];
 }
 
-/* The range of a type: unsigned or signed, so many bits. */
+/* Clamps to the range of a type of so many bits, unsigned or signed. */
 #define U(r, bits) within(r, 0, ((wide)1 << (bits)) - 1)
 #define I(r, bits) within(r, -((wide)1 << ((bits)-1)), ((wide)1 << ((bits)-1)) - 1)
 
-/* One dword in, one out; u and s are a source's low bits, unsigned and signed. */
+/* One dword goes in and one comes out; u and s are a source's low bits, unsigned and signed. */
 #define LANES(name, ...)                                                                           \
     static void name(struct rp_lane_args *args)                                                    \
     {                                                                                              \
-        const uint32_t *const none = args->s0; /* two sources: the third is not looked at */       \
+        const uint32_t *const none = args->s0; /* With two sources, the third is not read. */      \
         const uint32_t *const s2 = args->s2 ? args->s2 : none;                                     \
         for (unsigned lane = 0; lane < RP_LANES; lane++) {                                         \
             const uint32_t a = args->s0[lane], b = args->s1[lane], c = s2[lane];                   \
@@ -96,7 +95,7 @@ LANES(sad_u16, U(sad(a, b, 16, false) + c, 32))
 LANES(sad_u32, U(sad(a, b, 32, false) + c, 32))
 LANES(msad_u8, U(sad(a, b, 8, true) + c, 32))
 
-/* Both halves. */
+/* This computes both halves. */
 #define PACKED(name, lo, hi) LANES(name, ((lo)&0xffff) | (hi) << 16)
 PACKED(pk_add_u16, U(Z16(a) + Z16(b), 16), U(Z16(a >> 16) + Z16(b >> 16), 16))
 PACKED(pk_sub_u16, U(Z16(a) - Z16(b), 16), U(Z16(a >> 16) - Z16(b >> 16), 16))
@@ -123,7 +122,7 @@ static void mad_64(struct rp_lane_args *args, bool is_signed)
         args->d[lane] = (uint32_t)r;
         args->d[RP_LANES + lane] = (uint32_t)(r >> 32);
     }
-    args->mask_out = carries; /* bit 64 of the exact sum, as without CLAMP */
+    args->mask_out = carries; /* The carry is bit 64 of the exact sum, as without CLAMP. */
 }
 
 static void mad_u64_u32(struct rp_lane_args *args)
@@ -189,11 +188,14 @@ static void mqsad_u32_u8(struct rp_lane_args *args)
         }                                                                                          \
         args->mask_out = carries;                                                                  \
     }
-CARRY(add_co, a, b, +) /* mask_in is 0 for the forms without carry-in */
+CARRY(add_co, a, b, +) /* mask_in is 0 for the forms without carry-in. */
 CARRY(sub_co, a, b, -)
 CARRY(subrev_co, b, a, -)
 
-/** Lane kernels with saturation, for the integer forms of CLAMP; NULL where CLAMP does nothing. */
+/**
+ * Returns lane kernels with saturation for the integer forms of CLAMP, or NULL where CLAMP does
+ * nothing.
+ */
 static rp_lane_fn *rp_saturating_lane(unsigned op)
 {
     static rp_lane_fn *const lanes[RP_OP_ALL] = {
@@ -265,7 +267,8 @@ static bool has_undefined_op_sel(const struct rp_insn *in)
 {
     const struct rp_op_row *row = &rp_op_rows[in->op];
     const unsigned named = in->raw[0] >> 11 & 15;
-    const bool carries = row->sdst != RP_T_NONE && row->fmt != RP_FMT_VOPC; /* sdst is there */
+    /* The instruction has an sdst. */
+    const bool carries = row->sdst != RP_T_NONE && row->fmt != RP_FMT_VOPC;
     bool narrow = rp_type_is_16bit(row->dst);
     if (in->fmt != RP_FMT_VOP3 || carries || !named)
         return false;
@@ -276,10 +279,10 @@ static bool has_undefined_op_sel(const struct rp_insn *in)
     return narrow;
 }
 
-/*
- * Modifier combinations whose result this file would have to guess: LLVM assembles them, but no
- * public source says what they do. op_sel of v_align*: the ISA documents' pseudo code has none.
- * neg and abs of packed operands outside VOP3P (v_dot2c, SDWA): of one half, or of both?
+/* This file would have to guess the result of these modifier combinations: LLVM assembles them,
+ * but no public source says what they do. The ISA documents' pseudo code of v_align* has no
+ * op_sel. Nobody says whether neg and abs of packed operands outside VOP3P (v_dot2c, SDWA) apply
+ * to one half or to both.
  */
 static bool is_unsupported(const struct rp_insn *in)
 {
@@ -347,7 +350,7 @@ void rp_valu_bind(struct rp_insn *in)
         return;
     }
     if (in->op == RP_OP_v_pk_mov_b32)
-        return; /* moves only: valu.c */
+        return; /* Only moves have it, and valu.c executes them. */
     choose_lane(in);
     if (in->lane)
         rp_valu_choose_short_way(in);

@@ -1,10 +1,7 @@
-/*
- * Directed rounding: what lane kernels compute to nearest even, computed again toward +infinity,
- * -infinity or zero. Rounding twice in one direction is rounding once, so f32 and f16 results are
- * computed in f64 in that direction and then narrowed in it.
- *
- * Compiled with -frounding-math (CMakeLists.txt). Where the result is NaN, it stays what the lane
- * kernel made of it.
+/* Directed rounding computes again, toward +infinity, -infinity or zero, what lane kernels compute
+ * to nearest even. Rounding twice in one direction equals rounding once, so f32 and f16 results
+ * are computed in f64 in that direction and then narrowed in it. The file is compiled with
+ * -frounding-math (CMakeLists.txt). A NaN result stays as the lane kernel made it.
  */
 #include <fenv.h>
 #include <float.h>
@@ -46,7 +43,7 @@ static double of_f16(uint32_t half)
     return half & 0x8000 ? -mag : mag;
 }
 
-/* @p v in the rounding of MODE; NaN is quiet and has no payload. */
+/* Rounds @p v as MODE says; NaN is quiet and has no payload. */
 uint32_t rp_round_f16(double v, unsigned round)
 {
     const uint32_t sign = signbit(v) ? 0x8000 : 0;
@@ -56,15 +53,15 @@ uint32_t rp_round_f16(double v, unsigned round)
     if (mag == HUGE_VAL || mag == 0)
         return sign | (mag == 0 ? 0 : 0x7c00);
     int exp;
-    frexp(mag, &exp); /* mag is in [2^(exp-1), 2^exp) */
+    frexp(mag, &exp); /* mag is in [2^(exp-1), 2^exp). */
     const int step = exp - 1 < -14 ? -24 : exp - 1 - 10;
-    const double units = ldexp(mag, -step); /* below 2^11, exact */
+    const double units = ldexp(mag, -step); /* The value is below 2^11 and exact. */
     uint32_t whole = (uint32_t)units;
     const double rest = units - whole;
     const bool away = round == 1 ? !sign : round == 2 ? sign != 0 : false;
     if (round == 0 ? rest > 0.5 || (rest == 0.5 && whole & 1) : away && rest > 0)
         whole++;
-    if (ldexp(whole, step) > 65504) /* the largest f16 */
+    if (ldexp(whole, step) > 65504) /* This is the largest f16. */
         return sign | (round == 0 || away ? 0x7c00 : 0x7bff);
     return sign | (step == -24 ? whole : whole + ((uint32_t)(step + 24) << 10));
 }
@@ -233,7 +230,7 @@ static double compute(enum kind kind, const struct operands *o, unsigned type, u
     }
 }
 
-/* Source @p rows of lane @p lane; part: the half or row of a packed one. */
+/* Returns source @p rows of lane @p lane; part is the half or row of a packed one. */
 static double value(unsigned type, const uint32_t *rows, unsigned lane, unsigned part)
 {
     switch (type) {
@@ -256,7 +253,7 @@ static double value(unsigned type, const uint32_t *rows, unsigned lane, unsigned
     }
 }
 
-/* @p v in the type's rounding to its place; the largest fraction is below 1. */
+/* Rounds @p v as the type needs and stores it; the largest fraction is below 1. */
 static void store(enum kind kind, unsigned type, unsigned round, double v, struct rp_rows *r,
                   unsigned lane, unsigned part)
 {
@@ -286,7 +283,7 @@ static void store(enum kind kind, unsigned type, unsigned round, double v, struc
 
 static double limited(double v, double lo, double hi)
 {
-    return v > lo ? (v < hi ? v : hi) : v == v ? lo : 0; /* NaN to 0 */
+    return v > lo ? (v < hi ? v : hi) : v == v ? lo : 0; /* NaN becomes 0. */
 }
 
 static void integer_lane(enum kind kind, const struct rp_insn *in, const struct rp_lane_args *args,
@@ -303,7 +300,9 @@ static void integer_lane(enum kind kind, const struct rp_insn *in, const struct 
     }
 }
 
-/* Between the changes of the CPU's mode; not inlined, so that nothing is moved across them. */
+/* This runs between the changes of the CPU's mode. It is not inlined, so that nothing is moved
+ * across them.
+ */
 static __attribute__((noinline)) void round_lanes(enum kind kind, const struct rp_insn *in,
                                                   const struct rp_lane_args *args, unsigned round,
                                                   struct rp_rows *r)
@@ -329,7 +328,7 @@ static __attribute__((noinline)) void round_lanes(enum kind kind, const struct r
     }
 }
 
-/** The part of rp_mode_result that rounds. */
+/** This is the part of rp_mode_result() that rounds. */
 static void rp_round_result(const struct rp_insn *in, const struct rp_lane_args *args,
                             struct rp_rows *r)
 {
@@ -353,7 +352,7 @@ static __attribute__((noinline)) void scale_lanes(unsigned type, unsigned round,
     }
 }
 
-/** Rows of a float type times a power of two. */
+/** Multiplies rows of a float type by a power of two. */
 static void rp_round_scale(unsigned type, unsigned round, double scale, struct rp_rows *r)
 {
     const int old = enter(round);
@@ -455,7 +454,9 @@ static void flush(unsigned type, struct rp_rows *r)
     }
 }
 
-/* Float operands that are looked at or moved, but not computed with. */
+/* Tests whether the instruction computes with its float operands, and does not only compare or
+ * move them.
+ */
 static bool computes(const struct rp_insn *in)
 {
     switch (in->op) {
@@ -494,7 +495,7 @@ static bool is_finite(unsigned type, const uint32_t *src, unsigned lane, unsigne
         return (src[lane] >> (16 * half) & 0x7c00) != 0x7c00;
     case RP_T_F32:
         return (src[lane] & 0x7f800000) != 0x7f800000;
-    default: /* integers */
+    default: /* These are integers. */
         return true;
     }
 }
@@ -547,7 +548,7 @@ static bool has_omod(const struct rp_insn *in, uint32_t mode)
            (type == RP_T_F16 || type == RP_T_F32 || type == RP_T_F64);
 }
 
-/* -0 becomes +0, by definition of OMOD. */
+/* OMOD turns -0 into +0 by definition. */
 static void plus_zeros(unsigned type, struct rp_rows *r)
 {
     const unsigned top = type == RP_T_F64 ? 1 : 0;

@@ -1,4 +1,6 @@
-/* Scalar operand values, and the handlers of instructions that do nothing or cannot execute. */
+/* This file has scalar operand values, and the handlers of instructions that do nothing or cannot
+ * execute.
+ */
 #include "device/isa/wave_state.h"
 
 #include <stdarg.h>
@@ -24,10 +26,11 @@ uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o
         return 0;
     }
     const struct rp_exec_host *host = rp_wave_host(wave);
-    switch (o->index) { /* operand encodings of the ISA guide's scalar source table */
-    case 235:           /* src_shared_base: as one dword it is the aperture's high half */
+    /* The operand encodings are those of the ISA guide's scalar source table. */
+    switch (o->index) {
+    case 235: /* src_shared_base as one dword is the aperture's high half. */
         return o->dwords > 1 ? host->lds_aperture : host->lds_aperture >> 32;
-    case 236: /* src_shared_limit: apertures are 4 GiB */
+    case 236: /* src_shared_limit needs this because apertures are 4 GiB. */
         return o->dwords > 1 ? host->lds_aperture | 0xffffffffu : host->lds_aperture >> 32;
     case 237:
         return o->dwords > 1 ? host->scratch_aperture : host->scratch_aperture >> 32;
@@ -39,7 +42,7 @@ uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o
         return RP_EXEC(wave) == 0;
     case 253:
         return wave->scc;
-    default: /* the decoder gives instructions with the others the operand fault handler */
+    default: /* The decoder gives instructions with other encodings the operand fault handler. */
         return 0;
     }
 }
@@ -137,7 +140,7 @@ void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, uns
     } spans[RP_PLACES] = {0};
     for (uint64_t left = m->counts ? exec : 0; left; left &= left - 1) {
         uint64_t at = va[__builtin_ctzll(left)];
-        rp_mem_find(m, at, 1, write); /* so that its range is cached, if it is in any */
+        rp_mem_find(m, at, 1, write); /* The lookup caches its range, if it is in any. */
         const struct rp_mem_range *r = rp_mem_entry(m, at, write);
         enum rp_memory_location place = at - r->begin < r->span_bytes ? r->place : place_of(m, at);
         if (!spans[place].lanes || at < spans[place].low)
@@ -152,8 +155,9 @@ void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, uns
                 link_bytes(spans[place].high - spans[place].low + bytes, spans[place].lanes);
 }
 
-/* Accesses that cross from one mapping into another which lies elsewhere in host memory, as two
- * neighbouring pieces of a reserved address range do. Rare: the ordinary ways try first.
+/* Such accesses cross from one mapping into another that lies elsewhere in host memory, as two
+ * neighbouring pieces of a reserved address range do. They are rare, so the ordinary ways try
+ * first.
  */
 
 enum { WIDEST_BYTES = 64 };
@@ -173,7 +177,7 @@ bool rp_mem_read_split(struct rp_wave *w, uint64_t va, void *to, unsigned bytes)
 bool rp_mem_write_split(struct rp_wave *w, uint64_t va, const void *from, unsigned bytes)
 {
     const uint8_t *in = from;
-    uint8_t *place[WIDEST_BYTES]; /* all are looked up before any is written */
+    uint8_t *place[WIDEST_BYTES]; /* All bytes are looked up before any is written. */
     for (unsigned i = 0; i < bytes; i++) {
         place[i] = rp_mem_find(rp_mem_of(w), va + i, 1, 1);
         if (!place[i])
@@ -190,9 +194,11 @@ void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem)
 {
     bool changed;
     while (log->applied < log->count) {
-        /* Before the access: one that traps is left out (rp_atomic_log_retire). */
+        /* It is counted before the access, because one that traps is left out
+         * (rp_atomic_log_retire()).
+         */
         const struct rp_atomic_log_entry *e = &log->entry[log->applied++];
-        void *p = rp_mem_find(mem, e->va, e->bytes, 1); /* counted when it was noted */
+        void *p = rp_mem_find(mem, e->va, e->bytes, 1); /* Traffic was counted when it was noted. */
         if (p)
             e->fn(p, e->data, e->data, &changed);
     }

@@ -38,13 +38,14 @@ enum {
 };
 
 /**
- * Where private memory begins to a wave that SGPRs tell (no architected flat scratch): a 48-bit
- * address with nothing behind it, beyond everything mapped for the GPU. The buffer resource and
- * FLAT_SCRATCH that a kernel is given name it; what they address is rp_wave.scratch.
+ * Private memory of a wave that gets it in SGPRs (no architected flat scratch) begins here. It is
+ * a 48-bit address with nothing behind it, beyond everything that is mapped for the GPU. The
+ * buffer resource and FLAT_SCRATCH that a kernel is given name it; what they address is
+ * rp_wave.scratch.
  */
 #define RP_SCRATCH_BASE_VA 0xfffe00000000ull
 
-/** Why a dispatch stopped. Mirrors what the hardware would report to the queue. */
+/** This says why a dispatch stopped, as the hardware would report it to the queue. */
 enum rp_fault_kind {
     RP_FAULT_NONE = 0,
     RP_FAULT_UNIMPLEMENTED, /**< known opcode without semantics here, or an unsupported mode */
@@ -78,7 +79,7 @@ enum rp_memory_location {
     RP_PLACES,
 };
 
-/** Work done so far; input of the timing model. Units in the names. */
+/** This counts the work done so far, which is the input of the timing model. */
 struct rp_counts {
     uint64_t waves;
     uint64_t wave_insts;      /**< all instructions issued, wave granularity */
@@ -93,7 +94,10 @@ struct rp_counts {
     uint64_t link_bytes[RP_PLACES][2];
 };
 
-/** A wave that polls memory: what its loop has cost since a point it may come back to. */
+/**
+ * This describes a wave that polls memory: what its loop has cost since a point that it may come
+ * back to.
+ */
 struct rp_wait {
     bool armed;            /**< the rest is valid */
     bool idle;             /**< the latest turn of the loop changed nothing */
@@ -186,14 +190,15 @@ enum {
 #define RP_EXEC(w) rp_sgpr64((w), RP_SGPR_EXEC_LO)
 #define RP_VCC(w)  rp_sgpr64((w), RP_SGPR_VCC_LO)
 
-/* GPU addresses to host pointers, with a small cache of linear ranges in front of the host. */
+/* GPU addresses become host pointers through a small cache of linear ranges in front of the host.
+ */
 
 /* Direct-mapped by the address's MiB, scattered: a kernel's arrays are usually more than 1 MiB
  * apart, and often a power of two. */
 enum { RP_MEM_ENTRIES_LOG2 = 6, RP_MEM_ENTRIES = 1 << RP_MEM_ENTRIES_LOG2, RP_MEM_SHIFT = 20 };
 enum { RP_MEM_SCATTER = 0x1e3779b1 };
 
-/** span 0 = empty. host pointer = va + delta. */
+/** span 0 means empty. The host pointer is va + delta. */
 struct rp_mem_range {
     uint64_t begin;
     uint64_t span_bytes;
@@ -214,10 +219,10 @@ void rp_mem_init(struct rp_mem *m, const struct rp_exec_host *host);
 /** Drops all cached ranges: those of another generation. */
 void rp_mem_forget(struct rp_mem *m, uint64_t generation);
 
-/** Asks the host. NULL = not mapped. */
+/** Asks the host. @return NULL: not mapped */
 void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write);
 
-/** The rest of rp_mem_lanes_at when it is not simply cached local memory. */
+/** Does the rest of rp_mem_lanes_at() when it is not simply cached local memory. */
 void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
                            uint64_t exec);
 
@@ -228,18 +233,21 @@ void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsign
 void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, unsigned bytes,
                         unsigned write);
 
-/* What waves reach beside their own state. */
+/* Waves reach these things beside their own state. */
 
 /** What an instruction may ask of whoever executes its wave. */
 struct rp_wave_services {
     /**
-     * The wave has come to s_memtime or s_memrealtime. Returns RP_STEP_NEXT, and the two functions
-     * below tell what it reads; or RP_STEP_LATER.
+     * The wave has come to s_memtime or s_memrealtime.
+     * @return RP_STEP_NEXT, and the two functions below tell what it reads; or RP_STEP_LATER
      */
     int (*read_clock)(struct rp_wave *w);
-    /** s_memrealtime: the 100 MHz device clock as this wave sees it. Monotonic per wave. */
+    /**
+     * s_memrealtime reads the 100 MHz device clock as this wave sees it, which is monotonic per
+     * wave.
+     */
     uint64_t (*clock_ticks)(const struct rp_wave *w);
-    /** s_memtime: shader clocks on the same time line. */
+    /** s_memtime reads shader clocks on the same time line. */
     uint64_t (*memtime_cycles)(const struct rp_wave *w);
     /** Number of the die that the wave runs on: workgroups are dealt out to them in turn. */
     uint32_t (*xcc)(const struct rp_wave *w);
@@ -270,7 +278,7 @@ struct rp_wave_env {
 int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** As rp_wave_fault, for MEMORY and LDS faults of one lane (-1: scalar access). */
+/** Does the same as rp_wave_fault() for MEMORY and LDS faults of one lane (-1: scalar access). */
 int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
                           int lane, uint64_t address, const char *what);
 
@@ -288,7 +296,7 @@ struct rp_atomic_log_entry {
 
 enum { RP_ATOMIC_LOG_ENTRIES = 8192, RP_ATOMIC_LOG_PAGE_WORDS = 16 };
 
-/** Atomics of a slice that are still to be applied, in program order. */
+/** The log holds atomics of a slice that are still to be applied, in program order. */
 struct rp_atomic_log {
     struct rp_atomic_log *next; /**< list of free ones */
     uint32_t count, applied;
@@ -297,11 +305,11 @@ struct rp_atomic_log {
     struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
 };
 
-/** Notes an atomic without result on @p bytes of mapped GPU memory. There is always room. */
+/** Notes an atomic without result on @p bytes of mapped GPU memory. The log always has room. */
 void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes,
                        uint64_t data);
 
-/** Applies and empties a log. Memory that has been unmapped meanwhile is left out. */
+/** Applies and empties a log. Memory that was unmapped meanwhile is left out. */
 void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
 
 /** Forgets what a log holds. */
@@ -315,7 +323,10 @@ static inline void rp_atomic_log_clear(struct rp_atomic_log *log)
 
 enum { RP_GWS_RESOURCES = 64 };
 
-/** Global wave sync: barriers for waves of the whole device, which keep their state. Zeroed. */
+/**
+ * Global wave sync has barriers for waves of the whole device, which keep their state. Zero it
+ * first.
+ */
 struct rp_gws {
     struct {
         uint32_t counter; /**< waves still expected before the last one */
@@ -327,8 +338,9 @@ struct rp_gws {
 struct rp_exec_host {
     void *ctx;
     /**
-     * Host pointer for @p bytes of GPU memory at @p gpu_va, or NULL if any of it is not mapped for
-     * the GPU (write: or not writable). With identity mapping this is a range check and a cast.
+     * Returns the host pointer for @p bytes of GPU memory at @p gpu_va, or NULL if any of it is
+     * not mapped for the GPU (write: or not writable). With identity mapping this is a range check
+     * and a cast.
      */
     void *(*translate)(void *ctx, uint64_t gpu_va, uint64_t bytes, int write);
     /**
@@ -368,7 +380,10 @@ struct rp_exec_host {
  * it faults. Mnemonics are bare words without _e32/_e64; they also name the enum constants below.
  */
 
-/** Value of a scalar operand (SGPR, CONST, SPECIAL), zero-extended; dwords decides the width. */
+/**
+ * Returns the value of a scalar operand (SGPR, CONST, SPECIAL), zero-extended; dwords decides the
+ * width.
+ */
 uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o);
 
 /* Whether [from, to) and the pages of the log may have bytes in common. */
@@ -396,7 +411,9 @@ static inline void rp_sgpr64_set(struct rp_wave *w, unsigned index, uint64_t val
     w->sgpr[index + 1] = (uint32_t)(value >> 32);
 }
 
-/** Drops cached ranges when the host's mapping has changed. Called between slices. */
+/**
+ * Drops cached ranges when the host's mapping has changed. The executor calls it between slices.
+ */
 static inline void rp_mem_refresh(struct rp_mem *m)
 {
     if (!m->host->generation)
@@ -412,14 +429,17 @@ static inline uint32_t rp_mem_index(uint64_t va)
     return (uint32_t)(va >> RP_MEM_SHIFT) * (uint32_t)RP_MEM_SCATTER >> (32 - RP_MEM_ENTRIES_LOG2);
 }
 
-/** The cached range for an address; of another address, if it is not cached. */
+/** Returns the cached range for an address, or that of another address if it is not cached. */
 static inline const struct rp_mem_range *rp_mem_entry(const struct rp_mem *m, uint64_t va,
                                                       unsigned write)
 {
     return &m->side[write][rp_mem_index(va)];
 }
 
-/** Host pointer to @p bytes of GPU memory, or NULL. Counts nothing: caches, scalar loads. */
+/**
+ * Returns the host pointer to @p bytes of GPU memory, or NULL. It counts nothing, because caches
+ * and scalar loads use it.
+ */
 static inline void *rp_mem_find(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
 {
     const struct rp_mem_range *r = rp_mem_entry(m, va, write);
@@ -430,9 +450,9 @@ static inline void *rp_mem_find(struct rp_mem *m, uint64_t va, uint64_t bytes, u
 }
 
 /**
- * The same for an access that @p exec lanes make to parts of the range. What of it is in another
- * GPU's or the host's memory is counted as bytes over that link: the range, but at most a request
- * for each lane.
+ * Does the same for an access that @p exec lanes make to parts of the range. Bytes in another
+ * GPU's or the host's memory count as traffic over that link: the range, but at most a request for
+ * each lane.
  */
 static inline void *rp_mem_lanes_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write,
                                     uint64_t exec)
@@ -446,13 +466,16 @@ static inline void *rp_mem_lanes_at(struct rp_mem *m, uint64_t va, uint64_t byte
     return rp_mem_lanes_at_slow(m, va, bytes, write, exec);
 }
 
-/** The same for one lane. */
+/** Does the same for one lane. */
 static inline void *rp_mem_at(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned write)
 {
     return rp_mem_lanes_at(m, va, bytes, write, 1);
 }
 
-/** Host pointer to memory that cannot vanish, for what is not guarded (code). Not cached. */
+/**
+ * Returns the host pointer to memory that cannot vanish, for accesses that are not guarded (code).
+ * It is not cached.
+ */
 static inline void *rp_mem_owned_at(const struct rp_mem *m, uint64_t va, uint64_t bytes)
 {
     return m->host->translate(m->host->ctx, va, bytes, 0);
