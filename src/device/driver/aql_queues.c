@@ -1,7 +1,6 @@
-/* The packet processor: consumes one AQL queue's packets in order.
- *
- * A queue runs one packet at a time; several queues are interleaved by the caller.
- * All memory is reached through struct rp_exec_host, so a test can give it any memory.
+/* The packet processor consumes the packets of one AQL queue in order. A queue runs one packet at
+ * a time, and the caller interleaves several queues. All memory is reached through struct
+ * rp_exec_host, so a test can give it any memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -90,7 +89,8 @@ static enum rp_cp_progress retire(const struct rp_cp *cp, struct rp_cp_queue *qu
                                   uint64_t start_ticks, uint64_t end_ticks)
 {
     union rp_aql_packet *packet = current(queue);
-    uint64_t completion = packet->dispatch.completion; /* same place in every packet type */
+    /* The signal is in the same place in every packet type. */
+    uint64_t completion = packet->dispatch.completion;
     queue->end_ticks = end_ticks;
     queue->begun = false;
     rp_clock_advance(cp->clock, end_ticks);
@@ -102,7 +102,7 @@ static enum rp_cp_progress retire(const struct rp_cp *cp, struct rp_cp_queue *qu
     return RP_CP_PROGRESS;
 }
 
-/** When a packet that depends on nothing but its queue and its doorbell may start. */
+/** Returns when a packet that depends on nothing but its queue and its doorbell may start. */
 static uint64_t earliest(const struct rp_cp_queue *queue)
 {
     return queue->end_ticks > queue->seen_ticks ? queue->end_ticks : queue->seen_ticks;
@@ -158,8 +158,9 @@ static void watch_waiting(const struct rp_cp *cp, struct rp_cp_queue *queue)
 }
 
 /**
- * Says once if a dispatch goes on and on: perhaps a loop without an end. Processor time, because
- * the machine may have other things to do; and once for launches of the same kernel in a row.
+ * Reports once if a dispatch does not end, as it may be an endless loop, and once for launches of
+ * the same kernel in a row. It measures processor time, because the machine may have other things
+ * to do.
  */
 static void watch_running(const struct rp_cp *cp, struct rp_cp_queue *queue)
 {
@@ -255,7 +256,7 @@ static enum rp_cp_progress barrier(const struct rp_cp *cp, struct rp_cp_queue *q
     return open ? retire(cp, queue, ticks, ticks) : RP_CP_WAITING;
 }
 
-/** hsa_signal_condition_t */
+/** This implements hsa_signal_condition_t. */
 static bool holds(uint32_t condition, int64_t value, int64_t reference)
 {
     switch (condition) {
@@ -366,7 +367,7 @@ static enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue
     const union rp_aql_packet *packet = current(queue);
     unsigned type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff;
     if (type == RP_AQL_INVALID)
-        return RP_CP_IDLE; /* reserved by a producer that has not written it yet */
+        return RP_CP_IDLE; /* A producer has reserved the packet and has not written it yet. */
     if (!queue->begun) {
         if (!cp->causal || !rp_happens_before_is_active(cp->causal))
             queue->seen_ticks = rp_clock_now(cp->clock);
@@ -389,8 +390,9 @@ static enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue
     }
 }
 
-/* Per turn (wave instructions: and thread): some milliseconds, so that a queue never waits long for
- * its turn. */
+/* A turn executes this much, which takes some milliseconds (wave instructions: per thread), so
+ * that a queue never waits long for its turn.
+ */
 enum { SLICE_WAVE_INSTS = 1 << 17, SLICE_COPY_BYTES = 8 << 20 };
 
 enum {
@@ -491,8 +493,10 @@ static void *serve_forever(void *arg)
 {
     struct rp_queues *queues = arg;
     prctl(PR_SET_NAME, "rp-device");
-    prctl(PR_SET_TIMERSLACK, 1000); /* of this thread: short sleeps stay short */
-    _mm_setcsr(0x1f80); /* not the program's float modes: modelled time is computed here */
+    /* It applies to this thread, so that short sleeps stay short. */
+    prctl(PR_SET_TIMERSLACK, 1000);
+    /* Modelled time is computed here, so the program's float modes must not apply. */
+    _mm_setcsr(0x1f80);
     int64_t idle_since = rp_now_ns();
     for (;;) {
         if (serve_all(queues)) {
@@ -626,7 +630,7 @@ int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
     return rc;
 }
 
-/** The slot of a queue that exists, or NULL. */
+/** Returns the slot of a queue that exists, or NULL. */
 static struct rp_queue_slot *find(struct rp_queues *queues, uint32_t id)
 {
     return id < RP_QUEUE_LIMIT && !is_free(&queues->slots[id]) ? &queues->slots[id] : NULL;

@@ -41,11 +41,10 @@ struct rp_store_times;
 struct rp_trace_requests;
 struct rp_trace_requests_entry;
 
-/* Hardware counters of finished dispatches, and how their times were found, until the
- *        collector takes them.
- *
- * The environment says which counters (RP_DEVICE_COUNTERS_VARIABLE); without it nothing is counted.
- * They are kept under the signal that the dispatch completes, and the times that are written to it.
+/* Hardware counters of finished dispatches, and how their times were found, are kept until the
+ * collector takes them. The environment says which counters (RP_DEVICE_COUNTERS_VARIABLE); without
+ * it nothing is counted. They are kept under the signal that the dispatch completes, together with
+ * the times that are written to it.
  */
 
 enum {
@@ -66,7 +65,7 @@ struct rp_counter_results {
     uint32_t pending; /**< entries that nobody has taken */
 };
 
-/** One queue, of packets or bytes. */
+/** This is one queue of packets or bytes. */
 struct rp_happens_before_queue {
     const uint64_t *written; /**< the queue's write index */
     uint64_t stamped;        /**< below this everything has a stamp */
@@ -105,11 +104,11 @@ struct rp_store_time {
 };
 
 /**
- * When what signals hold was stored. The DMA engines complete a signal with a bare atomic, and the
- * host stores without any time, so the signal itself does not say when; a packet that waits for it
- * must not start before. No two addresses share an entry, so that
- * modelled time does not depend on where they are. After rp_store_times_init; not initialised =
- * NULL in rp_cp.
+ * This records when the value of a signal was stored. The DMA engines complete a signal with a
+ * bare atomic and the host stores without any time, so the signal itself does not say when; a
+ * packet that waits for it must not start before. No two addresses share an entry, so that
+ * modelled time does not depend on where they are. Call rp_store_times_init() first; without it
+ * rp_cp has NULL.
  */
 struct rp_store_times {
     pthread_mutex_t lock; /**< a leaf: nothing else is taken under it */
@@ -129,7 +128,10 @@ struct rp_trace_requests {
 /** How often the bell has rung (wraps). Read it before looking at what is waited for. */
 uint32_t rp_host_wakeups(void);
 
-/** Something that a thread may wait for has changed. A system call only if one waits. */
+/**
+ * Something that a thread may wait for has changed. This makes a system call only if a thread
+ * waits.
+ */
 void rp_host_wake(void);
 
 /** Sleeps until the bell has rung since @p seen was read, at most @p ns; may return early. */
@@ -157,19 +159,19 @@ struct rp_happens_before {
     struct rp_happens_before_queue *lines;
 };
 
-/** Before the queue's first packet. */
+/** Call this before the queue's first packet. */
 void rp_happens_before_add(struct rp_happens_before *causal, struct rp_happens_before_queue *line,
                            const uint64_t *written, uint64_t read);
-/** Also for a line that was never added. */
+/** This also accepts a queue that was never added. */
 void rp_happens_before_remove(struct rp_happens_before *causal,
                               struct rp_happens_before_queue *line);
 
 /** The host knows of an end. Returns whether that is news. */
 bool rp_happens_before_learn(struct rp_happens_before *causal, uint64_t ticks);
 
-/** Around a call of the host that may submit packets: they are held until it is over, */
+/** This opens a call of the host that may submit packets, which are held until it is over. */
 void rp_happens_before_open(struct rp_happens_before *causal);
-/** and then were submitted at @p floor_ticks at the earliest. */
+/** This closes the call; its packets were submitted at @p floor_ticks at the earliest. */
 void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ticks);
 
 /**
@@ -202,8 +204,9 @@ struct rp_events {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct rp_waiter *waiters;
-    /* Threads that ever waited for several events at once: the runtime's own, which run the
-     * callbacks of completed signals between two waits. 0 = free. */
+    /* These threads have waited for several events at once. They are the runtime's own, which run
+     * the callbacks of completed signals between two waits. 0 means free.
+     */
     pid_t servers[RP_EVENT_SERVERS];
     struct rp_event slots[RP_KFD_EVENT_LIMIT]; /**< index = event id; 0 is never given out */
 };
@@ -230,10 +233,12 @@ unsigned rp_events_memory_fault(struct rp_events *events,
 int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
                    bool wait_for_all, uint32_t timeout_ms, uint32_t *ret_result);
 
-/** True when every server thread but the caller waits, and for nothing that has already fired. */
+/**
+ * Tests whether every server thread but the caller waits, and for nothing that has already fired.
+ */
 bool rp_events_quiet(struct rp_events *events);
 
-/** What the packet processors work with; one per GPU. */
+/** Each GPU has one of these, with which its packet processors work. */
 struct rp_cp {
     const struct rp_exec_host *host;
     const struct rp_arch *arch;
@@ -242,7 +247,10 @@ struct rp_cp {
     int report_fd;   /**< where a fault's line goes: 2 */
     uint32_t gpu_id; /**< KFD's */
     char label[24];  /**< "GPU 1, " in that line; empty when there is one GPU only */
-    /** Whether @p va is the program's own memory, and XNACK is off; called with host->ctx. */
+    /**
+     * Tests whether @p va is the program's own memory while XNACK is off. It is called with
+     * host->ctx.
+     */
     bool (*is_programs)(void *ctx, uint64_t va);
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
     struct rp_store_times *stores; /**< command_processor.h; NULL: DMA completions carry no time */
@@ -336,8 +344,10 @@ int rp_queues_change(struct rp_queues *queues, uint32_t id, enum rp_queue_change
 /** No queue has a packet that could still complete by itself. */
 bool rp_queues_idle(struct rp_queues *queues);
 
-/** How long ago the last dispatch that is under way began to do nothing but wait; 0: one of them
- * works, or there is none. Host time. */
+/**
+ * Returns how long ago, in host time, the last dispatch that is under way began to do nothing but
+ * wait. 0: one of them works, or there is none
+ */
 int64_t rp_queues_only_wait_ns(struct rp_queues *queues);
 
 /**
@@ -359,9 +369,9 @@ struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va
 void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, uint64_t ticks);
 
 /**
- * When the value at @p value_va (of a signal, if it is one) got what it holds, never later than
- * now. Not known (neither the device wrote it nor the host by a function that is seen): now, or
- * with @p cp->causal not active the end that the signal carries, or 0.
+ * Returns when the value at @p value_va (of a signal, if it is one) was stored, which is never
+ * later than now. The time is unknown if neither the device nor a host function that is hooked
+ * wrote it. Then it is now, or with inactive @p cp->causal the end that the signal carries, or 0.
  */
 uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va);
 
@@ -386,11 +396,14 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
 void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
                    const struct rp_counts *counts);
 
-/** As rp_fault_kernel, for a packet that the processor refuses. @p why is a complete phrase. */
+/**
+ * Does the same as rp_fault_kernel() for a packet that the processor refuses. @p why is a complete
+ * phrase.
+ */
 void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
                      const char *why);
 
-/** The line for a DMA packet that cannot be done; whom to tell is the caller's business. */
+/** Writes the line for a DMA packet that cannot be executed; the caller decides whom to notify. */
 void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why);
 
 /** Appends one line (the newline is added). */
@@ -400,19 +413,21 @@ void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void rp_counter_results_init(struct rp_counter_results *counted, const char *names);
 void rp_counter_results_release(struct rp_counter_results *counted);
 
-/** A dispatch is done and has its time; before its signal is told. @p signal_va 0: nobody will ask.
+/**
+ * Adds the results of a dispatch that is done and has its time. It is called before the signal
+ * completes. @p signal_va 0: nobody will ask
  */
 void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_arch *arch,
                             const struct rp_dispatch *dispatch, uint64_t signal_va,
                             uint64_t start_ticks, uint64_t end_ticks);
 
-/** As rp_device_table.take. */
+/** This implements rp_device_table.take. */
 bool rp_counter_results_take(struct rp_counter_results *counted, uint64_t signal_va,
                              uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
                              struct rp_rec_simulation *ret_replay);
 void rp_trace_requests_release(struct rp_trace_requests *traced);
 
-/** As rp_device_table.trace_threads. */
+/** This implements rp_device_table.trace_threads. */
 bool rp_trace_requests_add(struct rp_trace_requests *traced, uint64_t signal_va,
                            uint64_t kernel_object_va, const struct rp_threads_request *wish);
 
@@ -420,17 +435,21 @@ bool rp_trace_requests_add(struct rp_trace_requests *traced, uint64_t signal_va,
 bool rp_trace_requests_has(struct rp_trace_requests *traced, uint64_t signal_va,
                            uint64_t kernel_object_va, struct rp_threads_request *ret_wish);
 
-/** Before the time of a wanted dispatch is modelled: that replay is to be traced. One that takes
- * long tells on standard error how far it is. */
+/**
+ * Arranges that the timing simulation of a requested dispatch is traced. It is called before the
+ * time is modelled. A simulation that takes long reports its progress on standard error.
+ */
 void rp_trace_requests_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
                              const struct rp_threads_request *wish);
 
-/** A dispatch that was wanted is done; before its signal is told. */
+/**
+ * Keeps the trace of a requested dispatch that is done. It is called before the signal completes.
+ */
 void rp_trace_requests_keep(struct rp_trace_requests *traced, const struct rp_arch *arch,
                             struct rp_dispatch *dispatch, const struct rp_threads_request *wish,
                             uint64_t signal_va, uint64_t start_ticks, uint64_t end_ticks);
 
-/** As rp_device_table.take_threads. */
+/** This implements rp_device_table.take_threads. */
 bool rp_trace_requests_take(struct rp_trace_requests *traced, uint64_t signal_va,
                             uint64_t start_ticks, uint64_t end_ticks, void **ret_bytes,
                             size_t *ret_count);
@@ -442,7 +461,7 @@ static inline void rp_happens_before_init(struct rp_happens_before *causal, uint
     pthread_mutex_init(&causal->lock, NULL);
 }
 
-/** From now on; for good. */
+/** Activates happens-before stamps for good. */
 static inline void rp_happens_before_activate(struct rp_happens_before *causal)
 {
     __atomic_store_n(&causal->active, true, __ATOMIC_RELEASE);
@@ -462,7 +481,7 @@ static inline void rp_happens_before_hold_nothing(struct rp_happens_before *caus
 {
     pthread_mutex_lock(&causal->lock);
     causal->hold_nothing += begins ? 1u : -1u;
-    causal->opened_ns = rp_now_ns(); /* the open calls have just begun to get on */
+    causal->opened_ns = rp_now_ns(); /* The open calls have just begun to make progress. */
     pthread_mutex_unlock(&causal->lock);
 }
 
@@ -497,7 +516,7 @@ static inline void rp_store_times_release(struct rp_store_times *times)
     rp_vec_free(&times->stores);
 }
 
-/** The signal at @p va in this process, or NULL if it is not mapped for writing. */
+/** Returns the signal at @p va in this process, or NULL if it is not mapped for writing. */
 static inline struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host, uint64_t va)
 {
     if (va % sizeof(uint64_t))
@@ -520,7 +539,7 @@ static inline uint64_t rp_clock_now(const struct rp_clock *clock)
     return __atomic_load_n(&clock->ticks, __ATOMIC_ACQUIRE);
 }
 
-/** Moves the clock forward to @p ticks; never back. */
+/** Moves the clock forward to @p ticks, but never back. */
 static inline void rp_clock_advance(struct rp_clock *clock, uint64_t ticks)
 {
     uint64_t now = rp_clock_now(clock);

@@ -33,7 +33,9 @@ static inline void rp_clock_init(struct rp_clock *clock, uint32_t mhz)
 /** File positions of descriptors on cards: those of render nodes are below. */
 enum { FIRST_CARD = 64 };
 
-/* The single mutable global of the library. Replaced (never freed) in a forked child. */
+/* This is the library's only mutable global, because the hooks of libc's functions cannot be given a
+ * context. A forked child replaces it without freeing it.
+ */
 static struct rp_device *the_device;
 
 static const char *device_said(void)
@@ -78,7 +80,7 @@ __attribute__((constructor)) static void tell_wrong_choice(void)
             value, choices);
 }
 
-/** 0 = not such a number. */
+/** Returns the number in the text, or 0 if it is not a valid one. */
 static unsigned gpu_count_of(const char *text)
 {
     bool is = text[0] >= '1' && text[0] <= '0' + RP_GPU_LIMIT && !text[1];
@@ -340,9 +342,9 @@ static int device_new(struct rp_device **ret_device)
 }
 
 /**
- * Runs when the program calls exit(), before the runtimes' own destructors. HIP 7.2 takes its
- * objects down while ROCr's thread may still be in a callback that uses them; on hardware that
- * thread is long done by then. Give it the chance, but never keep a program from ending.
+ * Runs when the program calls exit(), before the runtimes' own destructors. HIP 7.2 destroys its
+ * objects while ROCr's thread may still be in a callback that uses them; on hardware that thread
+ * has long finished by then. This gives it time to finish, but never keeps a program from ending.
  */
 static void settle_queues(struct rp_device *device)
 {
@@ -367,7 +369,7 @@ static void settle_at_exit(void)
         settle(true);
 }
 
-/** What is allowed to this process and not enough, with the remedy; "" if it is not that. */
+/** Returns the remedy where this process is not allowed enough, or "" for other errors. */
 static const char *remedy_of(int errno_value)
 {
     struct rlimit limit;
@@ -401,7 +403,7 @@ static int device_make(struct rp_device **ret_device)
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;
     }
-    device_free(fresh); /* another thread was first */
+    device_free(fresh); /* Another thread was first. */
     *ret_device = seen;
     return 0;
 }
@@ -413,7 +415,7 @@ int rp_device_open(unsigned gpu, bool card, bool close_on_exec)
     if (rc < 0)
         return rc;
     if (gpu >= device->gpu_count || (!card && !rp_device_owns(device, device->gpus[gpu].fd)))
-        return -ENODEV; /* no such GPU, or the program closed our descriptor */
+        return -ENODEV; /* There is no such GPU, or the program has closed our descriptor. */
     if (card)
         return open_at(device, FIRST_CARD + (off_t)gpu, close_on_exec);
     int fd = fcntl(device->gpus[gpu].fd, close_on_exec ? F_DUPFD_CLOEXEC : F_DUPFD, 3);

@@ -50,20 +50,23 @@ struct rp_device {
     struct rp_gpu gpus[RP_GPU_LIMIT];
 };
 
-/** Not switched off (ROCM_PERF_DEVICE=off), nor asked to be what it cannot be. */
+/**
+ * Tests whether the device is neither switched off (ROCM_PERF_DEVICE=off) nor asked to be what it
+ * cannot model.
+ */
 bool rp_device_wanted(void);
 
-/** This process's device, or NULL if it has none. */
+/** Returns this process's device, or NULL if it has none. */
 struct rp_device *rp_device_get(void);
 
 /**
- * A descriptor on a GPU, making the device if there is none.
+ * Opens a descriptor on a GPU, and makes the device if there is none.
  * @param card  of /dev/dri/card*, else of the render node
  * @return -errno on failure
  */
 int rp_device_open(unsigned gpu, bool card, bool close_on_exec);
 
-/** True if @p fd is a descriptor on the device (however it was duplicated). */
+/** Tests whether @p fd is a descriptor on the device, however it was duplicated. */
 bool rp_device_owns(const struct rp_device *device, int fd);
 
 /** Which number in /dev/dri the file of @p fd, one of the device's, has; /dev/kfd: GPU 0's. */
@@ -76,32 +79,35 @@ static inline unsigned rp_device_gpu_of_fd(int fd)
     return minor >= RP_TOPOLOGY_RENDER_MINOR ? minor - RP_TOPOLOGY_RENDER_MINOR : minor;
 }
 
-/** The GPU that KFD calls @p gpu_id, or NULL. */
+/** Returns the GPU that KFD calls @p gpu_id, or NULL. */
 static inline struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gpu_id)
 {
     uint32_t index = gpu_id - RP_TOPOLOGY_GPU_ID;
     return index < device->gpu_count ? &device->gpus[index] : NULL;
 }
 
-/** The GPU that the environment asks for (ROCM_PERF_DEVICE, as rp_arch_select; none: MI300X). */
+/**
+ * Returns the GPU that the environment asks for (ROCM_PERF_DEVICE, as rp_arch_select() reads it;
+ * MI300X by default).
+ */
 struct rp_arch rp_device_arch(void);
 
 /** How many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS): 1 to RP_GPU_LIMIT. */
 unsigned rp_device_gpu_count(void);
 
-/** The GPUs and this machine, as the driver describes them. */
+/** Returns the GPUs and this machine as the driver describes them. */
 struct rp_topology rp_device_topology(void);
 
-/** /dev/kfd. Returns 0 or -errno. */
+/** Executes an ioctl of /dev/kfd. @return 0 or -errno */
 int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user);
 
-/** The SVM ioctl of /dev/kfd; @p bytes is the size of the argument. Returns 0 or -errno. */
+/** Executes the SVM ioctl of /dev/kfd; @p bytes is the size of the argument. @return 0 or -errno */
 int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes);
 
-/** /dev/dri. Returns 0 or -errno. */
+/** Executes an ioctl of /dev/dri. @return 0 or -errno */
 int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user);
 
-/** In: the id of a buffer (32 bits); out: its offset for mmap(). Returns 0 or -errno. */
+/** Takes the id of a buffer (32 bits) and returns its offset for mmap(). @return 0 or -errno */
 int rp_drm_gem_mmap(struct rp_device *device, uint64_t *id_and_offset);
 
 #endif

@@ -40,7 +40,8 @@ static int rp_dmabuf_describe(int write_end, int file_fd, struct rp_dmabuf_recor
     record->fd = file_fd;
     record->dev = st.st_dev;
     record->ino = st.st_ino;
-    ssize_t n = write(write_end, record, sizeof *record); /* below PIPE_BUF: whole or not at all */
+    /* A record is smaller than PIPE_BUF, so it is written whole or not at all. */
+    ssize_t n = write(write_end, record, sizeof *record);
     return n == (ssize_t)sizeof *record ? 0 : n < 0 ? -errno : -EIO;
 }
 
@@ -275,7 +276,7 @@ static int map_range(struct rp_vm *vm, const struct rp_vm_range *range)
     return rc;
 }
 
-/** NULL = no such handle. */
+/** Returns NULL if there is no such handle. */
 static struct rp_memory_handle *rp_memory_lookup(struct rp_memory *memory, uint64_t handle)
 {
     uint64_t slot = (handle & UINT32_MAX) - 1;
@@ -369,7 +370,7 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle)
         drop_uses(old.va, old.buffer->bytes);
     pthread_mutex_lock(&memory->lock);
     rp_memory_buffer_drop(memory,
-                          old.buffer); /* now that nobody uses it: somebody else gets its storage */
+                          old.buffer); /* Nobody uses it any more, so its storage can be reused. */
     rp_memory_reap_dmabufs(memory);
     pthread_mutex_unlock(&memory->lock);
     return 0;
@@ -399,7 +400,7 @@ static int map_again(struct rp_vm *vm, const struct rp_vm_range *all)
 static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle, uint32_t gpus)
 {
     if (handle->va == 0)
-        return -EINVAL; /* physical memory only: it is mapped through libdrm */
+        return -EINVAL; /* It is physical memory only, which libdrm maps. */
     const struct rp_buffer_object *buffer = handle->buffer;
     struct rp_vm_range range = {
         .begin = handle->va,
@@ -498,7 +499,9 @@ void rp_memory_close(struct rp_memory *memory)
     pthread_mutex_destroy(&memory->lock);
 }
 
-/* Buffers as descriptors: given out, taken from this or another process, mapped. */
+/* This part handles buffers as descriptors: given out, taken from this or another process, and
+ * mapped.
+ */
 
 /** Lets go of buffers whose last descriptor was closed. */
 static void rp_memory_reap_dmabufs(struct rp_memory *memory)
@@ -510,7 +513,7 @@ static void rp_memory_reap_dmabufs(struct rp_memory *memory)
             i++;
             continue;
         }
-        if (!(probe.revents & POLLNVAL)) /* else somebody closed our descriptor */
+        if (!(probe.revents & POLLNVAL)) /* Otherwise somebody closed our descriptor. */
             close(dmabuf->read_end);
         rp_memory_buffer_drop(memory, dmabuf->buffer);
         memory->dmabufs[i] = memory->dmabufs[--memory->dmabuf_count];
@@ -540,7 +543,10 @@ int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, 
     return rc;
 }
 
-/** For other processes; the program's own pages are in no file, so they get no record. */
+/**
+ * Describes a buffer for other processes. The program's own pages are in no file, so they get no
+ * record.
+ */
 static int describe(struct rp_memory *memory, const struct rp_buffer_object *buffer, int write_end)
 {
     struct rp_dmabuf_record record = {.offset = buffer->offset,
@@ -612,7 +618,8 @@ static int map_import(struct rp_buffer_object *buffer, const struct rp_dmabuf_re
         close(keep);
         return rc;
     }
-    madvise(host, record->bytes, MADV_DONTFORK); /* as the store's window */
+    /* The window of the store is treated in the same way. */
+    madvise(host, record->bytes, MADV_DONTFORK);
     madvise(host, record->bytes, MADV_DONTDUMP);
     buffer->imported = true;
     buffer->file_fd = file_fd;
@@ -651,7 +658,7 @@ static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer_obj
     return 0;
 }
 
-/** A new reference to the buffer behind a descriptor of this or another process. */
+/** Takes a new reference to the buffer behind a descriptor of this or another process. */
 static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer_object **ret_buffer)
 {
     struct rp_buffer_object *buffer = find_dmabuf(memory, fd);
@@ -712,7 +719,8 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
 /** Ends an imported buffer's life here. */
 static void rp_memory_drop_import(struct rp_buffer_object *buffer)
 {
-    syscall(SYS_munmap, buffer->host, buffer->bytes); /* munmap() is hooked and takes our lock */
+    /* munmap() is hooked and takes our lock, so this calls the kernel. */
+    syscall(SYS_munmap, buffer->host, buffer->bytes);
     close(buffer->file_fd);
     close(buffer->dmabuf_fd);
 }

@@ -66,7 +66,7 @@ int rp_vm_map(struct rp_vm *vm, const struct rp_vm_range *range);
 /** Removes every mapped byte of [begin, end); splits ranges. Returns 0, -EINVAL or -ENOMEM. */
 int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end);
 
-/** The first range that holds @p va or lies above it, or NULL. */
+/** Returns the first range that holds @p va or lies above it, or NULL. */
 const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va);
 
 enum { RP_BACKING_PAGE = 4096 };
@@ -89,7 +89,7 @@ struct rp_backing {
 /** @p reserved_bytes at the start are never given out. Returns 0 or -errno. */
 int rp_backing_open(struct rp_backing *store, uint64_t bytes, uint64_t reserved_bytes);
 
-/** @p bytes are rounded up to pages. Returns 0, -EINVAL or -ENOMEM. */
+/** Allocates @p bytes, rounded up to pages. @return 0, -EINVAL or -ENOMEM */
 int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_offset);
 
 /** Gives back what rp_backing_alloc gave, same size. */
@@ -132,7 +132,7 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
                          void (*change)(struct rp_svm_attributes *attributes, const void *ctx),
                          const void *ctx);
 
-/** The first range that holds @p va or lies above it, or NULL. */
+/** Returns the first range that holds @p va or lies above it, or NULL. */
 const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges, uint64_t va);
 
 enum {
@@ -209,23 +209,23 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 /** Gives out a descriptor that stands for the buffer; the buffer lives while it is open. */
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd);
 
-/** A new reference to the buffer behind a dmabuf descriptor of this or another process. */
+/** Takes a new reference to the buffer behind a dmabuf descriptor of this or another process. */
 int rp_memory_buffer_from_fd(struct rp_memory *memory, int fd,
                              struct rp_buffer_object **ret_buffer);
 int rp_memory_buffer_from_id(struct rp_memory *memory, uint32_t id,
                              struct rp_buffer_object **ret_buffer);
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *buffer);
 
-/** IMPORT_DMABUF: a second handle on the same buffer. */
+/** IMPORT_DMABUF makes a second handle on the same buffer. */
 int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va,
                      uint64_t *ret_handle);
 
 #define RP_MEMORY_IMPORT_OFFSET (1ull << 62)
 
-/** Bytes per import in the space of offsets: more than any buffer has. */
+/** Each import gets so many bytes in the space of offsets, which is more than any buffer has. */
 enum { RP_MEMORY_IMPORT_SHIFT = 40 };
 
-/** mmap() with an offset at or beyond RP_MEMORY_IMPORT_OFFSET. 0 or -errno. */
+/** Executes mmap() with an offset at or beyond RP_MEMORY_IMPORT_OFFSET. @return 0 or -errno */
 int rp_memory_mmap_imported(struct rp_memory *memory, void *at, uint64_t bytes, int protection,
                             int flags, uint64_t offset, void **ret_at);
 
@@ -235,9 +235,9 @@ int rp_memory_buffer_map(struct rp_memory *memory, unsigned gpu, struct rp_buffe
 int rp_memory_va_unmap(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes);
 
 /**
- * Lets the GPU see the program's own pages at their own address (SVM), or no longer; page bounds.
- * Holes only: what is mapped otherwise stays. The caller holds memory->lock, and calls
- * rp_exec_settle after it.
+ * Lets the GPU see the program's own pages at their own address (SVM), or no longer, in page
+ * bounds. Only holes are filled: what is mapped otherwise stays. The caller holds memory->lock,
+ * and calls rp_exec_settle() after it.
  */
 int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t end,
                          bool visible, bool writable);
@@ -246,7 +246,7 @@ int rp_memory_set_shared(struct rp_memory *memory, unsigned gpu, uint64_t va, ui
  *  GPU, and what was said about them is forgotten. Part of a page is all of it, as for munmap(). */
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes);
 
-/* For struct rp_exec_host. */
+/* This implements the call of struct rp_exec_host. */
 void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, uint64_t bytes,
                           int write);
 int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int write,
@@ -278,7 +278,7 @@ static inline uint64_t rp_memory_available_vram(struct rp_memory *memory, unsign
     return bytes;
 }
 
-/** The file that holds a buffer at its offset: the store's, or the exporter's. */
+/** Returns the file that holds a buffer at its offset: the store's, or the exporter's. */
 static inline int rp_memory_buffer_file(const struct rp_memory *memory,
                                         const struct rp_buffer_object *buffer)
 {
@@ -296,7 +296,7 @@ static inline uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buff
                : buffer->offset;
 }
 
-/** fstat() past our hook of that name, to which a descriptor on the file is a device. */
+/** Calls fstat() past our hook of that name, which takes a descriptor on the file for a device. */
 static inline int rp_backing_stat(int fd, struct stat *ret_stat)
 {
     return (int)syscall(SYS_fstat, fd, ret_stat);

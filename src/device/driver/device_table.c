@@ -13,7 +13,10 @@
 #include "trace/device_table.h"
 #include "trace/records.h"
 
-/** Version of what the device library offers to others by name; NULL while it is switched off. */
+/**
+ * Returns the version of what the device library offers to others by name, or NULL while it is
+ * switched off.
+ */
 RP_EXPORT const char *rocm_perf_device_abi(void);
 RP_EXPORT rp_device_table_fn rocm_perf_device_table;
 

@@ -79,11 +79,10 @@ static struct rp_counter_results_entry **bucket_of(struct rp_counter_results *co
                             (RP_COUNTER_RESULTS_BUCKETS - 1)];
 }
 
-/*
- * Cycles of one XCD while the dispatch ran, summed over all as rocprofv3 does. On a real MI300X
- * (rocprof-compute's sample vcopy_MI300X_A1) SQ_CYCLES and SPI_CSN_WINDOW_VALID are 4 times
- * GRBM_COUNT, of 4 shader engines a die, and TCC_CYCLE 16 times, of 16 channels; the command
- * processor is busy all the time, and idle never.
+/* Counts the cycles of one XCD while the dispatch ran, summed over all XCDs as rocprofv3 does. On
+ * a real MI300X (rocprof-compute's sample vcopy_MI300X_A1) SQ_CYCLES and SPI_CSN_WINDOW_VALID are
+ * 4 times GRBM_COUNT, for 4 shader engines a die, and TCC_CYCLE is 16 times, for 16 channels. The
+ * command processor is always busy and never idle.
  */
 static void count_time(const struct rp_arch *arch, uint64_t ticks, uint64_t *values)
 {
@@ -114,7 +113,7 @@ static bool is_known_of(enum rp_device_counter_kind kind, enum rp_counting known
            (known == RP_COUNT_INSTRUCTIONS && kind != RP_COUNTER_CACHES);
 }
 
-/* NAN for what is not known of this dispatch. */
+/* Notes the values, with NAN for what is not known of this dispatch. */
 static void note_values(const struct rp_counter_results *counted, const struct rp_arch *arch,
                         const struct rp_dispatch *dispatch, uint64_t ticks, bool replayed,
                         double *ret)
@@ -160,7 +159,7 @@ void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_
         counted->pending++;
     }
     pthread_mutex_unlock(&counted->lock);
-    if (!bucket) /* nobody takes them: the collector is not there */
+    if (!bucket) /* Nobody takes the results if there is no collector. */
         free(entry);
 }
 
@@ -195,7 +194,7 @@ bool rp_counter_results_take(struct rp_counter_results *counted, uint64_t signal
 
 enum { MOST_ENTRIES = 1 << 16 };
 
-/* A wish, or with bytes the trace that it has become. */
+/* An entry is a request, or with bytes the trace that it has become. */
 struct rp_trace_requests_entry {
     struct rp_trace_requests_entry *next;
     uint64_t signal_va, kernel_object_va;
@@ -225,7 +224,7 @@ static bool add(struct rp_trace_requests *traced, const struct rp_trace_requests
     pthread_mutex_lock(&traced->lock);
     const bool fits = traced->pending < MOST_ENTRIES && traced->bytes + entry->count <= MOST_BYTES;
     if (fits) {
-        *traced->last = entry; /* the oldest comes first */
+        *traced->last = entry; /* The oldest entry comes first. */
         traced->last = &entry->next;
         traced->bytes += entry->count;
         __atomic_add_fetch(&traced->pending, 1, __ATOMIC_RELEASE);
@@ -236,7 +235,7 @@ static bool add(struct rp_trace_requests *traced, const struct rp_trace_requests
     return fits;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static struct rp_trace_requests_entry *take_out(struct rp_trace_requests *traced,
                                                 struct rp_trace_requests_entry **at)
 {
@@ -388,7 +387,8 @@ static int read_dynamic(struct image *image, uint64_t dynamic_va, uint64_t bytes
     const uint32_t *hash = hash_va ? at(image->host, hash_va, 8) : NULL;
     if (!hash || !image->symbols_va || !image->strings_va)
         return -ENOENT;
-    image->symbol_count = hash[1] < SYMBOL_LIMIT ? hash[1] : SYMBOL_LIMIT; /* nchain */
+    /* The second word of the table is nchain, the number of symbols. */
+    image->symbol_count = hash[1] < SYMBOL_LIMIT ? hash[1] : SYMBOL_LIMIT;
     return 0;
 }
 
@@ -475,7 +475,7 @@ void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t e
         rp_log("queue %u: no inactive signal to report error 0x%x", queue->id, error);
 }
 
-/** One write, so that lines of several queues or processes never mix. */
+/** Prints the line in one write, so that lines of several queues or processes never mix. */
 static void print_line(const struct rp_cp *cp, char *line, int used, size_t room)
 {
     if (used < 0)
@@ -484,7 +484,7 @@ static void print_line(const struct rp_cp *cp, char *line, int used, size_t room
     line[bytes - 1] = '\n';
     rp_log("%.*s", (int)bytes - 1, line);
     if (write(cp->report_fd, line, bytes) < 0) {
-        /* nowhere left to say it */
+        /* There is no other place to report it. */
     }
 }
 
@@ -492,7 +492,10 @@ static void print_line(const struct rp_cp *cp, char *line, int used, size_t room
 
 enum { DETAIL_ROOM = 4096, LISTING_LINES = 6 };
 
-/** amd_comgr.h: what HIP loads to look into code objects. A handle is a structure of one word. */
+/**
+ * HIP loads amd_comgr to look into code objects; a handle in amd_comgr.h is a structure of one
+ * word.
+ */
 struct comgr {
     int (*create_data)(int kind, uint64_t *ret);
     int (*set_data)(uint64_t data, size_t bytes, const char *text);
@@ -531,8 +534,8 @@ static bool find_comgr(struct comgr *ret)
 }
 
 /**
- * The C++ name behind a kernel's symbol, if the program has loaded ROCm's demangler: a C++ runtime
- * does not know every name. The caller frees it; NULL otherwise.
+ * Returns the C++ name behind a kernel's symbol, if the program has loaded ROCm's demangler,
+ * because a C++ runtime does not know every name. The caller frees it; NULL otherwise.
  */
 static char *demangled(const char *name)
 {
@@ -570,7 +573,7 @@ static size_t add_text(char *text, size_t used, const char *fmt, ...)
     return n > 0 && (size_t)n < DETAIL_ROOM - used ? used + (size_t)n : used;
 }
 
-/** First instruction of the kernel, or 0. */
+/** Returns the address of the kernel's first instruction, or 0. */
 static uint64_t entry_of(const struct rp_exec_host *host, uint64_t descriptor_va)
 {
     enum { ENTRY_OFFSET_AT = 16 };
@@ -582,7 +585,10 @@ static uint64_t entry_of(const struct rp_exec_host *host, uint64_t descriptor_va
     return descriptor_va + (uint64_t)offset;
 }
 
-/** Where in the grid and in the code: indented lines that follow the one everybody greps for. */
+/**
+ * Describes the place in the grid and in the code, in indented lines that follow the one that
+ * everybody greps for.
+ */
 static size_t describe(const struct rp_cp *cp, uint64_t kernel_object_va, const char *name,
                        const struct rp_fault *fault, char *text)
 {
@@ -610,7 +616,8 @@ static size_t describe(const struct rp_cp *cp, uint64_t kernel_object_va, const 
     if (entry)
         used += rp_exec_listing(cp->host, entry, fault->pc, LISTING_LINES, text + used,
                                 DETAIL_ROOM - used);
-    if (entry && used == before) /* in a function far from the kernel, or not in code at all */
+    /* The address is in a function far from the kernel, or not in code at all. */
+    if (entry && used == before)
         used = add_text(text, used, "  kernel begins at 0x%" PRIx64 "\n", entry);
     return used;
 }
@@ -618,7 +625,7 @@ static size_t describe(const struct rp_cp *cp, uint64_t kernel_object_va, const 
 static void print_details(const struct rp_cp *cp, const char *text, size_t bytes)
 {
     if (bytes && write(cp->report_fd, text, bytes) < 0) {
-        /* nowhere left to say it */
+        /* There is no other place to report it. */
     }
 }
 
@@ -704,7 +711,7 @@ static int log_file(void)
         return fd;
     const char *path = getenv("ROCM_PERF_DEVICE_DEBUG");
     fd = -2;
-    if (path && *path) { /* a direct call: open() is one of our own hooks */
+    if (path && *path) { /* This is a direct call because open() is one of our own hooks. */
         fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                           0644);
         if (fd < 0)
@@ -736,7 +743,7 @@ void rp_log(const char *fmt, ...)
             used = sizeof line - 2;
         line[used++] = '\n';
         if (write(fd, line, used) < 0) {
-            /* a debug log that cannot be written is not the program's problem */
+            /* A debug log that cannot be written is not the program's problem. */
         }
     }
     errno = saved;

@@ -25,7 +25,7 @@
 
 /** An open directory of the generated tree, in the place of a DIR. */
 struct tree_dir {
-    pthread_mutex_t lock; /* of fd, hosts_ended, next, entry and where hosts is at */
+    pthread_mutex_t lock; /**< protects fd, hosts_ended, next, entry and the position of hosts */
     char path[RP_TOPOLOGY_PATH_BYTES];
     int fd; /* below 0: none yet */
     bool is_shared;
@@ -98,7 +98,7 @@ static DIR *open_tree_dir(const struct rp_vfs_node *node, int fd)
         dir->hosts = fd < 0 ? NEXT(opendir)(node->path) : NEXT(fdopendir)(fd);
         if (dir->hosts) {
             dir->fd = NEXT(dirfd)(dir->hosts);
-        } else if (errno != ENOENT && errno != ENOTDIR) { /* the host does not lack it */
+        } else if (errno != ENOENT && errno != ENOTDIR) { /* The host has the folder. */
             drop_dir(slot);
             return NULL;
         }
@@ -152,7 +152,7 @@ static enum rp_topology_kind tree_entry(struct tree_dir *dir, unsigned index)
     return RP_TOPOLOGY_DIR;
 }
 
-/** Negative behind the host's entries, whose positions are the kernel's: from 0 on. */
+/** A position behind the host's entries is negative, because those from 0 on are the kernel's. */
 static long position_of(const struct tree_dir *dir)
 {
     return !dir->hosts        ? (long)dir->next
@@ -168,7 +168,7 @@ static unsigned char type_of(enum rp_topology_kind kind)
                                         : DT_REG;
 }
 
-/** NULL after the last one. */
+/** Returns NULL after the last entry. */
 static struct dirent *next_entry(struct tree_dir *dir)
 {
     struct dirent *of_host = dir->hosts && !dir->hosts_ended ? NEXT(readdir)(dir->hosts) : NULL;
@@ -235,7 +235,8 @@ static int copy_next(struct tree_dir *dir, struct dirent *out, void **ret_out)
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* old programs call them */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* Old programs call these functions.   \
+                                                            */
 RP_EXPORT int readdir_r(DIR *restrict dir, struct dirent *restrict out,
                         struct dirent **restrict ret_out)
 {
@@ -315,7 +316,8 @@ RP_EXPORT int closedir(DIR *dir)
         return NEXT(closedir)(dir);
     DIR *hosts = (*slot)->hosts;
     int fd = (*slot)->fd;
-    drop_dir(slot); /* first: another thread may get the same memory for its own */
+    /* The slot goes first, because another thread may get the same memory for its own folder. */
+    drop_dir(slot);
     return hosts ? NEXT(closedir)(hosts) : fd < 0 ? 0 : close(fd);
 }
 

@@ -163,7 +163,7 @@ enum {
 
 enum { RP_DRM_FW_MEC = 0x08, RP_DRM_FW_SDMA = 0x0b };
 
-/** A question: what it is about, where the answer goes and how many bytes of it. */
+/** A question has its subject, the place for the answer, and how many bytes of it are wanted. */
 struct rp_drm_info {
     uint64_t out;
     uint32_t bytes, query;
@@ -191,8 +191,9 @@ struct rp_drm_device_info {
 
 #define RP_SVM_UNDEFINED 0xffffffffu
 
-/* Apertures that ROCr accepts on 48-bit parts; a GPU VM limit of 2^47-1 makes the runtime use
- * the same addresses on both sides (measured with ROCr 7.2.4). */
+/* ROCr accepts these apertures on 48-bit parts. A GPU VM limit of 2^47-1 makes the runtime use the
+ * same addresses on both sides (measured with ROCr 7.2.4).
+ */
 #define RP_GPUVM_BASE 0x1000000ull
 
 #define RP_GPUVM_LIMIT 0x7fffffffffffull
@@ -213,10 +214,10 @@ static_assert(sizeof(struct rp_kfd_export_dmabuf) == 16, "kfd_ioctl_export_dmabu
 
 static inline uint64_t rp_clock_ns(const struct rp_clock *clock, uint64_t ticks)
 {
-    return ticks * 1000 / clock->mhz; /* whole for 25 and 100 MHz */
+    return ticks * 1000 / clock->mhz; /* The result is whole for 25 and 100 MHz. */
 }
 
-/** A reading for the driver's counter query: later than every reading before. */
+/** Returns a reading for the driver's counter query, which is later than every reading before. */
 static inline uint64_t rp_clock_sample(struct rp_clock *clock)
 {
     uint64_t last = __atomic_load_n(&clock->sampled, __ATOMIC_ACQUIRE), next;
@@ -307,7 +308,8 @@ static void apply(struct rp_svm_attributes *a, const void *ctx)
     const struct svm_args *args = ctx;
     for (uint32_t i = 0; i < args->count; i++) {
         uint32_t value = args->attributes[i].value;
-        uint32_t gpu = 1u << (value - RP_TOPOLOGY_GPU_ID) % 32; /* if it is one: checked before */
+        /* The value was checked before to be a GPU's id. */
+        uint32_t gpu = 1u << (value - RP_TOPOLOGY_GPU_ID) % 32;
         switch (args->attributes[i].type) {
         case SVM_PREFERRED_LOCATION:
             a->preferred = value;
@@ -396,7 +398,7 @@ static struct summary summarise(const struct rp_memory *memory, uint64_t begin, 
         return sum;
     sum.all = range->attributes;
     sum.any_flags = sum.all.flags;
-    /* Pieces of which nothing was said do not count, as in the driver. */
+    /* Pieces without attributes do not count, as in the driver. */
     while ((range = rp_svm_ranges_next(&memory->svm, range->end)) && range->begin < end) {
         const struct rp_svm_attributes *a = &range->attributes;
         sum.all.preferred = common(sum.all.preferred, a->preferred);
@@ -473,7 +475,7 @@ int rp_svm_ioctl(struct rp_memory *memory, void *user, uint32_t bytes)
                                    : -EINVAL;
     pthread_mutex_unlock(&memory->lock);
     if (rc == 0 && args->op == SVM_SET)
-        rp_exec_settle(); /* a kernel may be using what it has lost */
+        rp_exec_settle(); /* A kernel may be using what it has just lost. */
     rp_log("svm op %u, 0x%llx, %llu bytes, %u attributes: %d", args->op,
            (unsigned long long)args->start, (unsigned long long)args->bytes, args->count, rc);
     return rc;
@@ -501,12 +503,14 @@ static int do_version(struct rp_drm_version *args)
     args->minor = RP_DRM_MINOR;
     args->patch = 0;
     give_text(args->name, &args->name_bytes, "amdgpu");
-    give_text(args->date, &args->date_bytes, "0"); /* what Linux says since 6.14 */
+    give_text(args->date, &args->date_bytes, "0"); /* Linux has said so since 6.14. */
     give_text(args->description, &args->description_bytes, "AMD GPU");
     return 0;
 }
 
-/** Only asked of a card: who uses it. The process is its only user and may do all. */
+/**
+ * Only cards are asked who uses them. The process is the card's only user and may do everything.
+ */
 static int do_client(struct rp_drm_client *args)
 {
     if (args->index != 0)
@@ -518,7 +522,7 @@ static int do_client(struct rp_drm_client *args)
     return 0;
 }
 
-/** PCI Express by its rate per lane. */
+/** Returns the generation of PCI Express from its rate per lane. */
 static uint32_t pcie_generation(uint32_t mtransfers_s)
 {
     uint32_t generation = mtransfers_s ? 1 : 0;
@@ -555,7 +559,7 @@ static struct rp_drm_device_info device_info(const struct rp_arch *a)
 
 static int firmware_info(const struct rp_arch *arch, uint32_t type, uint32_t ret_version[2])
 {
-    ret_version[1] = 0; /* the version of its features */
+    ret_version[1] = 0; /* This is the version of its features. */
     ret_version[0] = type == RP_DRM_FW_MEC ? arch->mec_firmware : arch->sdma_firmware;
     return type == RP_DRM_FW_MEC || type == RP_DRM_FW_SDMA ? 0 : -EINVAL;
 }
@@ -592,7 +596,7 @@ static int do_info(struct rp_device *device, unsigned gpu, struct rp_drm_info *a
     case RP_DRM_INFO_FW_VERSION:
         rc = firmware_info(arch, args->which, answer.words);
         break;
-    case RP_DRM_INFO_VRAM_USAGE: /* all of it can be seen by the host */
+    case RP_DRM_INFO_VRAM_USAGE: /* The host can see all of it. */
     case RP_DRM_INFO_VIS_VRAM_USAGE:
         answer.longs[0] = topology.memory_used_bytes[gpu];
         break;
@@ -633,7 +637,8 @@ int rp_drm_gem_mmap(struct rp_device *device, uint64_t *id_and_offset)
 
 int rp_drm_ioctl(struct rp_device *device, int fd, unsigned long request, void *user)
 {
-    /* Libraries of other ages give other sizes of the same structures, which only grow: */
+    /* Libraries of different ages ask for different sizes of the same structures, which only grow.
+     */
     static const struct {
         unsigned number, bytes;
     } calls[] = {
@@ -701,7 +706,7 @@ static int do_acquire_vm(struct rp_device *device, struct rp_kfd_acquire_vm *arg
 static int do_get_clock_counters(struct rp_device *device, struct rp_kfd_clock_counters *args)
 {
     uint64_t ticks = rp_clock_sample(&device->clock);
-    /* As the driver answers for a node without a GPU: the host's clocks alone. */
+    /* For a node without a GPU the driver answers with the host's clocks alone. */
     args->gpu_ticks = rp_device_gpu(device, args->gpu_id) ? ticks : 0;
     args->system_ns = args->cpu_ns = rp_clock_ns(&device->clock, ticks);
     args->system_hz = 1000000000;
@@ -712,7 +717,7 @@ static int do_get_tile_config(struct rp_device *device, struct rp_kfd_tile_confi
 {
     if (!rp_device_gpu(device, args->gpu_id))
         return -EINVAL;
-    args->tile_count = args->macro_tile_count = 0; /* gfx9 has no tile mode tables */
+    args->tile_count = args->macro_tile_count = 0; /* gfx9 has no tile mode tables. */
     args->gb_addr_config = args->banks = args->ranks = 0;
     return 0;
 }
@@ -721,7 +726,7 @@ static int do_get_tile_config(struct rp_device *device, struct rp_kfd_tile_confi
 
 static int do_set_memory_policy(struct rp_device *device, struct rp_kfd_memory_policy *args)
 {
-    /* One coherent memory: accepted, without effect. */
+    /* There is one coherent memory, so this is accepted without effect. */
     return rp_device_gpu(device, args->gpu_id) ? 0 : -EINVAL;
 }
 
@@ -749,7 +754,7 @@ static int do_set_cu_mask(struct rp_device *device, struct rp_kfd_cu_mask *args)
     return rp_queues_change(&device->queues, args->queue_id, RP_QUEUE_COMPUTE_UNITS, enabled);
 }
 
-/** Global wave sync: asked for by cooperative queues, not used by the code that runs on them. */
+/** Cooperative queues ask for global wave sync, but the code that runs on them does not use it. */
 static int do_alloc_queue_gws(struct rp_device *device, struct rp_kfd_queue_gws *args)
 {
     (void)device;
@@ -770,7 +775,7 @@ static int do_set_xnack_mode(struct rp_device *device, struct rp_kfd_xnack *args
         args->enabled = device->memory.xnack;
         return 0;
     }
-    if (rp_queues_exist(&device->queues)) /* the driver cannot change it under them either */
+    if (rp_queues_exist(&device->queues)) /* The driver cannot change it under them either. */
         return -EBUSY;
     int rc = args->enabled ? rp_trap_install() : 0;
     if (rc == 0)
@@ -876,7 +881,8 @@ static int do_create_event(struct rp_device *device, struct rp_kfd_create_event 
     if (rc < 0)
         return rc;
     args->slot = args->trigger_data = args->event_id;
-    args->page_offset = RP_MEMORY_EVENT_PAGE_OFFSET; /* not 0: signals get a mailbox */
+    /* It must not be 0, so that signals get a mailbox. */
+    args->page_offset = RP_MEMORY_EVENT_PAGE_OFFSET;
     return 0;
 }
 
@@ -897,7 +903,7 @@ static int do_reset_event(struct rp_device *device, struct rp_kfd_event_id *args
 
 static int do_wait_events(struct rp_device *device, struct rp_kfd_wait_events *args)
 {
-    rp_queues_kick(&device->queues); /* whoever waits has most likely just submitted */
+    rp_queues_kick(&device->queues); /* A thread that waits has most likely just submitted work. */
     return rp_events_wait(&device->events, (void *)(uintptr_t)args->events_ptr, args->count,
                           args->wait_for_all != 0, args->timeout_ms, &args->result);
 }
@@ -928,7 +934,8 @@ static int do_smi_events(struct rp_device *device, struct rp_kfd_smi_events *arg
 {
     if (!rp_device_gpu(device, args->gpu_id))
         return -EINVAL;
-    int ends[2]; /* the other end stays open so that reading says "nothing yet", not "over" */
+    /* The other end stays open, so that reading reports "nothing yet" and not "over". */
+    int ends[2];
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return -errno;
     args->anon_fd = (uint32_t)ends[0];
@@ -963,7 +970,7 @@ int rp_kfd_ioctl(struct rp_device *device, unsigned long request, void *user)
 {
     unsigned nr = _IOC_NR(request);
     uint32_t bytes = _IOC_SIZE(request);
-    if (nr == NR_SVM) /* the size in its code is that of a variable-length argument */
+    if (nr == NR_SVM) /* The size in its code is that of a variable-length argument. */
         return rp_svm_ioctl(&device->memory, user, bytes);
     if (nr >= NR_MAX || !table[nr].call) {
         rp_log("ioctl 0x%02x (request 0x%lx) is not supported", nr, request);

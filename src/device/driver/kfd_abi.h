@@ -107,7 +107,7 @@ struct rp_drm_bo_info {
 };
 enum { RP_DRM_GEM_MMAP = 1, RP_DRM_INFO = 5 };
 
-/** The amdgpu interface that is spoken, as of Linux 6.x. */
+/** This is the version of the amdgpu interface, that of Linux 6.x. */
 enum { RP_DRM_MAJOR = 3, RP_DRM_MINOR = 61 };
 enum { RP_DRM_IOCTL_TYPE = 'd', RP_DRM_VERSION = 0, RP_DRM_CLIENT = 5, RP_DRM_COMMANDS = 0x40 };
 enum {
@@ -175,7 +175,7 @@ struct rp_amd_signal {
 };
 static_assert(sizeof(struct rp_amd_signal) == 64, "amd_signal_t");
 
-/** Head of amd_queue_v2_t, as far as the packet processor reads and writes it. */
+/** This is the head of amd_queue_v2_t, as far as the packet processor reads and writes it. */
 struct rp_amd_queue {
     uint8_t hsa_queue[40];
     uint32_t caps, reserved1[3];
@@ -194,7 +194,7 @@ static_assert(offsetof(struct rp_amd_queue, write_dispatch_id) == 56, "amd_queue
 static_assert(offsetof(struct rp_amd_queue, read_dispatch_id) == 128, "amd_queue_t");
 static_assert(offsetof(struct rp_amd_queue, inactive_signal_va) == 192, "amd_queue_t");
 
-/** Bits that the hardware stores in amd_queue_t.queue_inactive_signal (HSA AMD extension). */
+/** The hardware stores these bits in amd_queue_t.queue_inactive_signal (HSA AMD extension). */
 enum rp_queue_error {
     RP_QUEUE_ERR_DIMENSIONS = 0x2,
     RP_QUEUE_ERR_GROUP_MEMORY = 0x4,

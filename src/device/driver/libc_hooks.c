@@ -35,8 +35,8 @@
 #include "device/exec/host_traps.h"
 
 /**
- * Whether the kernel answers: a path that is not ours, or a folder of the host's with files of ours
- * in it. The host may lack that folder: then it is ours. Keeps errno.
+ * Tests whether the kernel answers: for a path that is not ours, or for a folder of the host that
+ * has files of ours in it. If the host lacks that folder, it is ours. It keeps errno.
  */
 static inline bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
 {
@@ -48,7 +48,7 @@ static inline bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
     return is;
 }
 
-/** 0, or -1 with errno from a negative code. */
+/** Returns 0, or -1 with errno from a negative code. */
 static int result(int rc)
 {
     return rc < 0 ? fail(-rc) : rc;
@@ -56,7 +56,7 @@ static int result(int rc)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/** -errno on failure. */
+/** Opens a node. @return -errno on failure */
 static int open_node(const struct rp_vfs_node *node, int flags)
 {
     const bool folder = node->kind == RP_VFS_DIR || node->kind == RP_VFS_SHARED;
@@ -340,7 +340,10 @@ FSTAT_HOOK(fstat64, stat64)
 FSTATAT_HOOK(fstatat, stat)
 FSTATAT_HOOK(fstatat64, stat64)
 
-/** What @p fd stands for: the device, a folder or a file of ours. Not where the kernel can tell. */
+/**
+ * Tests whether @p fd stands for the device, or for a folder or file of ours. It does not ask
+ * where the kernel knows the answer.
+ */
 static bool stat_ours_of_fd(int fd, struct stat *ret_stat)
 {
     const struct rp_device *device = rp_device_get();
@@ -467,8 +470,8 @@ RP_EXPORT int ioctl(int fd, unsigned long request, ...)
 }
 
 /**
- * The mmap() behind ours: the C library's, or that of another library that stands in front of it.
- * NULL while it is being looked up, which may allocate and so come back here.
+ * Returns the mmap() behind ours: the C library's, or that of another library in front of it. It
+ * is NULL while the lookup runs, which may allocate and so come back here.
  */
 static __typeof__(mmap) *next_mmap(void)
 {
@@ -558,10 +561,9 @@ RP_EXPORT int munmap(void *address, size_t bytes)
 int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list args);
 
-/*
- * Debian's ROCr is built with its own checks on, and says at the end of every HIP program that
- * "SharedSignalPool" or the like has leaked: HIP keeps signals until the process is gone. Users
- * take it for a fault of theirs. Whatever else has the same words keeps them.
+/* Debian's ROCr is built with its own checks on, and reports at the end of every HIP program that
+ * "SharedSignalPool" or the like has leaked, because HIP keeps signals until the process ends.
+ * Users take it for a fault of theirs, so it is dropped. Other callers may print the same words.
  */
 static bool is_leak_notice(const char *format, const void *caller)
 {
@@ -571,7 +573,7 @@ static bool is_leak_notice(const char *format, const void *caller)
            who.dli_fname && strstr(who.dli_fname, "libhsa-runtime64");
 }
 
-/* Into the raw log of `profile --debug`, and our own. */
+/* Writes into the raw log of `profile --debug`, and our own. */
 static __attribute__((format(printf, 1, 0))) void log_notice(const char *format, va_list args)
 {
     const char *path = secure_getenv("ROCM_PERF_TOOL_DEBUG");
@@ -587,7 +589,7 @@ static __attribute__((format(printf, 1, 0))) void log_notice(const char *format,
                                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
                         : -1;
     if (fd >= 0 && write(fd, line, used + 1) < 0) {
-        /* a debug log that cannot be written is not the program's problem */
+        /* A debug log that cannot be written is not the program's problem. */
     }
     if (fd >= 0)
         close(fd);
@@ -609,19 +611,18 @@ RP_EXPORT int __fprintf_chk(FILE *stream, int flag, const char *format, ...)
     return rc;
 }
 
-/* The few libdrm functions that ROCr calls, answered for the software device.
- *
- * Exported, so they win over libdrm's own. A device or buffer that is not ours, or a device that
- * is switched off, goes on to the real library; without one, the call fails as libdrm would.
+/* ROCr calls these few libdrm functions, which are answered for the software device. They are
+ * exported, so they win over libdrm's own. A call for a device or buffer that is not ours, or for
+ * a device that is switched off, goes on to the real library; without one it fails as in libdrm.
  */
 
-/** struct amdgpu_bo_import_result */
+/** This is laid out as struct amdgpu_bo_import_result. */
 struct rp_drm_import_result {
     void *bo;
     uint64_t alloc_bytes;
 };
 
-/* libdrm's, under its names. Handles are opaque pointers here. */
+/* These functions are libdrm's, under its names. Handles are opaque pointers here. */
 int drmOpenRender(int minor);
 int drmClose(int fd);
 int drmCommandWriteRead(int fd, unsigned long command, void *data, unsigned long bytes);

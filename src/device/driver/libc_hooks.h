@@ -14,7 +14,9 @@
 
 #include "device/driver/vfs.h"
 
-/** The next definition of @p name in the process. Looked up once; keeps errno. */
+/**
+ * Returns the next definition of @p name in the process. It is looked up once, and errno is kept.
+ */
 #define NEXT(name)                                                                                 \
     __extension__({                                                                                \
         static __typeof__(name) *next_;                                                            \

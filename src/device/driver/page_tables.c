@@ -1,16 +1,15 @@
-/* Large host pages for those parts of the store that are used densely.
+/* Parts of the store that are used densely get large host pages. The store is sparse: the host
+ * gives a page when it is first touched, 4 KiB at a time, and that costs several times what
+ * filling the page does. Large pages for the whole store would take memory that nobody uses.
  *
- * The store is sparse: the host gives a page when it is first touched, 4 KiB at a time, and that
- * costs several times what filling the page does. Large pages for the whole store would take memory
- * that nobody uses. So the first use of each large page's worth of a mapping (a chunk) is noticed.
+ * So the first use of each chunk (a large page's worth of a mapping) is noticed. As long as
+ * everything that was allocated would fit into a part of the host's memory, the chunk becomes one
+ * large page then. Otherwise it becomes one when its neighbour was filled before it, and every
+ * sixteenth chunk is left to small pages to see whether it fills as well. A program that touches
+ * little of many chunks therefore takes at most sixteen times its memory.
  *
- * As long as all that was allocated would fit into a part of the host's memory, the chunk becomes
- * one large page then. Otherwise it does when its neighbour was filled before it, and every
- * sixteenth chunk is left to small pages, to see whether it fills, too: a program that touches
- * little of many chunks takes at most sixteen times its memory.
- *
- * Works with MADV_COLLAPSE (Linux 6.1), which asks no setting of the system; without it nothing
- * changes. The caller serialises all but rp_large_pages_make.
+ * This works with MADV_COLLAPSE (Linux 6.1), which needs no setting of the system; without it
+ * nothing changes. The caller serialises all calls but rp_large_pages_make().
  */
 #include "device/driver/device_memory.h"
 
@@ -37,7 +36,7 @@
 #include "device/isa/wave_state.h"
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* linux/mman.h of 6.1; older C libraries do not know it */
+#define MADV_COLLAPSE 25 /* It is in linux/mman.h of 6.1, and older C libraries do not know it. */
 #endif
 
 enum {
@@ -62,12 +61,13 @@ enum {
 /* A chunk that is so full has been filled, and its successor is going to be. */
 enum { FULL_PAGES = SMALL_PAGES * 3 / 4 };
 
-/** The first number of a file after @p label. UINT64_MAX: there is none. */
+/** Returns the first number of a file after @p label, or UINT64_MAX if there is none. */
 static uint64_t number_in(const char *path, const char *label)
 {
     char text[4096];
     uint64_t number = UINT64_MAX;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC); /* open() is hooked */
+    /* open() is hooked, so this calls the kernel. */
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return number;
     const ssize_t length = read(fd, text, sizeof text - 1);
@@ -85,14 +85,15 @@ static uint64_t number_in(const char *path, const char *label)
 static uint64_t ample_bytes(void)
 {
     const uint64_t available_kib = number_in("/proc/meminfo", "MemAvailable:");
-    const uint64_t limit_bytes = number_in("/sys/fs/cgroup/memory.max", ""); /* or "max" */
+    /* The file has a number or "max". */
+    const uint64_t limit_bytes = number_in("/sys/fs/cgroup/memory.max", "");
     uint64_t bytes = available_kib == UINT64_MAX ? 0 : available_kib * 1024;
     return (bytes < limit_bytes ? bytes : limit_bytes) / 4;
 }
 
 static void rp_large_pages_close(struct rp_large_pages *pages);
 
-/** @p bytes is a multiple of RP_LARGE_PAGE. Without memory: switched off. */
+/** @p bytes is a multiple of RP_LARGE_PAGE. Without memory the large pages are switched off. */
 static void rp_large_pages_open(struct rp_large_pages *pages, uint8_t *window, uint64_t bytes)
 {
     const size_t count = bytes / RP_LARGE_PAGE;
@@ -135,7 +136,7 @@ static void rp_large_pages_forget(struct rp_large_pages *pages, uint64_t offset,
     pages->taken_bytes -= bytes;
     const size_t first = offset / RP_LARGE_PAGE;
     const size_t last = (offset + bytes - 1) / RP_LARGE_PAGE;
-    if (!pages->state || bytes < RP_LARGE_PAGE) /* no chunk is wholly in it */
+    if (!pages->state || bytes < RP_LARGE_PAGE) /* No chunk is completely in it. */
         return;
     for (size_t chunk = first; chunk <= last; chunk++)
         set_state(pages, chunk, UNUSED);
@@ -160,7 +161,7 @@ static uint8_t suggestion(const struct rp_large_pages *pages, size_t neighbour, 
     const uint8_t state = state_of(pages, neighbour) & (uint8_t)~WANTED;
     if (state >= LARGE) {
         *ret_stray = false;
-        return (uint8_t)(state - 1); /* the last of them suggests to see */
+        return (uint8_t)(state - 1); /* The last of them suggests whether the chunk will fill. */
     }
     if (state == SMALL && present_pages(pages, neighbour) >= FULL_PAGES) {
         *ret_stray = false;
@@ -178,7 +179,7 @@ static uint8_t decide(struct rp_large_pages *pages, size_t chunk, size_t first, 
     bool stray = !ample;
     if (state == SMALL && chunk > first)
         state = suggestion(pages, chunk - 1, &stray);
-    if (state == SMALL && chunk + 1 < end) /* some go downwards */
+    if (state == SMALL && chunk + 1 < end) /* Some programs go downwards. */
         state = suggestion(pages, chunk + 1, &stray);
     if (stray)
         *cost += STRAY_COST;
@@ -208,7 +209,7 @@ static bool rp_large_pages_arrive(struct rp_large_pages *pages, uint64_t offset,
         if (state == UNUSED)
             set_state(pages, chunk, state = decide(pages, chunk, first, limit, cost));
     }
-    /* Chunks that are only partly in the mapping are never looked at. */
+    /* Chunks that are only partly in the mapping are skipped. */
     size_t from = chunk < first ? first : chunk < limit ? chunk : limit;
     size_t to = chunk >= first && chunk < limit ? chunk + 1 : from;
     while (from > first && is_settled(pages, from - 1))
@@ -235,8 +236,9 @@ static void rp_large_pages_make(struct rp_large_pages *pages, uint64_t offset)
     const uint8_t state = state_of(pages, chunk);
     if (state & WANTED) {
         unsigned worse = 0;
-        *(volatile uint8_t *)at; /* a chunk without any page would be refused */
-        if (madvise(at, RP_LARGE_PAGE, MADV_COLLAPSE) < 0) /* EINVAL: this host never does it */
+        *(volatile uint8_t *)at; /* The host would refuse a chunk without any page. */
+        /* EINVAL means that this host never does it. */
+        if (madvise(at, RP_LARGE_PAGE, MADV_COLLAPSE) < 0)
             worse = errno == EINVAL ? MOST_FAILURES : 1;
         if (worse)
             __atomic_add_fetch(&pages->failures, worse, __ATOMIC_RELAXED);
@@ -273,14 +275,16 @@ static bool file_limit_allows(uint64_t bytes)
 }
 
 /**
- * With vm.overcommit_memory = 2 a page that the host cannot provide is a SIGBUS for whoever touches
- * it. Otherwise the host kills some process when it is out of memory, and nobody can help that.
+ * With vm.overcommit_memory = 2 a page that the host cannot provide raises SIGBUS in the thread
+ * that touches it. Otherwise the host kills some process when it is out of memory, and nothing can
+ * prevent that.
  */
 static bool host_is_strict(void)
 {
     char mode = '0';
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory",
-                          O_RDONLY | O_CLOEXEC); /* open() is one of our own hooks */
+                          /* This is a direct call because open() is one of our own hooks. */
+                          O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     bool strict = read(fd, &mode, 1) == 1 && mode == '2';
@@ -288,7 +292,7 @@ static bool host_is_strict(void)
     return strict;
 }
 
-/** The file in one piece, on a large page's boundary. */
+/** Maps the file in one piece, on a large page's boundary. */
 static uint8_t *map_window(int fd, uint64_t bytes)
 {
     uint8_t *room =
@@ -368,7 +372,8 @@ static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_o
         return -EINVAL;
     bytes = round_up(bytes, RP_BACKING_PAGE);
     uint64_t align = bytes >= BIG ? BIG : RP_BACKING_PAGE;
-    if (rp_vec_reserve(&store->free, 1) < 0) /* for this alloc's split, or for a later free */
+    /* It is needed for this allocation's split, or for a later free. */
+    if (rp_vec_reserve(&store->free, 1) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < store->free.count; i++) {
         struct rp_backing_extent *hole = &store->free.items[i];
@@ -390,7 +395,8 @@ static int find_extent(struct rp_backing *store, uint64_t bytes, uint64_t *ret_o
 void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes)
 {
     bytes = round_up(bytes, RP_BACKING_PAGE);
-    madvise(store->window + offset, bytes, MADV_REMOVE); /* punches the hole, needs no fd */
+    /* This punches the hole and needs no descriptor. */
+    madvise(store->window + offset, bytes, MADV_REMOVE);
     rp_large_pages_forget(&store->large, offset, bytes);
     size_t at = 0;
     while (at < store->free.count && store->free.items[at].begin < offset)
@@ -406,7 +412,7 @@ void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes)
         store->free.items[at].begin = offset;
     } else if (rp_vec_reserve(&store->free, 1) == 0) {
         insert(store, at, (struct rp_backing_extent){offset, offset + bytes});
-    } /* else: the extent is lost to later allocations, its pages are already given back */
+    } /* Otherwise the extent is lost to later allocations, but its pages are already given back. */
 }
 
 int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_offset)
@@ -426,14 +432,15 @@ int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_off
     return rc;
 }
 
-/* The GPU's page table: which addresses are mapped, and where their bytes are in this
- * process. Sorted, non-overlapping ranges; binary search.
- *
- * Not locked: the owner (device_memory.c) serialises calls. Only the generation may be read by
- * anyone.
+/* The GPU's page table says which addresses are mapped, and where their bytes are in this process.
+ * Its ranges are sorted and do not overlap, so a binary search finds them. It has no lock: the
+ * owner (device_memory.c) serialises calls, and only the generation may be read by anyone.
  */
 
-/** Index of the first item that ends after @p va. Every item begins with its begin and end. */
+/**
+ * Returns the index of the first item that ends after @p va. Every item begins with its begin and
+ * end.
+ */
 static size_t first_after(const void *items, size_t count, size_t item_bytes, uint64_t va)
 {
     size_t lo = 0, hi = count;
@@ -485,7 +492,7 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
 {
     if (begin >= end)
         return -EINVAL;
-    if (rp_vec_reserve(vm, 1) < 0) /* a hole in the middle of a range makes one more */
+    if (rp_vec_reserve(vm, 1) < 0) /* A hole in the middle of a range makes one more range. */
         return -ENOMEM;
     size_t at = FIRST_AFTER(vm, begin);
     if (at == vm->count || vm->items[at].begin >= end)
@@ -512,7 +519,7 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
     return 0;
 }
 
-/** The range that holds @p va, or NULL. Valid until the next map or unmap. */
+/** Returns the range that holds @p va, or NULL. It is valid until the next map or unmap. */
 static const struct rp_vm_range *rp_vm_find(const struct rp_vm *vm, uint64_t va)
 {
     size_t at = FIRST_AFTER(vm, va);
@@ -526,8 +533,8 @@ const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va)
 }
 
 /**
- * Host pointer for [va, va + bytes), which may cross ranges that continue each other; NULL if any
- * byte is not mapped (or not writable when @p write).
+ * Returns the host pointer for [va, va + bytes), which may cross ranges that continue each other.
+ * It is NULL if any byte is not mapped (or not writable when @p write).
  */
 static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes, bool write)
 {
@@ -595,7 +602,7 @@ static void read_table(struct rp_pages *pages)
             line = end + 1;
         }
         held -= (size_t)(line - text);
-        if (held == sizeof text - 1) /* no such line exists: paths end at 4096 */
+        if (held == sizeof text - 1) /* No such line exists, because paths end at 4096 bytes. */
             held = 0;
         memmove(text, line, held);
     }
@@ -621,8 +628,8 @@ static bool look_up(const struct rp_pages *pages, uint64_t va, bool write, uint6
 }
 
 /**
- * The span around @p va in which every byte is readable (@p write: and writable) for the program.
- * The device's own files do not count: a GPU reaches them through its page table only.
+ * Finds the span around @p va in which the program can read every byte (@p write: and write). The
+ * device's own files do not count, because a GPU reaches them through its page table only.
  */
 static bool rp_pages_find(struct rp_pages *pages, uint64_t va, bool write, uint64_t generation,
                           uint64_t *ret_begin, uint64_t *ret_end)
@@ -640,7 +647,7 @@ const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges
     return at < ranges->count ? &ranges->items[at] : NULL;
 }
 
-/** Whether @p va lies in no range; then what lies between its neighbours. */
+/** Tests whether @p va lies in no range, and finds what lies between its neighbours. */
 static bool rp_svm_ranges_hole(const struct rp_svm_ranges *ranges, uint64_t va, uint64_t *ret_begin,
                                uint64_t *ret_end)
 {
@@ -675,7 +682,7 @@ static struct rp_svm_range part(const struct rp_svm_range *of, uint64_t begin, u
     return piece;
 }
 
-/** Room for @p ranges, each of them cut twice, with a piece between any two. */
+/** Makes room for @p ranges, each of them cut twice, with a piece between any two. */
 static int begin_copy(const struct rp_svm_ranges *ranges, struct rp_svm_ranges *ret)
 {
     *ret = (struct rp_svm_ranges){0};
@@ -786,7 +793,7 @@ static bool unshare_locked(struct rp_vm *vm, uint64_t va, uint64_t end)
 void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t bytes)
 {
     const uint64_t end = (va + bytes + RP_BACKING_PAGE - 1) & ~(uint64_t)(RP_BACKING_PAGE - 1);
-    if (va % RP_BACKING_PAGE || end <= va || /* the kernel will refuse */
+    if (va % RP_BACKING_PAGE || end <= va || /* The kernel will refuse it. */
         __atomic_load_n(&memory->shared_ranges, __ATOMIC_RELAXED) == 0)
         return;
     pthread_mutex_lock(&memory->lock);
@@ -796,7 +803,7 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         changed |= unshare_locked(&memory->vm[gpu], va, end);
     pthread_mutex_unlock(&memory->lock);
-    if (changed) /* a kernel may be using these pages: its next access is to fault */
+    if (changed) /* A kernel may be using these pages, and its next access must fault. */
         rp_exec_settle();
 }
 
@@ -813,7 +820,8 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
                           int write)
 {
     pthread_mutex_lock(&memory->lock);
-    for (uint64_t at = va; memory->xnack && at < va + bytes;) { /* it may be in several ranges */
+    /* The memory may be in several ranges. */
+    for (uint64_t at = va; memory->xnack && at < va + bytes;) {
         const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], at);
         if (!range)
             break;
@@ -834,7 +842,10 @@ static uint64_t generations(const struct rp_memory *memory)
     return sum;
 }
 
-/** The program's own pages around @p va, as far as the GPU's page table says nothing of them. */
+/**
+ * Finds the program's own pages around @p va, as far as the GPU's page table has no entry for
+ * them.
+ */
 static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va, bool write,
                    uint64_t *ret_begin, uint64_t *ret_end)
 {
@@ -912,7 +923,7 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
         *ret_end = range->end;
         *ret_delta = range->delta;
         lend_shared(memory, range);
-        if (range->svm) /* one place for all of it */
+        if (range->svm) /* All of the range is in one place. */
             clip_to_said(memory, va, ret_begin, ret_end);
         make = note_use(memory, va + (uint64_t)range->delta, range->delta, ret_begin, ret_end,
                         &offset);
@@ -931,8 +942,8 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
 }
 
 /**
- * The GPU to whose memory the program's pages at @p va have been prefetched, + 1; 0 = the host's.
- * As in the driver without XNACK, nothing else moves them.
+ * Returns the GPU to whose memory the program's pages at @p va have been prefetched, + 1; 0 means
+ * the host's. As in the driver without XNACK, nothing else moves them.
  */
 static unsigned rp_svm_home_of_pages(const struct rp_memory *memory, uint64_t va)
 {

@@ -53,8 +53,9 @@ RP_EXPORT int64_t hsa_signal_wait_relaxed(hsa_signal_t signal, int condition, in
 
 RP_EXPORT int hsa_signal_destroy(hsa_signal_t signal);
 
-/* Threads that sleep in a wait; one that finds no place leaves all of the wait to the runtime. They
- * are of the process: whoever destroys a signal knows its handle only. */
+/* These threads sleep in a wait; a thread that finds no place leaves the whole wait to the
+ * runtime. They belong to the process, because whoever destroys a signal knows its handle only.
+ */
 enum { SLEEPERS = 256, YIELDS = 100000 };
 
 struct sleeper {
@@ -123,7 +124,7 @@ struct wait {
     int64_t compare;
 };
 
-/** The runtime's wait, for a short time. False when the signal is not there any more. */
+/** Waits in the runtime for a short time. @return false when the signal does not exist any more */
 static bool look(const struct wait *w, uint64_t timeout, int64_t *ret_value)
 {
     __atomic_store_n(&w->self->looking, 1, __ATOMIC_SEQ_CST);
@@ -157,7 +158,8 @@ static int64_t patient(wait_fn next, hsa_signal_t signal, int condition, int64_t
                        uint64_t timeout, int hint, bool *ret_gone)
 {
     uint64_t hz = rp_device_get() ? rp_runtime_hz() : 0, spin = hz / (1000000000 / SPIN_NS);
-    if (timeout <= spin || hz == 0) /* without our device nobody rings, and a poll costs nothing */
+    /* Without our device nobody wakes this thread, and a poll costs nothing. */
+    if (timeout <= spin || hz == 0)
         return next(signal, condition, compare, timeout, hint);
     struct sleeper *self = take_sleeper(signal.handle);
     if (!self)
@@ -323,15 +325,14 @@ int hsa_amd_memory_fill(void *to, uint32_t value, size_t count)
     return over_now(RP_RUNTIME(hsa_amd_memory_fill)(to, value, count));
 }
 
-/* Names a library whose kernels cannot start, because its device code is for other GPUs.
- *
- * HIP says "invalid device function" then, or crashes at the launch (7.2 does), and neither says of
- * which of the program's libraries. Each library hands its bundles of device code to HIP when it is
- * loaded: they are noted here, and read when the library first asks HIP for one of its kernels. A
- * library that only happens to be loaded is not worth a word.
+/* This part names a library whose kernels cannot start because its device code is for other GPUs.
+ * HIP then says "invalid device function", or crashes at the launch (7.2 does), and neither tells
+ * which of the program's libraries it was. Each library hands its bundles of device code to HIP
+ * when it is loaded. They are noted here, and read when the library first asks HIP for one of its
+ * kernels. A library that only happens to be loaded is not reported.
  */
 
-/* hipError_t of hip_runtime_api.h, where there is no HIP to ask. */
+/* The number is a hipError_t of hip_runtime_api.h, because there may be no HIP to ask. */
 enum { HIP_ERROR_NOT_INITIALIZED = 3 };
 
 /* What the compiler makes of each object file with kernels (clang, CGCUDANV.cpp). */
@@ -349,7 +350,7 @@ struct fat_binary {
     bool judged;
 };
 
-/* The one context of this file. */
+/* This is the only context of the file, because the hooked functions have no place for one. */
 static struct {
     struct rp_fork_lock lock;
     struct fat_binary *first;
@@ -410,10 +411,9 @@ static size_t take(const void *library, const uint8_t ***ret_bundles)
     return count;
 }
 
-/*
- * Returns whether there were any. Reading them loads zstd or zlib, which takes the loader's lock. A
- * thread that loads a library with kernels holds that one and waits for ours, which must therefore
- * be free again. The library with the bundles stays: a kernel of it is being asked for.
+/* Returns whether there were any. Reading them loads zstd or zlib, which takes the loader's lock.
+ * A thread that loads a library with kernels holds that lock and waits for ours, so ours must be
+ * free here. The library with the bundles stays loaded, because a kernel of it is being asked for.
  */
 static bool judge(const void *library, struct rp_bundle_fit *fit)
 {
@@ -438,7 +438,7 @@ static void say(const char *library, const struct rp_bundle_fit *fit, enum rp_of
     if (verdict == RP_OFFLOAD_OTHER_GPU) {
         snprintf(what, sizeof what, "%s only, but the software device is %s", fit->targets,
                  arch.name);
-        if (rp_arch_find(fit->targets)) /* one, and a modelled one */
+        if (rp_arch_find(fit->targets)) /* There is only one target, and it can be modelled. */
             snprintf(other, sizeof other, "choose --device software:%s, or ", fit->targets);
     } else {
         snprintf(what, sizeof what, "%s:xnack%c only, but XNACK is %s", arch.name,
@@ -500,7 +500,7 @@ static void *find_next(void **cache, const char *name)
     return found;
 }
 
-/* A HIP function of the same type, or NULL. */
+/* Returns a HIP function of the same type, or NULL. */
 #define HIP(name)                                                                                  \
     __extension__({                                                                                \
         static void *cache_;                                                                       \

@@ -77,7 +77,10 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
     return 0;
 }
 
-/** Reports and stops the queue. @p fmt completes "rocm-perf-device: SDMA queue 1, byte 0x40: ". */
+/**
+ * Reports a fault and stops the queue. @p fmt completes "rocm-perf-device: SDMA queue 1, byte
+ * 0x40: ".
+ */
 static enum rp_sdma_result rp_sdma_fault(struct rp_sdma_turn *turn, const char *fmt, ...)
 {
     char why[200];
@@ -90,7 +93,10 @@ static enum rp_sdma_result rp_sdma_fault(struct rp_sdma_turn *turn, const char *
     return RP_SDMA_FAULT;
 }
 
-/** Host pointer to @p bytes at @p va for a packet of kind @p what, or NULL after rp_sdma_fault. */
+/**
+ * Returns the host pointer to @p bytes at @p va for a packet of kind @p what, or NULL after
+ * rp_sdma_fault().
+ */
 static void *rp_sdma_at(struct rp_sdma_turn *turn, const char *what, uint64_t va, uint64_t bytes,
                         bool write)
 {
@@ -114,7 +120,8 @@ static void *rp_sdma_at(struct rp_sdma_turn *turn, const char *what, uint64_t va
 static enum rp_sdma_result nop(struct rp_sdma_turn *turn)
 {
     (void)turn;
-    return RP_SDMA_DONE; /* also cache maintenance: there is one coherent memory */
+    /* Cache maintenance has no effect either, because there is one coherent memory. */
+    return RP_SDMA_DONE;
 }
 
 static enum rp_sdma_result fence(struct rp_sdma_turn *turn)
@@ -136,7 +143,7 @@ static enum rp_sdma_result trap(struct rp_sdma_turn *turn)
     return RP_SDMA_DONE;
 }
 
-/** The 3-bit function of a poll. */
+/** Evaluates the 3-bit function of a poll. */
 static bool holds(unsigned function, uint32_t value, uint32_t reference)
 {
     switch (function) {
@@ -162,7 +169,8 @@ static enum rp_sdma_result poll_regmem(struct rp_sdma_turn *turn)
     const uint32_t *dw = turn->dw;
     unsigned function = dw[0] >> 28 & 7;
     bool memory = dw[0] >> 31;
-    if (function == 0) /* always: also how the runtime flushes the host data path */
+    /* Function 0 always holds; the runtime also flushes the host data path with it. */
+    if (function == 0)
         return RP_SDMA_DONE;
     if (!memory || function == 7)
         return rp_sdma_fault(turn, "poll of a register is not supported");
@@ -236,7 +244,7 @@ static int64_t as_signed(uint64_t value, bool wide)
     return wide ? (int64_t)value : (int32_t)(uint32_t)value;
 }
 
-/** The new value; *ret_known false for an operation that is none of the above. */
+/** Returns the new value. *ret_known is false for any other operation. */
 static uint64_t combine(unsigned operation, uint64_t old, const struct operands *o, bool *ret_known)
 {
     bool less = as_signed(o->source, o->wide) < as_signed(old, o->wide);
@@ -274,7 +282,7 @@ static uint64_t combine(unsigned operation, uint64_t old, const struct operands 
     }
 }
 
-/** False for an unknown operation. */
+/** Applies the operation. @return false for an unknown one */
 static bool apply(unsigned operation, void *at, const struct operands *o)
 {
     bool known;
@@ -390,7 +398,7 @@ static void retire(struct rp_sdma_turn *turn, uint64_t dwords, bool moves)
     __atomic_store_n(queue->read_pointer, queue->read_bytes, __ATOMIC_RELEASE);
 }
 
-/** Sets when the packet at the read pointer was submitted; false while it is held. */
+/** Sets when the packet at the read pointer was submitted. @return false while it is held */
 static bool submission_known(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint64_t written)
 {
     if (cp->causal && rp_happens_before_is_active(cp->causal))
@@ -426,7 +434,7 @@ static enum rp_cp_progress run_packet(struct rp_sdma_turn *turn)
         return RP_CP_PROGRESS;
     }
     if (dwords == 0 || dwords > available)
-        return RP_CP_IDLE; /* the write pointer stands in its middle */
+        return RP_CP_IDLE; /* The write pointer is in the middle of the packet. */
     uint32_t packet[RP_SDMA_PACKET_DWORDS];
     for (uint64_t i = 0; i < dwords && i < RP_SDMA_PACKET_DWORDS; i++)
         packet[i] = dword(queue, i);
@@ -462,13 +470,16 @@ enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *q
     return first;
 }
 
-/** A range of GPU addresses that lies in one piece in this process. */
+/** This is a range of GPU addresses that lies in one piece in this process. */
 struct window {
     uint64_t begin, end;
     int64_t delta;
 };
 
-/** Host pointer at @p va with *bytes cut to what lies in one piece; NULL after a fault. */
+/**
+ * Returns the host pointer at @p va, with *bytes cut to what lies in one piece. NULL: after a
+ * fault
+ */
 static uint8_t *reach(struct rp_sdma_turn *turn, struct window *w, uint64_t va, bool write,
                       uint64_t *bytes)
 {
@@ -502,7 +513,7 @@ static void move_body(void *ctx)
     memmove(move->to, move->from, move->bytes);
 }
 
-/** memmove, where the program may take memory away meanwhile. False after a fault. */
+/** Moves bytes where the program may take memory away meanwhile. @return false after a fault */
 static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t bytes)
 {
     struct move move = {to, from, bytes};
@@ -514,7 +525,8 @@ static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t
     }
     if (rp_trap_run(move_body, &move, &trap))
         return true;
-    turn->queue->fault_va = trap.address; /* the program's: the same address on both sides */
+    /* The memory is the program's and has the same address on both sides. */
+    turn->queue->fault_va = trap.address;
     rp_sdma_fault(turn, "copy: the program's memory at 0x%llx %s", (unsigned long long)trap.address,
                   rp_trap_text(trap.kind));
     return false;
@@ -570,7 +582,7 @@ static enum rp_sdma_result copy_some(struct rp_sdma_turn *turn, const struct lin
     return RP_SDMA_DONE;
 }
 
-/** Handlers that move data; queue->done tells how far they are. */
+/** These handlers move data; queue->done says how far they are. */
 static enum rp_sdma_result rp_sdma_copy_linear(struct rp_sdma_turn *turn)
 {
     enum { BROADCAST = 1 << 27 };
@@ -578,7 +590,8 @@ static enum rp_sdma_result rp_sdma_copy_linear(struct rp_sdma_turn *turn)
     struct linear copy = {
         .source = rp_sdma_address(dw + 3),
         .destination = rp_sdma_address(dw + 5),
-        .bytes = (dw[1] & 0x3fffffff) + 1ull, /* 22 bits before gfx90a, the rest zero there */
+        /* gfx90a and later have 30 bits; older GPUs have 22, and the rest is zero there. */
+        .bytes = (dw[1] & 0x3fffffff) + 1ull,
     };
     if (dw[2] & (3u << 16 | 3u << 24))
         return rp_sdma_fault(turn, "copy with byte swapping is not supported");
@@ -604,7 +617,9 @@ struct side {
     uint64_t origin, pitch, slice;
 };
 
-/** @p dw are the five dwords of one side: address, x and y, z and pitch, slice pitch. */
+/**
+ * Reads one side of a copy. @p dw are its five dwords: address, x and y, z and pitch, slice pitch.
+ */
 static struct side side_of(const uint32_t *dw, unsigned element_log2)
 {
     uint64_t x = dw[2] & 0x3fff, y = dw[2] >> 16 & 0x3fff, z = dw[3] & 0x7ff;

@@ -25,14 +25,15 @@ struct rp_host_view_callback {
     uint64_t known;
 };
 
-/* Of a library that is loaded; it is not among those that come next if it was loaded by dlopen().
+/* Finds a function of a library that is loaded. A library that was loaded by dlopen() is not among
+ * those that RTLD_NEXT searches.
  */
 static void *function_of(const char *library, const char *name)
 {
     void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     void *found = loaded ? dlsym(loaded, name) : NULL;
     if (loaded)
-        dlclose(loaded); /* the program's own reference keeps it */
+        dlclose(loaded); /* The program's own reference keeps the library. */
     return found;
 }
 
@@ -52,11 +53,12 @@ void *rp_hip_function(const char *name)
     return found;
 }
 
-enum { SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3 }; /* of hsa_system_get_info, hsa.h */
+/* The number is that of hsa_system_get_info in hsa.h. */
+enum { SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3 };
 
 uint64_t rp_runtime_hz(void)
 {
-    static uint64_t known; /* of the runtime, which does not change it; asked for once */
+    static uint64_t known; /* The runtime does not change its frequency, so it is asked once. */
     uint64_t hz = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (hz)
         return hz;
@@ -196,7 +198,7 @@ static void *make_forever(void *arg)
     return NULL;
 }
 
-/** Of a device: its callbacks, with their thread; NULL if there can be none. */
+/** Returns the callbacks of a device with their thread, or NULL if there can be none. */
 static struct rp_callbacks *callbacks_of(struct rp_device *device)
 {
     struct rp_callbacks *all = __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE), *none = NULL;
@@ -217,7 +219,7 @@ static struct rp_callbacks *callbacks_of(struct rp_device *device)
                                      __ATOMIC_ACQUIRE)) {
         pthread_mutex_unlock(&all->lock);
         free(all);
-        return none; /* another thread was first */
+        return none; /* Another thread was first. */
     }
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &old);
@@ -225,7 +227,7 @@ static struct rp_callbacks *callbacks_of(struct rp_device *device)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (started)
         pthread_detach(thread);
-    else /* nobody can make them: none is put off */
+    else /* No thread can make the callbacks, so none is put off. */
         all->all_below = UINT64_MAX;
     pthread_mutex_unlock(&all->lock);
     return all;
@@ -254,7 +256,7 @@ static bool put_off(struct rp_device *device, struct callback *c)
     learn(all, rp_happens_before_known(&device->causal));
     bool wait = !is_due(all, c);
     if (wait) {
-        if (!all->first) /* others have an earlier limit, for which their thread waits */
+        if (!all->first) /* Others have an earlier limit, for which their thread already waits. */
             pthread_cond_broadcast(&all->changed);
         all->came++;
         c->next = NULL;
@@ -270,7 +272,7 @@ static bool on_signal(int64_t value, void *data)
 {
     struct callback *c = data;
     struct rp_device *device = rp_device_get();
-    if (!device) /* a forked child has no such thread */
+    if (!device) /* A forked child has no such thread. */
         return false;
     c->value = value;
     if (!rp_host_view_end(device, c->signal.handle, &c->ticks))
@@ -296,7 +298,10 @@ static void rp_callbacks_due(uint64_t known_ticks)
     pthread_mutex_unlock(&all->lock);
 }
 
-/** Also a callback that runs; not one that waits for who waits for it, nor those behind it. */
+/**
+ * Tests whether a callback is due. A running callback counts. One that waits for a waiter on
+ * itself does not count, nor do those behind it.
+ */
 static bool any_due(const struct rp_callbacks *all)
 {
     if (all->running && all->running_number < all->stuck_below)
@@ -440,12 +445,14 @@ int hsa_amd_signal_async_handler(hsa_signal_t signal, int condition, int64_t com
  * that the truth comes at the same look whether the device is ahead of the host or behind. */
 enum { LOOKS = 64, LAST_LOOK_MS = 100 };
 
-/* What has been over for so long by the host's clock is told at once: a program that sleeps and
- * then looks is not one that polls, and shall not hear "not yet" of what has long ended. Longer
- * than a busy machine keeps a program from looking. */
+/* Work that has been over for this long by the host's clock is reported at once. A program that
+ * sleeps and then looks is not polling, and must not hear "not yet" about work that ended long
+ * ago. The limit is longer than a busy machine keeps a program from looking.
+ */
 enum { LONG_OVER_NS = 500 * 1000 * 1000 };
 
-enum { SIGNAL_KIND_USER = 1 }; /* amd_signal_kind64_t of amd_hsa_signal.h; doorbells are others */
+/* This is an amd_signal_kind64_t of amd_hsa_signal.h, where the other kinds are doorbells. */
+enum { SIGNAL_KIND_USER = 1 };
 
 static __thread struct rp_host_view_callback self __attribute__((tls_model("initial-exec")));
 
@@ -626,7 +633,7 @@ LOAD_HOOK(hsa_signal_load_relaxed)
 LOAD_HOOK(hsa_signal_load_scacquire)
 LOAD_HOOK(hsa_signal_load_acquire)
 
-/** For a signal that is not complete: what it holds when it changes, or after a moment. */
+/** Returns, for a signal that is not complete, what it holds when it changes, or after a moment. */
 static int64_t wait_a_moment(uint64_t signal, int64_t value)
 {
     uint64_t hz = rp_runtime_hz();

@@ -13,22 +13,28 @@
 
 #include "device/driver/device_context.h"
 
-/* Of hsa.h. */
+/* The conditions are those of hsa.h. */
 enum { RP_HSA_EQ, RP_HSA_NE, RP_HSA_LT, RP_HSA_GTE }; /**< hsa_signal_condition_t */
 typedef struct {
     uint64_t handle;
 } hsa_signal_t;
 
-/** The runtime's function, or NULL; its order in the search is that of the program. */
+/**
+ * Returns the runtime's function, or NULL. The runtime's place in the search is that of the
+ * program.
+ */
 void *rp_runtime_function(const char *name);
 
-/** The same of HIP. */
+/** Does the same for HIP. */
 void *rp_hip_function(const char *name);
 
-/** Ticks a second of the clock in which the runtime takes timeouts; 0 before hsa_init. */
+/**
+ * Returns the ticks per second of the clock in which the runtime takes timeouts, or 0 before
+ * hsa_init().
+ */
 uint64_t rp_runtime_hz(void);
 
-/** The runtime's function of the same name, looked up once; a program that can call has it. */
+/** Looks up the runtime's function of the same name once; a program that can call it has it. */
 #define RP_RUNTIME(name)                                                                           \
     __extension__({                                                                                \
         static void *known_;                                                                       \
@@ -43,23 +49,30 @@ uint64_t rp_runtime_hz(void);
         found_.call;                                                                               \
     })
 
-/* What the host learns from signals, and so when in modelled time it submits (command_processor.h).
+/* The host view is what the host learns from signals, and so when in modelled time it submits
+ * (command_processor.h).
  *
- * A thread that waits for a signal knows of its end when the wait returns. A thread that only looks
- * at a signal is told what it would see at the modelled time that the host has come to: that the
- * work is not over yet, until something that ended later has been waited for. How far the device
- * has really come, which depends on the machine's load, does not show. So a runtime that leaves out
- * a dependency because the work is over does so in every run or in none. A program that does
- * nothing but look again and again is told the truth at the 64th look; that is its wait. So is one
- * that looks when the work has been over for half a second by the host's clock.
+ * A thread that waits for a signal knows of its end when the wait returns. A thread that only
+ * looks at a signal sees what it would at the modelled time that the host has reached: the work is
+ * not over until something that ended later has been waited for. How far the device has really
+ * come, which depends on the machine's load, does not show. So a runtime that leaves out a
+ * dependency because the work is over does so in every run or in none.
  *
- * Callbacks are told of everything, and the host knows nothing by that (signal_hooks.h).
+ * A program that only looks again and again is told the truth at the 64th look, which is its wait.
+ * The same holds for one that looks when the work has been over for half a second by the host's
+ * clock. Callbacks are told everything, and the host learns nothing by that (signal_hooks.h).
  */
 
-/** A thread looked at a signal, which holds @p value. Returns what it is told. */
+/**
+ * Is called when a thread looked at a signal, which holds @p value. It returns what the thread is
+ * told.
+ */
 int64_t rp_host_view_look(struct rp_device *device, uint64_t signal, int64_t value);
 
-/** A thread waited for a signal to hold @p value, or to hold none that the condition excludes. */
+/**
+ * Is called when a thread waited for a signal to hold @p value, or to hold none that the condition
+ * excludes.
+ */
 void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition, int64_t value);
 
 /** The end that the signal's value stands for, if it is known to be that of work of the device. */
@@ -68,15 +81,13 @@ bool rp_host_view_end(struct rp_device *device, uint64_t signal, uint64_t *ret_t
 /** All of the host knows. */
 void rp_host_view_learn(struct rp_device *device, uint64_t ticks);
 
-/* The callbacks of signals, which the HSA runtime's own thread makes as soon as they
- * complete.
- *
- * HIP uses them to mark events as complete, and then leaves out dependencies on these events. That
- * must not depend on how busy the machine is. So a callback that nothing waits for is put off until
- * the host knows of that end by a wait, at most a second of the host's time; HIP's own wait for
- * them, in which it yields again and again, makes all that have come. A callback for which the
- * signal is held back (the program's own: hipLaunchHostFunc, hipStreamAddCallback) is made at once,
- * and all of the host knows of that end then: it may hear of it in any way.
+/* The HSA runtime's own thread makes the callbacks of signals as soon as they complete. HIP uses
+ * them to mark events as complete, and then leaves out dependencies on these events, which must
+ * not depend on how busy the machine is. A callback that nothing waits for is therefore put off
+ * until the host knows of that end by a wait, at most for a second of the host's time. HIP's own
+ * wait for callbacks, in which it yields again and again, makes all that have come. A callback for
+ * which the signal is held back (the program's own: hipLaunchHostFunc, hipStreamAddCallback) is
+ * made at once. The host then knows of that end, because the callback may report it in any way.
  */
 
 /**

@@ -72,11 +72,14 @@ void rp_happens_before_remove(struct rp_happens_before *causal,
     *line = (struct rp_happens_before_queue){0};
 }
 
-/** False without memory: what would have the stamp gets the next one, which is no earlier. */
+/**
+ * Makes room for a stamp. Without memory it returns false, and the packets get the next stamp,
+ * which is no earlier.
+ */
 static bool make_room(struct rp_happens_before_queue *line)
 {
     if (line->first > 0 &&
-        line->first >= line->count - line->first) { /* most are used up, or all: free these */
+        line->first >= line->count - line->first) { /* Most are used up, so these are freed. */
         line->count -= line->first;
         memmove(line->stamps, line->stamps + line->first, line->count * sizeof *line->stamps);
         line->first = 0;
@@ -207,7 +210,8 @@ int rp_events_change(struct rp_events *events, uint32_t id, enum rp_event_change
         event->signaled = false;
     else if (event)
         event->used = false;
-    if (event && change != RP_EVENT_RESET) /* a waiter on what is destroyed must give up */
+    /* A thread that waits for a destroyed event must give up. */
+    if (event && change != RP_EVENT_RESET)
         pthread_cond_broadcast(&events->changed);
     pthread_mutex_unlock(&events->lock);
     return event ? 0 : -EINVAL;
@@ -291,7 +295,10 @@ static struct timespec deadline_after(uint32_t timeout_ms)
     return at;
 }
 
-/** The wait's own loop; the lock is held. Returns -EINVAL or enum rp_kfd_wait_result. */
+/**
+ * This is the loop of the wait; the caller holds the lock.
+ * @return -EINVAL or enum rp_kfd_wait_result
+ */
 static int wait_locked(struct rp_events *events, struct rp_kfd_event_data *data, uint32_t count,
                        bool wait_for_all, uint32_t timeout_ms)
 {
@@ -374,7 +381,7 @@ bool rp_events_quiet(struct rp_events *events)
         if (tid == 0 || tid == gettid() || sleeps(events, tid))
             continue;
         if (syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH)
-            events->servers[i] = 0; /* it ended */
+            events->servers[i] = 0; /* That thread has ended. */
         else
             quiet = false;
     }
@@ -390,7 +397,7 @@ struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va
         return NULL;
     const uint32_t at =
         make ? rp_idmap_add(&times->addresses, va) : rp_idmap_find(&times->addresses, va);
-    if (at == times->stores.count && make) /* new */
+    if (at == times->stores.count && make) /* The entry is new. */
         return rp_vec_add(&times->stores);
     return at < times->stores.count ? &times->stores.items[at] : NULL;
 }
@@ -399,7 +406,7 @@ struct rp_store_time *rp_store_time_of(struct rp_store_times *times, uint64_t va
 static void note(struct rp_store_times *times, uint64_t va, int64_t was, int64_t left,
                  uint64_t ticks)
 {
-    /* Without host memory the order in modelled time suffers, no result. */
+    /* Without host memory the order in modelled time suffers, but no result does. */
     struct rp_store_time *slot = times ? rp_store_time_of(times, va, true) : NULL;
     if (!slot)
         return;
@@ -467,7 +474,7 @@ int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value)
     return 0;
 }
 
-/** The entry of the value, if that is still what is there. */
+/** Returns the entry of the value, if the value has not changed since. */
 static bool stored(const struct rp_cp *cp, uint64_t value_va, uint64_t *ret_ticks)
 {
     const int64_t *value = cp->host->translate(cp->host->ctx, value_va, sizeof *value, 0);

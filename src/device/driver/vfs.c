@@ -1,13 +1,16 @@
-/* The tree, as rows: a path, and the text of a file or the target of a link. Words in braces stand
- * for what differs from GPU to GPU: "{bus:02x}" is the number called bus, as printf's %02x.
+/* The rows of the tree have a path, and the text of a file or the target of a link. Words in
+ * braces stand for what differs from GPU to GPU: "{bus:02x}" is the number called bus, as printf's
+ * %02x.
  *
- * ROCm SMI, AMD SMI, libdrm and RCCL look at the PCI devices before they do anything else. Each GPU
- * sits on a root bus of its own, and these are in a PCI domain of their own, so that no device of
- * the host's is hidden: its buses begin at 0000:00, firmware counts further domains from 1, and
- * Linux those that have no number (of Intel's VMD) from 0x10000. The same on every host, as all
- * that programs see. Files that only a sensor, a flash chip or a power controller could fill
- * (temperatures, power, VBIOS, ECC counters) are not there, as with a driver that does not support
- * them; clocks are those that the model runs at.
+ * ROCm SMI, AMD SMI, libdrm and RCCL look at the PCI devices before they do anything else. Each
+ * GPU sits on a root bus of its own, and these are in a PCI domain of their own, so that no device
+ * of the host is hidden: its buses begin at 0000:00, firmware counts further domains from 1, and
+ * Linux counts those that have no number (of Intel's VMD) from 0x10000. The domain is the same on
+ * every host, like everything that programs see.
+ *
+ * Files that only a sensor, a flash chip or a power controller could fill (temperatures, power,
+ * VBIOS, ECC counters) do not exist, as with a driver that does not support them. Clocks are those
+ * that the model runs at.
  */
 #include "device/driver/vfs.h"
 
@@ -29,8 +32,10 @@
 #include "base/memfd.h"
 #include "device/driver/device_context.h"
 
-/** Not the driver's but libdrm's: a GPU that is not in it is called "AMD Radeon Graphics". The
- * host's own may be missing, or older than the product. */
+/**
+ * This file is libdrm's and not the driver's: a GPU that is not in it is called "AMD Radeon
+ * Graphics". The host's own file may be missing, or older than the product.
+ */
 #define RP_TOPOLOGY_NAMES "/usr/share/libdrm/amdgpu.ids"
 
 /** What a path names in the tree. */
@@ -40,7 +45,7 @@ struct rp_topology_entry {
     char target[RP_TOPOLOGY_PATH_BYTES]; /**< of a LINK: an absolute path without links in it */
 };
 
-/** The serial number that the driver reads from a GPU. No real one has it. */
+/** Returns the serial number that the driver reads from a GPU. No real GPU has this one. */
 static inline uint64_t rp_topology_unique_id(unsigned gpu)
 {
     return 1234567890 + (uint64_t)gpu;
@@ -48,15 +53,17 @@ static inline uint64_t rp_topology_unique_id(unsigned gpu)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ROCr's view of what the driver can do, as an MI300X reports it but without the debug firmware
- * bit (29): then queue errors arrive through the queue's inactive signal. */
+/* This is ROCr's view of what the driver can do, as an MI300X reports it but without the debug
+ * firmware bit (29). Queue errors then arrive through the queue's inactive signal.
+ */
 enum { GPU_CAPABILITY = 201826944 };
 
 /* HSA_CAP_FLAGS_COHERENTHOSTACCESS: set by the driver where processor and GPU share the memory. */
 enum { COHERENT_HOST_ACCESS = 0x10000000 };
 enum { SIMD_ID_BASE = 0x80001000u };
 enum { HIVE_ID = 1234567890 };
-enum { HWMON_INDEX = 64 }; /* of GPU 0: above those of the host's own sensors */
+/* GPU 0 has this index, which is above those of the host's own sensors. */
+enum { HWMON_INDEX = 64 };
 
 /** What a file is about. */
 struct subject {
@@ -72,13 +79,13 @@ static unsigned linked_node(const struct subject *s)
     return s->link < s->node ? s->link : s->link + 1;
 }
 
-/** GPUs of one hive reach each other over XGMI, the host over PCI Express. */
+/** GPUs of one hive reach each other over XGMI, and the host over PCI Express. */
 static bool is_xgmi(const struct subject *s)
 {
     return s->node != 0 && linked_node(s) != 0;
 }
 
-/** One of the GPU's caches. */
+/** This is one of the GPU's caches. */
 struct cache {
     unsigned level;
     uint64_t bytes;
@@ -103,7 +110,7 @@ static struct cache cache_at(const struct rp_arch *a, unsigned index)
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/** Of a file, or a path. */
+/** This is the text of a file, or a path. */
 struct text {
     char *out;
     size_t room, used;
@@ -166,7 +173,7 @@ static bool number_called(const struct subject *s, const char *word, uint64_t *r
         {"engine_cus",
          a->shader_engines ? (a->compute_units + a->shader_engines - 1) / a->shader_engines : 0},
         {"version", a->gfx_target_version},
-        {"location", (RP_TOPOLOGY_BUS + s->gpu) << 8}, /* device 0 */
+        {"location", (RP_TOPOLOGY_BUS + s->gpu) << 8}, /* Its device number is 0. */
         {"domain", RP_TOPOLOGY_DOMAIN},
         {"hive", s->topology->gpu_count > 1 ? HIVE_ID : 0},
         {"sdma_engines", a->sdma_engines},
@@ -177,7 +184,8 @@ static bool number_called(const struct subject *s, const char *word, uint64_t *r
         {"memory_width", a->memory_width_bits},
         {"to_node", linked_node(s)},
         {"link_type", is_xgmi(s) ? 11 : 2},
-        {"weight", is_xgmi(s) ? 15 : 20}, /* one hop; what the driver says of either kind */
+        /* One hop has this weight; the numbers are the driver's. */
+        {"weight", is_xgmi(s) ? 15 : 20},
         {"link_mbytes_s", is_xgmi(s) ? a->xgmi_link_mbytes_s : 0},
         {"cache_simd", SIMD_ID_BASE + cache.first_cu * a->simds_per_cu},
         {"cache_level", cache.level},
@@ -198,7 +206,7 @@ static void cpu_list(struct text *t, const struct subject *s)
     add(t, last ? "0-%u" : "0", last);
 }
 
-/** A mask of bits, 32 a word, the highest word first. */
+/** Prints a mask of bits, 32 a word, with the highest word first. */
 static void cpu_mask(struct text *t, const struct subject *s)
 {
     uint32_t cores = s->topology->host.cores;
@@ -209,7 +217,7 @@ static void cpu_mask(struct text *t, const struct subject *s)
     }
 }
 
-/** The CUs that share a cache. */
+/** Prints the CUs that share a cache. */
 static void siblings(struct text *t, const struct subject *s)
 {
     for (uint32_t cu = cache_at(&s->topology->arch, s->cache).cus; cu > 0; cu--)
@@ -260,10 +268,10 @@ static void add_word(struct text *t, const struct subject *s, const char *word, 
             return;
         }
     if (!number_called(s, name, &value)) {
-        add(t, "{%s}", name); /* no row has such a word: test_topology looks for braces */
+        add(t, "{%s}", name); /* No row has such a word, because test_topology looks for braces. */
         return;
     }
-    if (length < bytes) /* "02x": flags, and the letter */
+    if (length < bytes) /* The format is like "02x": flags, and the letter. */
         snprintf(format, sizeof format, "%%%.*sl%c", bytes - length - 2, word + length + 1,
                  word[bytes - 1]);
     snprintf(number, sizeof number, format, (unsigned long)value);
@@ -284,8 +292,10 @@ static void expand(struct text *t, const struct subject *s, const char *row)
 
 enum device { NO_DEVICE, CARD, RENDER };
 
-/** An entry of the tree; without text, target and device it is a folder. A folder is where files
- * are: only those that are empty have rows. */
+/**
+ * A row is an entry of the tree; without text, target and device it is a folder. A folder exists
+ * where files are, so only empty folders have rows.
+ */
 struct row {
     const char *path;   /**< below the group's folder */
     const char *text;   /**< of a file */
@@ -302,11 +312,12 @@ struct row {
 
 /* Rows of one folder are neighbours. */
 static const struct row machine_rows[] = {
-    /* libdrm's list of names: PCI device, revision, product. */
+    /* This is libdrm's list of names: PCI device, revision, product. */
     {RP_TOPOLOGY_NAMES, .text = "1.0.0\n{device:04X},\t00,\t{product}\n"},
-    {MODULE "/initstate", .text = "live\n"}, /* rocminfo looks here before anything else */
+    {MODULE "/initstate", .text = "live\n"}, /* rocminfo looks here before anything else. */
     {"/sys/class/kfd/kfd", .target = KFD},
-    {"/sys/class/drm/version", .text = "drm 1.1.0 20060810\n"}, /* the same since 2006 */
+    /* The version has been the same since 2006. */
+    {"/sys/class/drm/version", .text = "drm 1.1.0 20060810\n"},
     {"/sys/class/drm/card{gpu}", .target = "{pci}/drm/card{gpu}", .each_gpu = true},
     {"/sys/class/drm/renderD{minor}", .target = "{pci}/drm/renderD{minor}", .each_gpu = true},
     {"/sys/class/hwmon/hwmon{hwmon}", .target = "{pci}/hwmon/hwmon{hwmon}", .each_gpu = true},
@@ -318,8 +329,9 @@ static const struct row machine_rows[] = {
     {"/dev/dri/card{gpu}", .device = CARD, .each_gpu = true},
     {"/dev/dri/renderD{minor}", .device = RENDER, .each_gpu = true},
     {"/dev/kfd", .device = RENDER},
-    /* Of processes that use the GPUs. Every process has software GPUs of its own, so nobody else
-     * is there; tools want the folder. */
+    /* The folder lists processes that use the GPUs. Every process has software GPUs of its own, so
+     * there are no others, but tools need the folder.
+     */
     {.path = KFD "/proc"},
     {KFD "/topology/generation_id", .text = "1\n"},
     {KFD "/topology/system_properties", .text = "platform_oem 0\nplatform_id 0\nplatform_rev 0\n"},
@@ -360,8 +372,9 @@ static const struct row host_rows[] = {
                             "num_sdma_queues_per_engine 0\n"
                             "num_cp_queues 0\n"
                             "max_engine_clk_ccompute {host_clock}\n"},
-    /* Heap 0: of the system. Width and clock are what the driver writes where no table of the
-     * firmware tells them, as on every server today. */
+    /* Heap 0 is the system's. Width and clock are what the driver writes where no table of the
+     * firmware gives them, as on every server today.
+     */
     {"/mem_banks/0/properties", .text = "heap_type 0\n"
                                         "size_in_bytes {host_memory}\n"
                                         "flags 0\n"
@@ -410,7 +423,7 @@ static const struct row gpu_rows[] = {
                             "unique_id {unique_id}\n"
                             "num_xcc {xccs}\n"
                             "max_engine_clk_ccompute {sclk}\n"},
-    /* Heap 1: a public frame buffer, which is a large BAR. */
+    /* Heap 1 is a public frame buffer, which means a large BAR. */
     {"/mem_banks/0/properties", .text = "heap_type 1\n"
                                         "size_in_bytes {vram}\n"
                                         "flags 0\n"
@@ -431,7 +444,7 @@ static const struct row link_row = {"/io_links/{link}/properties",
                                             "max_bandwidth {link_mbytes_s}\n"
                                             "recommended_transfer_size 0\n"
                                             "recommended_sdma_engine_id_mask 0\n"
-                                            "flags 1\n"}; /* enabled */
+                                            "flags 1\n"}; /* The cache is enabled. */
 
 static const struct row cache_row = {"/caches/{cache}/properties",
                                      .text = "processor_id_low {cache_simd}\n"
@@ -441,7 +454,8 @@ static const struct row cache_row = {"/caches/{cache}/properties",
                                              "cache_lines_per_tag 1\n"
                                              "association 16\n"
                                              "latency 0\n"
-                                             "type 9\n" /* data, of the compute units */
+                                             /* It is a data cache of the compute units. */
+                                             "type 9\n"
                                              "sibling_map {siblings}\n"};
 
 static bool in_slot(const struct rp_arch *arch)
@@ -490,7 +504,7 @@ static const struct row device_rows[] = {
     {"/mem_info_vram_total", .text = "{vram}\n"},
     {"/mem_info_vram_used", .text = "{vram_used}\n"},
     {"/mem_info_vram_vendor",
-     .text = "unknown\n"}, /* the driver's word where the firmware does not tell */
+     .text = "unknown\n"}, /* The driver uses this word where the firmware gives none. */
     {"/modalias", .text = MODALIAS},
     {"/numa_node", .text = "0\n"},
     {"/power/control", .text = "on\n"},
@@ -611,7 +625,7 @@ static bool visit_machine(struct walk *w)
     return false;
 }
 
-/** Hundreds: who asks for one of them is shown that one alone. */
+/** There are hundreds of caches, so a path to one of them shows that one alone. */
 static bool visit_caches(struct walk *w)
 {
     static const char folder[] = "/caches/";
@@ -673,7 +687,7 @@ static void visit(struct walk *w, const struct rp_topology *topology, const char
 
 /* ---- what is asked of it ------------------------------------------------------------------ */
 
-/** The rest of the row's path below the one that is asked for, or NULL. */
+/** Returns the rest of the row's path below the requested path, or NULL. */
 static const char *below(const struct walk *w)
 {
     const char *rest = w->path + w->asked_bytes;
@@ -790,7 +804,7 @@ static bool is_owned(const struct rp_topology *topology, const char *path)
     return false;
 }
 
-/** The path so far, without links, and what is there. */
+/** This is the path so far, without links, and what exists there. */
 struct place {
     char path[RP_TOPOLOGY_PATH_BYTES];
     size_t used;
@@ -818,7 +832,8 @@ static bool is_hosts_folder(const char *path)
 static bool go_up(struct place *place)
 {
     if (place->kind != RP_TOPOLOGY_DIR && !is_hosts_folder(place->path))
-        return false; /* through a link of the host: where ".." leads, the kernel knows */
+        /* The path went through a link of the host, so only the kernel knows where ".." leads. */
+        return false;
     while (place->used && place->path[place->used - 1] != '/')
         place->used--;
     if (place->used)
@@ -872,7 +887,7 @@ static bool resolve(const struct rp_topology *topology, const char *path, bool f
 static enum rp_vfs_kind vfs_kind_of(const struct rp_topology *topology, const struct place *place)
 {
     if (!place->used)
-        return RP_VFS_NONE; /* the root */
+        return RP_VFS_NONE; /* This is the root. */
     switch (place->kind) {
     case RP_TOPOLOGY_FILE:
         return RP_VFS_FILE;
@@ -1013,7 +1028,7 @@ void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *
         return;
     }
     if (!*path || !rp_device_wanted() || !path_of_fd(dir, joined, room, &whose) ||
-        whose == OUR_FILE) /* no folder, as the kernel says of it, too */
+        whose == OUR_FILE) /* It is not a folder, and the kernel says the same. */
         return;
     size_t used = strlen(joined);
     if ((size_t)snprintf(joined + used, room - used, "/%s", path) >= room - used)
@@ -1039,7 +1054,7 @@ bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node)
     return true;
 }
 
-/** A descriptor that tells where it belongs. -errno on failure. */
+/** Opens a descriptor that tells where it belongs. @return -errno on failure */
 static int open_named(const char *prefix, const char *path, bool close_on_exec)
 {
     char name[sizeof FOLDER_NAME + RP_TOPOLOGY_PATH_BYTES];

@@ -29,7 +29,7 @@ enum {
 
 enum { RP_GPU_LIMIT = 8 }; /**< GPUs in one process: a full OAM board */
 
-/** Facts about the host that node 0 shows. */
+/** Node 0 shows these facts about the host. */
 struct rp_topology_host {
     uint32_t cores;
     uint64_t memory_bytes;
@@ -44,7 +44,7 @@ enum rp_topology_kind {
     RP_TOPOLOGY_DEVICE, /**< /dev/kfd or one of a GPU */
 };
 
-/** The machine to describe. */
+/** This is the machine to describe. */
 struct rp_topology {
     struct rp_arch arch; /**< of every GPU */
     unsigned gpu_count;
@@ -88,7 +88,7 @@ struct rp_vfs_node {
 };
 
 /**
- * Looks an absolute path up. Cheap for paths outside /dev and /sys; keeps errno.
+ * Looks up an absolute path. It is cheap for paths outside /dev and /sys, and keeps errno.
  * @param follow  a link at the end of the path is followed
  */
 struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow);
@@ -101,7 +101,7 @@ struct rp_vfs_at {
     char joined[2 * RP_TOPOLOGY_PATH_BYTES];
 };
 
-/** As rp_vfs_lookup(), from @p dir: AT_FDCWD, or a descriptor of any folder. */
+/** Does the same as rp_vfs_lookup() from @p dir: AT_FDCWD, or a descriptor of any folder. */
 void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at);
 
 /** Whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
@@ -111,8 +111,10 @@ bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node);
  * these kind and path suffice. -errno on failure. */
 int rp_vfs_open(const struct rp_vfs_node *node, bool close_on_exec);
 
-/** Rights of our descriptors. Of a file without a name hardly any other has these. None to execute,
- * which the kernel refuses to give where vm.memfd_noexec is not 0. */
+/**
+ * Our descriptors have these rights, which hardly any other file without a name has. They have
+ * none to execute, which the kernel refuses where vm.memfd_noexec is not 0.
+ */
 enum { RP_VFS_RIGHTS = 0444 };
 
 /** Whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
@@ -121,7 +123,7 @@ static inline bool rp_vfs_is_like_ours(const struct stat *st)
     return st->st_nlink == 0 && st->st_mode == (S_IFREG | RP_VFS_RIGHTS);
 }
 
-/** struct stat of a FILE, DIR, SHARED, LINK or DEVICE. */
+/** Fills struct stat for a FILE, DIR, SHARED, LINK or DEVICE. */
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
 
 /** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
@@ -139,14 +141,16 @@ static inline uint64_t rp_topology_gtt_bytes(const struct rp_topology *topology)
     return topology->host.memory_bytes / 2;
 }
 
-/** The number of the file at @p path, which tells it from others (FNV-1a). Programs that walk
- * folders take two with the same number for the same one. */
+/**
+ * Returns the number of the file at @p path, which distinguishes it from others (FNV-1a). Programs
+ * that walk folders take two files with the same number for one.
+ */
 static inline ino_t rp_vfs_inode(const char *path)
 {
     uint64_t hash = 0xcbf29ce484222325;
     for (; *path; path++)
         hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
-    return hash | 1; /* 0 means that there is none */
+    return hash | 1; /* 0 means that there is no file. */
 }
 
 /** What to ask the kernel for, if @p path, which was looked up, is the host's. */

@@ -22,7 +22,7 @@
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
-/** An empty log, or NULL when the host is out of memory. */
+/** Returns an empty log, or NULL when the host is out of memory. */
 static struct rp_atomic_log *rp_atomic_log_new(struct rp_dispatch *d)
 {
     pthread_mutex_lock(&d->lock);
@@ -80,7 +80,7 @@ static int ordered_gate(struct rp_wave *w, const struct rp_insn *in)
     return step == RP_STEP_NEXT ? RP_STEP_ORDERED : step;
 }
 
-/* An atomic without result. */
+/* This gate notes an atomic without result. */
 static int note_gate(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_exec_worker *h = rp_worker_of(w);
@@ -99,7 +99,7 @@ static int note_gate(struct rp_wave *w, const struct rp_insn *in)
     return step;
 }
 
-enum { WIDEST_ACCESS = 64 }; /* bytes: s_load_dwordx16 */
+enum { WIDEST_ACCESS = 64 }; /* The widest access is that of s_load_dwordx16, in bytes. */
 
 static bool flat_touches(struct rp_wave *w, const struct rp_insn *in,
                          const struct rp_atomic_log *log)
@@ -132,14 +132,15 @@ static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp
 {
     if (in->fmt == RP_FMT_FLAT)
         return flat_touches(w, in, log);
-    bool scratch = !strncmp(rp_isa_mnemonic(in->op), "s_scratch", 9); /* other units */
+    /* s_scratch counts in other units. */
+    bool scratch = !strncmp(rp_isa_mnemonic(in->op), "s_scratch", 9);
     if (in->fmt == RP_FMT_SMEM && in->src[2].dwords == 2 && !scratch) {
         uint64_t va = rp_opnd_u64(w, &in->src[2]) + (uint64_t)(int64_t)in->offset;
         if (in->flags & RP_IF_SOFFSET_EN)
             va += rp_opnd_u32(w, &in->src[1]);
         return rp_atomic_log_touches(log, va & ~3ull, va + WIDEST_ACCESS);
     }
-    return !is_private(w, in); /* other buffer resources are taken to be anywhere */
+    return !is_private(w, in); /* Other buffer resources may be anywhere. */
 }
 
 /* A plain access: it must see the slice's own atomics. */
@@ -182,7 +183,7 @@ static bool is_memory(const struct rp_insn *in)
     switch (in->fmt) {
     case RP_FMT_FLAT:
         return in->seg != RP_SEG_SCRATCH;
-    case RP_FMT_SMEM: /* others: clocks and cache maintenance */
+    case RP_FMT_SMEM: /* The others are clocks and cache maintenance. */
         return row->src[2] != RP_T_NONE;
     case RP_FMT_MUBUF:
     case RP_FMT_MTBUF:
@@ -192,10 +193,9 @@ static bool is_memory(const struct rp_insn *in)
     }
 }
 
-/*
- * What HIP's atomic and volatile accesses are compiled to. gfx90a's say no more than that loads
- * bypass the near cache (glc; nontemporal ones have slc beside it), and nothing in stores: see
- * store_gate.
+/* HIP's atomic and volatile accesses are compiled to these instructions. gfx90a's only tell that
+ * loads bypass the near cache (glc; nontemporal ones have slc beside it), and tell nothing about
+ * stores (store_gate).
  */
 static bool is_synchronising(const struct rp_insn *in)
 {
@@ -213,7 +213,7 @@ static rp_insn_fn *ordering_of(const struct rp_insn *in)
     if (!is_memory(in))
         return NULL;
     const uint8_t access = rp_op_rows[in->op].access;
-    if (access == RP_ACCESS_CMPSWAP) /* a log entry holds one operand */
+    if (access == RP_ACCESS_CMPSWAP) /* A log entry holds one operand. */
         return ordered_gate;
     if (access == RP_ACCESS_ATOMIC)
         return returns || in->fmt == RP_FMT_SMEM ? ordered_gate : note_gate;

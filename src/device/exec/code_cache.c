@@ -10,7 +10,7 @@
 
 enum { BUCKETS = 256 };
 
-/* The one context of the executor: decoded code of the process. */
+/* This is the executor's only context, which holds the decoded code of the process. */
 static struct {
     pthread_mutex_t lock;
     struct rp_code_page *bucket[BUCKETS];
@@ -58,7 +58,7 @@ static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **
             return sizes[i];
         }
     }
-    /* Code that begins or ends inside the page: take what is there, dword by dword. */
+    /* The code begins or ends inside the page, so this takes what exists, dword by dword. */
     uint32_t end = 0;
     memset(copy, 0, RP_CODE_PAGE_BYTES + RP_CODE_REACH);
     for (uint32_t offset = 0; offset < RP_CODE_PAGE_BYTES + RP_CODE_REACH; offset += 4) {
@@ -186,7 +186,7 @@ enum rp_counting rp_exec_counts(void)
 void rp_exec_set_counts(enum rp_counting what)
 {
     __atomic_store_n(&cache.counts, what, __ATOMIC_RELAXED);
-    rp_exec_invalidate_code(0, UINT64_MAX); /* what is translated counts otherwise */
+    rp_exec_invalidate_code(0, UINT64_MAX); /* Translated code counts differently, so it must go. */
 }
 
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)

@@ -31,7 +31,7 @@ struct rp_translator {
      * Translates from instruction @p index of the page, under the lock of the cache; afterwards
      * rp_insn.native of what has been translated is set.
      * @param recorded  NULL; or the page's, for waves with a run log (executor.h): its native is
-     * set
+     *         set
      */
     void (*translate)(struct rp_code_page *page, unsigned index, struct rp_code_recorded *recorded);
     /** Releases a page's translations. Nobody executes them any more. */
@@ -44,7 +44,7 @@ enum {
     RP_CODE_REACH = 12, /**< how far an instruction that begins in a page may go beyond it */
 };
 
-/** Translations of a page for waves that are recorded (executor.h). */
+/** These are translations of a page for waves that are recorded (executor.h). */
 struct rp_code_recorded {
     const struct rp_jit_entry *native[RP_CODE_PAGE_INSNS]; /**< as rp_insn.native; atomic */
     uint8_t heat[RP_CODE_PAGE_INSNS];
@@ -63,27 +63,27 @@ struct rp_code_page {
     size_t region_bytes;
     uint8_t heat[RP_CODE_PAGE_INSNS];  /**< how often an instruction has been entered; atomic */
     struct rp_code_recorded *recorded; /**< NULL until a recorded wave has come by; atomic */
-    /** One per dword; fn is NULL until decoded, and is written last. */
+    /** There is one instruction per dword. fn is NULL until it is decoded, and is written last. */
     struct rp_insn insn[RP_CODE_PAGE_INSNS];
 };
 
 /**
- * The page that holds @p va, with a reference for the caller.
+ * Returns the page that holds @p va, with a reference for the caller.
  * @return NULL with *ret_kind MEMORY (code not mapped) or NO_MEMORY
  */
 struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va,
                                       enum rp_fault_kind *ret_kind);
 
-/** Accepts NULL. */
+/** Drops a reference; NULL is accepted. */
 void rp_code_page_put(struct rp_code_page *page);
 
 /** Translates hot code of @p page from slot @p index on. */
 void rp_code_translate(struct rp_code_page *page, unsigned index);
 
-/** The page's, made when there is none; NULL when the host is out of memory. */
+/** Returns the page's struct, which is made when there is none. NULL: the host is out of memory */
 struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page);
 
-/** The same for recorded waves, of a page that has rp_code_page.recorded. */
+/** Does the same for recorded waves of a page that has rp_code_page.recorded. */
 void rp_code_translate_recorded(struct rp_code_page *page, unsigned index);
 
 /** What of dispatches is counted. */
@@ -92,18 +92,16 @@ enum rp_counting rp_exec_counts(void);
 /** Decodes the instruction of @p page at slot @p index. */
 void rp_code_decode(struct rp_code_page *page, unsigned index);
 
-/* How often each instruction of a dispatch has been executed.
- *
- * Executions are noted as runs of instructions that follow one another: a run adds 1 where it
- * begins and takes 1 away behind its end, so that a run costs the same however long it is, and
- * counters cost nothing each. In the end the differences are summed up to executions. Each thread
- * notes its own; sums do not depend on who did what.
+/* These counters say how often each instruction of a dispatch has been executed. Executions are
+ * noted as runs of consecutive instructions: a run adds 1 where it begins and subtracts 1 behind
+ * its end, so that it costs the same however long it is. In the end the differences are summed up
+ * to executions. Each thread notes its own runs, and sums do not depend on who did what.
  */
 
 /** A run may end behind the page, with an instruction that reaches beyond it. */
 enum { RP_PAGE_COUNTER_SLOTS = RP_CODE_PAGE_INSNS + RP_CODE_REACH / 4 + 1 };
 
-/** Of one page of code. */
+/** These are the counters of one page of code. */
 struct rp_page_counters {
     struct rp_page_counters *next;
     struct rp_code_page *page;           /**< a reference */
@@ -112,7 +110,9 @@ struct rp_page_counters {
         lanes[RP_PAGE_COUNTER_SLOTS]; /**< of active lanes, less RP_LANES, over all executions */
 };
 
-/** The worker's counters of a page, made when there is none; NULL when the host is out of memory.
+/**
+ * Returns the worker's counters of a page, which are made when there are none. NULL: the host is
+ * out of memory
  */
 struct rp_page_counters *rp_page_counters_of(struct rp_exec_worker *h, struct rp_code_page *page);
 
@@ -121,18 +121,19 @@ void rp_page_counters_sum(const struct rp_exec_worker *h, uint64_t *values);
 
 void rp_page_counters_release(struct rp_exec_worker *h);
 
-/* Machine code for hot code: what wave_run.c knows of the translator.
+/* Hot code gets machine code; this is what wave_run.c knows of the translator.
  *
- * Code is translated in regions: what can be reached within its page from an instruction that has
- * been entered often, as far as it has been decoded. A region is made of blocks, straight runs of
- * instructions; a block begins with a look at the wave's budget, and is executed as a whole or not
- * at all. Whatever a block cannot do it leaves to the interpreter, before the instruction, with the
- * wave as the interpreter would have it there.
+ * Code is translated in regions. A region starts at an instruction that has been entered often,
+ * and has what can be reached from there within its page, as far as it has been decoded. It is
+ * made of blocks, which are straight runs of instructions. A block begins with a check of the
+ * wave's budget, and is executed as a whole or not at all. It leaves whatever it cannot do to the
+ * interpreter, before the instruction, with the wave in the state that the interpreter would have
+ * there.
  */
 
 typedef int rp_jit_enter_fn(struct rp_wave *w, struct rp_jit_state *state, const void *code);
 
-/** A place where translated code may be entered; never changed once it is published. */
+/** This is a place where translated code may be entered. It never changes once it is published. */
 struct rp_jit_entry {
     const void *code;
     rp_jit_enter_fn *enter;
@@ -141,14 +142,13 @@ struct rp_jit_entry {
     uint16_t agpr_top;
 };
 
-/* One decoded gfx9-family instruction, and the decoder that makes it.
- *
- * An instruction is decoded once, on its first execution, into this structure. Everything that
- * does not depend on a wave's state is resolved here: constants become immediates, register
- * numbers become indices, the handler becomes a pointer.
+/* This is one decoded gfx9-family instruction, and the decoder that makes it. An instruction is
+ * decoded once, on its first execution, into this structure. Everything that does not depend on a
+ * wave's state is resolved here: constants become immediates, register numbers become indices, the
+ * handler becomes a pointer.
  */
 
-/** What translated code and its caller tell each other. */
+/** Translated code and its caller exchange these values. */
 struct rp_jit_state {
     uint64_t cycles;                /**< issue cycles: added up */
     const struct rp_insn *in;       /**< the instruction that gave another step than NEXT */

@@ -91,10 +91,10 @@ const struct rp_wave_services rp_exec_services = {.read_clock = read_clock,
 
 /* ---- a thread's own part of a dispatch ---- */
 
-/** Of a slice, beside its instructions. */
+/** A slice may do this much work beside its instructions. */
 enum { RP_BOUND_SLICE_WORK = 1024 };
 
-/* The one context of this file: all workers, for rp_exec_settle. */
+/* This is the only context of the file: all workers, for rp_exec_settle(). */
 static struct {
     pthread_mutex_t lock;
     struct rp_exec_worker *head;
@@ -114,7 +114,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forget_parent);
 }
 
-/* NULL when the host is out of memory. */
+/* Returns NULL when the host is out of memory. */
 static struct rp_exec_worker *worker_new(struct rp_dispatch *d)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -161,7 +161,7 @@ static void barrier_everywhere(void)
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
         return;
-    usleep(1000); /* no such call here: no store stays unseen that long */
+    usleep(1000); /* This host has no such call, but no store stays unseen for that long. */
 }
 
 void rp_exec_dma_begin(void)
@@ -183,7 +183,8 @@ static void wait_for_turn(const uint64_t *counter)
 
 void rp_exec_settle(void)
 {
-    barrier_everywhere(); /* now later turns see the new generation, and we see earlier ones */
+    /* Later turns now see the new generation, and this thread sees earlier turns. */
+    barrier_everywhere();
     pthread_mutex_lock(&all_workers.lock);
     for (struct rp_exec_worker *h = all_workers.head; h; h = h->next)
         wait_for_turn(&h->turns);
@@ -193,16 +194,15 @@ void rp_exec_settle(void)
 
 /* ---- threads ---- */
 
-/* Threads that help with large dispatches. Started when first needed, then kept.
- *
- * There is one pool in a process. A thread looks for work for some microseconds, then sleeps. A
- * forked child has no threads and starts its own.
+/* These threads help with large dispatches. They are started when first needed and then kept, in
+ * one pool per process. A thread looks for work for some microseconds and then sleeps. A forked
+ * child has no threads and starts its own.
  */
 
 /* Looks for work before a thread sleeps: some microseconds. */
 enum { SPINS = 1000 };
 
-/* The one context of the executor's threads. */
+/* This is the only context of the executor's threads. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t posted;    /**< jobs has got a member */
@@ -213,7 +213,7 @@ static struct {
     unsigned sleepers;
     unsigned wanted;           /**< threads in all, the caller's included; 0 = not yet known */
     uint64_t help_after;       /**< instructions */
-} pool = {.help_after = 16384, /* 0.2 ms: waking a thread takes up to 0.1 */
+} pool = {.help_after = 16384, /* This is 0.2 ms, because waking a thread takes up to 0.1 ms. */
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .posted = PTHREAD_COND_INITIALIZER,
           .withdrawn = PTHREAD_COND_INITIALIZER};
@@ -276,13 +276,13 @@ void rp_exec_set_help_after(uint64_t wave_insts)
     __atomic_store_n(&pool.help_after, wave_insts, __ATOMIC_RELAXED);
 }
 
-/** After how many instructions a dispatch is worth waking other threads for. */
+/** Returns after how many instructions a dispatch is worth waking other threads for. */
 static uint64_t help_after(void)
 {
     return __atomic_load_n(&pool.help_after, __ATOMIC_RELAXED);
 }
 
-/* A dispatch that this thread may help with: one with fewer than the wanted helpers. */
+/* Finds a dispatch that this thread may help with, which has fewer than the wanted helpers. */
 static struct rp_dispatch *find_job(unsigned id)
 {
     if (id >= rp_exec_threads())
@@ -311,7 +311,7 @@ static struct rp_dispatch *wait_for_job(unsigned id)
     return d;
 }
 
-/* Processor time of the calling thread. */
+/* Returns the processor time of the calling thread. */
 static int64_t thread_ns(void)
 {
     struct timespec now;
@@ -341,11 +341,12 @@ static void *helper(void *arg)
         if (d->timed)
             spent_ns += thread_ns();
         pthread_mutex_lock(&pool.lock);
-        if (spent_ns > d->longest_ns) /* in one piece: a helper leaves when the run ends */
+        /* The time is taken in one piece, as a helper leaves when the run ends. */
+        if (spent_ns > d->longest_ns)
             d->longest_ns = spent_ns;
         if (!--d->helpers)
             pthread_cond_broadcast(&pool.withdrawn);
-        if (!worker) { /* out of memory: others will do it */
+        if (!worker) { /* Memory has ended here, so other threads will do the work. */
             pool.sleepers++;
             pthread_cond_wait(&pool.posted, &pool.lock);
             pool.sleepers--;
@@ -413,21 +414,21 @@ static void withdraw(struct rp_dispatch *d)
 
 /* ---- slices ---- */
 
-/* Which slices a dispatch is executed in, in which order, and who executes them.
+/* This part decides in which slices a dispatch is executed, in which order, and who executes them.
  *
- * Lanes are places for resident workgroups. They are served round robin: a lane whose previous
- * slice has retired gets the next one, for the workgroup it holds, or for the next workgroups that
+ * Slots are places for resident workgroups and are served round robin. A slot whose previous slice
+ * has retired gets the next one, for the workgroup that it holds, or for the next workgroups that
  * nobody holds (short ones by the chunk). A round in which no workgroup ended, while some wait or
- * for the third time in a row, makes the lanes twice as many, up to what the hardware would hold,
- * so that workgroups that wait for one another always make progress. Slices grow with every visit:
- * short for a workgroup that spins, long for one that computes.
+ * for the third time in a row, doubles the slots, up to what the hardware would hold, so that
+ * workgroups that wait for one another always make progress. Slices grow with every visit: they
+ * are short for a workgroup that spins, and long for one that computes.
  *
  * Every decision uses only what is known of slices that must have retired at that point of the
- * sequence, however many threads there are: of the lane's own previous slice, and of the round
- * before the previous one. Neither host time nor the caller's budgets have a say.
+ * sequence, however many threads there are: the slot's own previous slice, and the round before
+ * the previous one. Neither host time nor the caller's budgets matter.
  */
 
-/* Instructions of a workgroup's first slice, and how often later ones double. */
+/* A workgroup's first slice has this many instructions, and later ones double this often. */
 enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
 
 /* In a shuffled order workgroups go on in small pieces, one with the other, where that is not too
@@ -538,7 +539,7 @@ static void take_back(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
         size_t capacity = d->returned_capacity ? 2 * d->returned_capacity : 64;
         struct rp_id_range *grown = realloc(d->returned, capacity * sizeof *grown);
         if (!grown)
-            return; /* the lane keeps them */
+            return; /* The slot keeps them. */
         d->returned = grown;
         d->returned_capacity = capacity;
     }
@@ -551,7 +552,7 @@ static bool goes_on_in_pieces(const struct rp_dispatch *d)
     return rp_wave_order_is_shuffled(d->settings.order) && d->kernel.group_count <= SHUFFLED_GROUPS;
 }
 
-/* How many workgroups fill a slice, from the sizes of those that ended. */
+/* Returns how many workgroups fill a slice, from the sizes of those that ended. */
 static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_workgroup_slot *lane)
 {
     if (!lane->known.groups || goes_on_in_pieces(d))
@@ -560,9 +561,10 @@ static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_workgr
     uint64_t count = CHUNK_INSTS / each;
     uint64_t share = (d->kernel.group_count - d->next_group) / (SHARES_LEFT * d->lane_target);
     if (count > share) {
-        /* gfx90a's stores are not ordered (access_order.c): workgroups that look back at earlier
+        /* gfx90a's stores are not ordered (access_order.c). Workgroups that look back at earlier
          * ones see the same with any number of threads only if few are given back and so start
-         * late. */
+         * late.
+         */
         const bool tells = lane->known.groups >= TELLING_GROUPS;
         const bool ordered = rp_isa_target_get() != RP_ISA_GFX90A;
         const uint64_t least = tells && ordered ? LEAST_CHUNK_INSTS / each : 0;
@@ -610,8 +612,9 @@ static void begin_round(struct rp_dispatch *d)
     bool more = groups_left(d), all_idle = last->slices && last->idle == last->slices;
     d->stuck_rounds = last->slices && !last->groups_ended ? d->stuck_rounds + 1 : 0;
     d->idle_rounds = all_idle ? d->idle_rounds + 1 : 0;
-    /* Lanes for which nothing was left have been dropped. Has another lane given back workgroups
-     * since then, for which the rest may wait, there must be lanes for them again. */
+    /* Slots for which nothing was left have been dropped. If another slot has given back
+     * workgroups since then, for which the rest may wait, there must be slots for them again.
+     */
     if (more && d->stuck_rounds && (last->idle || d->stuck_rounds >= STUCK_ROUNDS) &&
         d->lane_count < limit && !d->no_memory) {
         add_lanes(d, d->lane_target * 2 < limit ? d->lane_target * 2 : limit, &last->totals);

@@ -18,7 +18,7 @@
 struct rp_arch;
 struct rp_dispatch;
 
-/** Values taken from an AQL kernel dispatch packet and its queue. */
+/** These values come from an AQL kernel dispatch packet and its queue. */
 struct rp_launch {
     uint64_t packet_va;        /**< the packet itself (dispatch pointer) */
     uint64_t queue_va;         /**< amd_queue_t (queue pointer) */
@@ -36,9 +36,9 @@ struct rp_launch {
 enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };
 
 /**
- * Prepares a dispatch. Never NULL except when the host is out of memory: a launch that hardware
+ * Prepares a dispatch. It is NULL only when the host is out of memory: a launch that hardware
  * would refuse becomes a dispatch whose first run returns RP_RUN_FAULT.
- * @param arch which GPU: wave slots, LDS, register granularity
+ * @param arch  which GPU: wave slots, LDS, register granularity
  */
 struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struct rp_arch *arch,
                                     const struct rp_launch *launch);
@@ -49,7 +49,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
  */
 enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
 
-/** Valid after the first run; final after DONE or FAULT. */
+/** The counts are valid after the first run, and final after DONE or FAULT. */
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 
 /**
@@ -83,10 +83,10 @@ enum rp_counting {
     RP_COUNT_MEMORY,       /**< and what sampled workgroups access */
 };
 
-/** What is counted of dispatches; between them. */
+/** Sets what is counted of dispatches. It may be called between dispatches only. */
 void rp_exec_set_counts(enum rp_counting what);
 
-/** Accepts NULL and unfinished dispatches. */
+/** Frees a dispatch; NULL and unfinished dispatches are accepted. */
 void rp_dispatch_free(struct rp_dispatch *d);
 
 /**
@@ -98,25 +98,30 @@ unsigned rp_exec_threads(void);
 
 enum { RP_EXEC_MOST_THREADS = 256 };
 
-/** What a value of that variable says; 0 = not a whole number from 1 to RP_EXEC_MOST_THREADS. */
+/**
+ * Returns the number in a value of that variable. 0: not a whole number from 1 to
+ * RP_EXEC_MOST_THREADS
+ */
 unsigned rp_exec_threads_of(const char *text);
 
-/** Changes it, between dispatches; at least 1. */
+/** Changes the number of threads, which is at least 1. It may be called between dispatches only. */
 void rp_exec_set_threads(unsigned count);
 
 /** For tests: other threads help a dispatch after so many instructions, also a small one. */
 void rp_exec_set_help_after(uint64_t wave_insts);
 
 /**
- * Returns when no thread uses host addresses any more that it looked up before the call. After
- * taking memory away from the GPU and bumping the generation, and before really unmapping it. The
- * caller must not hold a lock that the functions of rp_exec_host take.
+ * Returns when no thread uses host addresses any more that it looked up before the call. It is
+ * called after memory was taken away from the GPU and the generation was raised, and before the
+ * memory is really unmapped. The caller must not hold a lock that the functions of rp_exec_host
+ * take.
  */
 void rp_exec_settle(void);
 
 /**
- * Around a piece of work of the DMA engine, from its look-up of host addresses to their last use:
- * rp_exec_settle waits for it as for a thread that executes. One thread at a time.
+ * Surrounds a piece of work of the DMA engine, from its look-up of host addresses to their last
+ * use, so that rp_exec_settle() waits for it as for a thread that executes. Only one thread may do
+ * so at a time.
  */
 void rp_exec_dma_begin(void);
 void rp_exec_dma_end(void);

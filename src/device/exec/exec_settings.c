@@ -8,7 +8,7 @@
 #include "device/exec/executor.h"
 #include "device/isa/wave_state.h"
 
-/* Not more than the lanes that a dispatch begins with (dispatch.c). */
+/* The window is not larger than the number of slots that a dispatch begins with (dispatch.c). */
 enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
 /* The settings of this file belong to the process: a replay changes them from one launch to the
@@ -93,7 +93,7 @@ uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g)
     return (g->cursor ? g->cursor : g->wave_count) - 1;
 }
 
-/* Often so few that another wave comes between a load and a store. */
+/* The turn is often so short that another wave comes between a load and a store. */
 uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most)
 {
     enum { MOST_DOUBLINGS = 9 };
@@ -119,7 +119,9 @@ bool rp_exec_poison_parse(const char *text, uint32_t *ret)
     return true;
 }
 
-/* Words of all kinds: no one constant, by which a sum or a maximum might not change. Never zero. */
+/* The words are of all kinds, because one constant might not change a sum or a maximum. They are
+ * never zero.
+ */
 static void fill(uint32_t seed, uint32_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -22,7 +22,7 @@ struct rp_wave;
 /** Any other value: the seed of a shuffled one, with turns of few instructions. */
 enum { RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD, RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED };
 
-/** What a dispatch that begins now is executed with. */
+/** A dispatch that begins now is executed with these settings. */
 struct rp_exec_settings {
     uint32_t order;  /**< of workgroups and waves */
     uint32_t poison; /**< seed of what memory and registers hold; 0: zeros */
@@ -30,7 +30,7 @@ struct rp_exec_settings {
 };
 struct rp_exec_settings rp_exec_settings(void);
 
-/** Of dispatches that begin from now on. */
+/** Sets the order of dispatches that begin from now on. */
 void rp_wave_order_set(uint32_t order);
 /** @return false: it is not forward, reversed, or shuffled:N with N from 1 to 1000000 */
 bool rp_wave_order_parse(const char *text, uint32_t *ret);
@@ -44,9 +44,9 @@ uint64_t rp_wave_order_group(uint32_t order, uint64_t n, uint64_t count, uint64_
 
 /** A workgroup begins: its first wave is chosen. */
 void rp_wave_order_begin(uint32_t order, struct rp_group *g);
-/** The wave after this one, which may have ended or wait; in any order but forward. */
+/** Returns the wave after this one, in any order but forward. It may have ended or may wait. */
 uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g);
-/** Instructions of its turn, at most @p most. */
+/** Returns the number of instructions of its turn, at most @p most. */
 uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
 
 /* What LDS, scratch and registers hold before a workgroup has written there.
@@ -56,12 +56,12 @@ uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
  * follow from a seed.
  */
 
-/** Of dispatches that begin from now on. 0: zeros. */
+/** Sets the poison of dispatches that begin from now on. 0 means zeros. */
 void rp_exec_poison_set(uint32_t seed);
 /** @return false: it is not a whole number from 1 to 2^31 - 1 */
 bool rp_exec_poison_parse(const char *text, uint32_t *ret);
 
-/** LDS and scratch, which are zero. */
+/** Fills LDS and scratch, which are zero before. */
 void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
 /**
  * Registers of a wave that is ready to start: but the first row, which holds work-item ids.
@@ -82,7 +82,7 @@ void rp_bound_set(uint64_t work);
 
 /** A dispatch has come to its end. */
 void rp_bound_note(uint64_t work, bool exceeded);
-/** Of the last one. @return whether it was ended by its bound */
+/** Returns the work of the last bound. @return whether it ended the dispatch */
 bool rp_bound_last(uint64_t *ret_work);
 
 static inline bool rp_wave_order_is_shuffled(uint32_t order)

@@ -43,7 +43,7 @@ struct rp_run_log {
  */
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
 
-/* A dispatch in execution: internal to exec/ and to the memory handlers of isa/.
+/* A dispatch in execution is internal to exec/ and to the memory handlers of isa/.
  *
  * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
  * workgroup, or of a few short ones after another. Which slices there are and in which order
@@ -78,9 +78,9 @@ enum {
 };
 
 /**
- * Room for one resident workgroup. Register rows are reserved for the whole 512-entry file plus
- * the widest operand, so that no encodable register index can leave the reservation; only the rows
- * a kernel uses are ever touched.
+ * This is room for one resident workgroup. Register rows are reserved for the whole 512-entry file
+ * plus the widest operand, so that no encodable register index can leave the reservation; only the
+ * rows that a kernel uses are ever touched.
  */
 struct rp_resident_group {
     struct rp_group group; /**< first member: a group's slot is a cast away */
@@ -107,7 +107,7 @@ enum rp_workgroup_slot_state {
     RP_WORKGROUP_SLOT_EXECUTED,  /**< the slice is over, but must wait to retire in order */
 };
 
-/** A place for a resident workgroup, and its present or latest slice. */
+/** This is a place for a resident workgroup, with its present or latest slice. */
 struct rp_workgroup_slot {
     /* Others change these while a worker executes the slice. */
     RP_OWN_LINE enum rp_workgroup_slot_state state;
@@ -173,11 +173,11 @@ struct rp_dispatch {
     struct rp_exec_settings settings;
     bool timed; /**< from its second run on: its processor time is measured */
 
-    /* Read and written without the lock; these seldom change, */
+    /* These members are read and written without the lock and seldom change. */
     RP_OWN_LINE uint64_t fault_order; /**< slices from here on need not be executed any more */
     int stop;                         /**< this rp_dispatch_run is to end */
 
-    /* these often. */
+    /* These members change often. */
     RP_OWN_LINE uint64_t turn;         /**< order of the oldest slice that has not retired */
     int64_t budget;                    /**< instructions left for this rp_dispatch_run */
     uint32_t events;                   /**< counts what a waiting worker may wait for */
@@ -203,7 +203,7 @@ struct rp_dispatch {
     bool retiring;  /**< a worker applies the oldest slice's log */
     bool no_memory; /**< for another lane */
 
-    /* Workgroups. */
+    /* These members count workgroups. */
     uint64_t next_group;          /**< linear id of the first never given to a lane */
     struct rp_id_range *returned; /**< given to a lane and taken back, oldest first */
     size_t returned_first, returned_count, returned_capacity;
@@ -216,7 +216,7 @@ struct rp_dispatch {
     unsigned idle_rounds;  /**< in a row in which every slice ended idle */
     bool outside;          /**< nobody can go on before something outside has changed */
 
-    /* Threads (worker_pool.h). */
+    /* These members belong to the threads (worker_pool.h). */
     RP_OWN_LINE struct rp_exec_worker *workers[RP_EXEC_WORKERS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;
@@ -226,13 +226,16 @@ struct rp_dispatch {
 };
 
 /**
- * Who watches sampled waves while they are executed: rp_timing_observer. Waves for which it has set
- * rp_wave.record are told about; others cost nothing.
+ * The observer watches sampled waves while they are executed (rp_timing_observer). Only waves for
+ * which it has set rp_wave.record are reported, so other waves cost nothing.
  */
 struct rp_observer {
     /** A dispatch has been prepared; rp_dispatch.observed may be set. Returns 0 or -ENOMEM. */
     int (*on_dispatch)(struct rp_dispatch *d);
-    /** It is freed; only where rp_dispatch.observed is set, as the next. */
+    /**
+     * The dispatch is being freed. This is called only where rp_dispatch.observed is set, and so
+     * is the next one.
+     */
     void (*on_dispatch_end)(struct rp_dispatch *d);
     /** A workgroup starts: if it is one of the sampled, its waves get their records. */
     void (*on_group)(struct rp_dispatch *d, struct rp_group *g);
@@ -249,7 +252,7 @@ struct rp_observer {
      */
     void (*on_run)(struct rp_wave *w, const struct rp_insn *page, uint32_t first, uint32_t end,
                    int64_t distance);
-    /** The latest of these accesses memory, before it is executed. */
+    /** The latest of these instructions accesses memory, and is about to be executed. */
     void (*on_access)(struct rp_wave *w, const struct rp_insn *in);
     /** The latest instructions have not been executed, or have done nothing but wait. */
     void (*on_take_back)(struct rp_wave *w, uint64_t insts);
@@ -263,7 +266,7 @@ struct rp_observer {
     int (*on_clock)(struct rp_wave *w, bool *ret_told);
 };
 
-/** The observer of a wave that has a record. */
+/** Returns the observer of a wave that has a record. */
 static inline const struct rp_observer *rp_observer_of(const struct rp_wave *w)
 {
     return w->group->env->host->observer;
@@ -275,20 +278,21 @@ static inline void rp_group_clock_end(struct rp_group *g)
         g->dispatch->host->observer->on_group_end(g);
 }
 
-/* A thread's own part of a dispatch. */
+/* This is a thread's own part of a dispatch. */
 
 /** What dispatch.c does for instructions. */
 extern const struct rp_wave_services rp_exec_services;
 
-/** The worker that executes the wave. */
+/** Returns the worker that executes the wave. */
 static inline struct rp_exec_worker *rp_worker_of(const struct rp_wave *w)
 {
     return (struct rp_exec_worker *)w->group->env;
 }
 
 /**
- * Puts the right gate in front of a decoded instruction's handler. Called once, when it enters the
- * code cache; instructions decoded otherwise execute without gates.
+ * Puts the right gate in front of a decoded instruction's handler. It is called once, when the
+ * instruction enters the code cache; instructions that are decoded otherwise execute without
+ * gates.
  */
 void rp_order_bind(struct rp_insn *in);
 
@@ -296,15 +300,18 @@ void rp_order_bind(struct rp_insn *in);
  * atomics (rp_wave_env.log). */
 bool rp_order_is_plain(const struct rp_insn *in);
 
-/** rp_atomic_log_apply outside of a wave's turn, where nothing else guards the accesses. */
+/**
+ * Does the same as rp_atomic_log_apply() outside of a wave's turn, where nothing else guards the
+ * accesses.
+ */
 void rp_atomic_log_retire(struct rp_atomic_log *log, struct rp_mem *mem);
 
-/* Room for resident workgroups, reused from one to the next, and by later dispatches. */
+/* Room for resident workgroups is reused from one to the next, and by later dispatches. */
 
-/** A slot for a workgroup of @p d, or NULL when the host is out of memory. */
+/** Returns a slot for a workgroup of @p d, or NULL when the host is out of memory. */
 struct rp_resident_group *rp_resident_group_take(struct rp_dispatch *d);
 
-/** Gives a slot back to the process, for any dispatch. Accepts NULL. */
+/** Gives a slot back to the process for any dispatch; NULL is accepted. */
 void rp_resident_group_give(struct rp_resident_group *slot);
 
 /**
@@ -314,7 +321,7 @@ void rp_resident_group_give(struct rp_resident_group *slot);
 void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *slot,
                              uint64_t linear_id, uint64_t past_cycles);
 
-/* The inner loop: a wave, the waves of a workgroup, the workgroups of a slice. */
+/* The inner loop executes a wave, the waves of a workgroup, and the workgroups of a slice. */
 
 enum rp_slice_state {
     RP_SLICE_OVER,      /**< used up, or every wave waits, or there is no workgroup left in it */
@@ -329,7 +336,7 @@ enum rp_slice_state {
  */
 enum rp_slice_state rp_slice_run(struct rp_exec_worker *h, struct rp_workgroup_slot *lane);
 
-/** Zeroed, for types with RP_OWN_LINE; NULL: out of memory. For free(). */
+/** Returns zeroed memory for types with RP_OWN_LINE, which free() releases. NULL: out of memory */
 static inline void *rp_cache_lines_new(size_t count, size_t bytes)
 {
     void *p = aligned_alloc(RP_LINE_BYTES, count * bytes);
@@ -337,9 +344,10 @@ static inline void *rp_cache_lines_new(size_t count, size_t bytes)
 }
 
 /**
- * Around everything that uses host addresses from h->env.mem; short, for rp_exec_settle waits. No
- * barrier between the store and the look at the generation: it would wait for all of a kernel's
- * stores, hundreds of nanoseconds. rp_exec_settle makes every thread execute one instead.
+ * Surrounds everything that uses host addresses from h->env.mem. It must be short, because
+ * rp_exec_settle() waits for it. There is no barrier between the store and the read of the
+ * generation, as it would wait for all of a kernel's stores, which takes hundreds of nanoseconds.
+ * rp_exec_settle() makes every thread execute one instead.
  */
 static inline void rp_exec_worker_enter(struct rp_exec_worker *h)
 {

@@ -15,8 +15,8 @@
 enum { RP_BORROWED_RANGES = 64 };
 
 /**
- * Ranges that overlap or touch share a span. When there are more than spans, the nearest one is
- * stretched over what lies between. Zeroed = empty. Writers must be serialised.
+ * Ranges that overlap or touch share a span. When there are more ranges than spans, the nearest
+ * span is stretched over what lies between. Zeroed means empty. The caller serialises writers.
  */
 struct rp_borrowed_ranges {
     uint32_t count;
@@ -79,7 +79,7 @@ enum {
     RP_SIGNAL_ACTION_WORDS = sizeof(struct sigaction) / sizeof(uint64_t),
 };
 
-/** All zero: the default action, in cell 0. */
+/** All zero means the default action, which is in cell 0. */
 struct rp_signal_action {
     uint32_t present; /**< cell in the low byte; above it, how often it has changed */
     uint32_t taken[RP_SIGNAL_ACTION_CELLS];
@@ -111,7 +111,10 @@ static void write_cell(struct rp_signal_action *d, unsigned cell, const struct s
         __atomic_store_n(&d->words[cell][i], words[i], __ATOMIC_RELAXED);
 }
 
-/** A cell that nobody else writes. The present one is never free, though cell 0 begins untaken. */
+/**
+ * Takes a cell that nobody else writes. The present one is never free, though cell 0 is not taken
+ * at first.
+ */
 static unsigned take_cell(struct rp_signal_action *d)
 {
     for (;;) {
@@ -132,7 +135,8 @@ static void rp_signal_action_get(const struct rp_signal_action *d, struct sigact
         read_cell(d, cell_of(present), ret);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         after = __atomic_load_n(&d->present, __ATOMIC_ACQUIRE);
-        if (after == present) /* else the cell may have been given to another call meanwhile */
+        /* Otherwise the cell may have been given to another call meanwhile. */
+        if (after == present)
             return;
     }
 }
@@ -149,7 +153,7 @@ static void rp_signal_action_set(struct rp_signal_action *d, const struct sigact
         after = ((before >> CELL_BITS) + 1) << CELL_BITS | cell;
     } while (!__atomic_compare_exchange_n(&d->present, &before, after, 0, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED));
-    read_cell(d, cell_of(before), &old); /* ours alone to give back from here on */
+    read_cell(d, cell_of(before), &old); /* From here on only this thread can give it back. */
     __atomic_store_n(&d->taken[cell_of(before)], 0, __ATOMIC_RELEASE);
     *ret_old = old;
 }
@@ -159,11 +163,11 @@ struct attempt {
     struct rp_trap trap;
 };
 
-/* initial-exec: the handler must find it without allocating. */
+/* The variable is initial-exec because the handler must find it without allocating. */
 static __thread struct attempt *current __attribute__((tls_model("initial-exec")));
 static __thread bool unblocked __attribute__((tls_model("initial-exec")));
 
-/* The one context of this file. */
+/* This is the only context of the file, because a signal handler cannot be given one. */
 static struct {
     pthread_mutex_t lock; /**< of lent's writers, and of the installation */
     bool installed;
@@ -187,11 +191,11 @@ static void pass_on(int signal, siginfo_t *info, void *context)
                     (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
     if (!function) {
         if (action.sa_handler == SIG_IGN && info->si_code <= 0)
-            return; /* sent by somebody; a trap cannot be ignored */
+            return; /* Some process has sent the signal, because a trap cannot be ignored. */
         guard.change_action(signal, &fallback, NULL);
         if (info->si_code <= 0)
             raise(signal);
-        return; /* a trap happens again */
+        return; /* A trap happens again when the instruction is repeated. */
     }
     if (!(action.sa_flags & SA_NODEFER))
         sigaddset(&action.sa_mask, signal);
@@ -206,7 +210,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 
 static enum rp_trap_kind kind_of(int signal, const siginfo_t *info, const ucontext_t *context)
 {
-    enum { PAGE_FAULT_WRITE = 1 << 1 }; /* W/R of the error code: Intel SDM volume 3, 4.7 */
+    /* This is W/R of the error code (Intel SDM volume 3, 4.7). */
+    enum { PAGE_FAULT_WRITE = 1 << 1 };
     if (signal == SIGBUS)
         return RP_TRAP_NO_STORAGE;
     if (info->si_code == SEGV_MAPERR)
@@ -255,7 +260,7 @@ int rp_trap_install(void)
         if (guard.change_action(SIGSEGV, NULL, &program[0]) < 0 ||
             guard.change_action(SIGBUS, NULL, &program[1]) < 0)
             rc = -errno;
-        if (rc == 0) { /* first what the handlers pass on to */
+        if (rc == 0) { /* What the handlers pass on to is set first. */
             rp_signal_action_set(disposition_of(SIGSEGV), &program[0], &unset);
             rp_signal_action_set(disposition_of(SIGBUS), &program[1], &unset);
             if (guard.change_action(SIGSEGV, &ours, NULL) < 0 ||

@@ -19,14 +19,15 @@
 
 static_assert(sizeof(struct sigaction) % sizeof(uint64_t) == 0, "copied by the word");
 
-/* Accesses to memory that the program may take away at any time.
+/* This part guards accesses to memory that the program may take away at any time. With XNACK
+ * kernels work in the program's own pages (malloc, stack, files). free() and mprotect() give no
+ * notice, so an access may trap, which must be the kernel's fault and not the program's end.
  *
- * With XNACK kernels work in the program's own pages (malloc, stack, files). free() and mprotect()
- * give no notice, so an access may trap; it is to be the kernel's fault, not the program's end.
- * Handlers of SIGSEGV and SIGBUS are installed when XNACK is switched on, and only then. They catch
- * a trap inside rp_trap_run at an address of memory that was lent (rp_trap_borrow); any other one,
- * a bug of this library included, goes to the program's own handlers, which it sets and sees as if
- * there were no others (rp_trap_sigaction, for the hooks on sigaction and signal).
+ * Handlers of SIGSEGV and SIGBUS are installed when XNACK is switched on, and only then. They
+ * catch a trap inside rp_trap_run() at an address of memory that was lent (rp_trap_borrow). Any
+ * other trap, a bug of this library included, goes to the program's own handlers, which it sets
+ * and sees as if there were no others (rp_trap_sigaction(), for the hooks on sigaction and
+ * signal).
  */
 
 enum rp_trap_kind {
@@ -52,12 +53,12 @@ int rp_trap_install(void);
 void rp_trap_borrow(uint64_t begin, uint64_t end);
 
 /**
- * Runs @p body. False when it was left half way because of a trapped access to lent memory. The
- * body must not hold a lock while it makes such accesses.
+ * Runs @p body. The body must not hold a lock while it accesses lent memory.
+ * @return false when it was left half way because of a trapped access to lent memory
  */
 bool rp_trap_run(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap);
 
-/** What became of "the program's memory at ...". */
+/** Returns what happened to "the program's memory at ...". */
 const char *rp_trap_text(enum rp_trap_kind kind);
 
 /** Whether the handlers of @p signal are ours. */

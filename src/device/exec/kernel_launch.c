@@ -22,7 +22,7 @@
 
 enum { RP_KERNEL_DESCRIPTOR_BYTES = 64 };
 
-/** kernel_code_properties */
+/** These are bits of kernel_code_properties. */
 enum {
     RP_KCP_PRIVATE_SEGMENT_BUFFER = 1u << 0,
     RP_KCP_DISPATCH_PTR = 1u << 1,
@@ -34,7 +34,7 @@ enum {
     RP_KCP_WAVEFRONT_SIZE32 = 1u << 10,
 };
 
-/* The descriptor as it lies in memory (little endian, as the host). */
+/* The descriptor lies in memory like this (little endian, as the host). */
 struct descriptor {
     uint32_t group_segment_bytes;
     uint32_t private_segment_bytes;
@@ -120,7 +120,9 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
     if (kd->properties & RP_KCP_PRIVATE_SEGMENT_BUFFER && arch->architected_flat_scratch)
         return refuse(f, "kernel descriptor asks for a private segment buffer, which this "
                          "architecture (flat scratch) does not set up");
-    /* gfx90a and later: granules of 8 registers, both kinds together; ACC begins at 4 * (n + 1). */
+    /* gfx90a and later count both kinds of registers together in granules of 8; ACC begins at 4 *
+     * (n + 1).
+     */
     k->vgpr_rows = (field_bits(kd->rsrc1, 0, 6) + 1) * 8;
     k->accum_offset = (field_bits(kd->rsrc3, 0, 6) + 1) * 4;
     if (k->vgpr_rows > arch->vgprs_per_simd)
@@ -159,10 +161,10 @@ static void push64(struct rp_kernel *k, uint64_t value)
     k->sgpr[k->user_sgpr_count++] = (uint32_t)(value >> 32);
 }
 
-/*
- * The resource through which a wave reaches its private memory: swizzled, so that the lanes' dwords
- * are neighbours (stride 0, index stride 64), and the lane number is added. Fields: CDNA2 ISA
- * guide, "Buffer Resource Descriptor"; the settings are those of ROCr's queues.
+/* A wave reaches its private memory through this resource. It is swizzled, so that the lanes'
+ * dwords are neighbours (stride 0, index stride 64), and the lane number is added. The fields are
+ * those of the CDNA2 ISA guide, "Buffer Resource Descriptor"; the settings are those of ROCr's
+ * queues.
  */
 static void push_scratch_resource(struct rp_kernel *k)
 {
@@ -189,7 +191,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
     if (kd->properties & RP_KCP_DISPATCH_ID)
         push64(k, l->dispatch_id);
     if (kd->properties & RP_KCP_FLAT_SCRATCH_INIT)
-        push64(k, arch->architected_flat_scratch ? 0 /* programs do not see it */
+        push64(k, arch->architected_flat_scratch ? 0 /* Programs do not see it. */
                                                  : RP_SCRATCH_BASE_VA);
     if (kd->properties & RP_KCP_PRIVATE_SEGMENT_SIZE)
         k->sgpr[k->user_sgpr_count++] = k->scratch_lane_bytes;
@@ -208,7 +210,7 @@ static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
         k->user_sgpr_count += preload;
         k->entry_va += PRELOAD_PROLOGUE_BYTES;
     }
-    if (declared > k->user_sgpr_count) /* trailing ones are undefined: zero */
+    if (declared > k->user_sgpr_count) /* Trailing ones are undefined, so they are zero. */
         k->user_sgpr_count = declared;
     return 0;
 }
@@ -230,7 +232,8 @@ static int resolve_residency(const struct rp_arch *arch, const struct descriptor
 {
     const uint32_t by_vgpr = arch->vgprs_per_simd / round_up(k->vgpr_rows, arch->vgpr_granule);
     const uint32_t sgprs =
-        (field_bits(kd->rsrc1, 6, 4) / 2 + 1) * 16; /* gfx9: granule 16, field counts 8s */
+        /* gfx9 has granules of 16, and the field counts 8s. */
+        (field_bits(kd->rsrc1, 6, 4) / 2 + 1) * 16;
     const uint32_t waves = k->waves_per_group, simds = arch->simds_per_cu;
     uint32_t groups = UINT32_MAX;
 
@@ -283,10 +286,9 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
     return 0;
 }
 
-/*
- * The extent of a workgroup: smaller at the edge of a grid that is not a multiple of it. As the
- * hardware's dispatcher does, work-items of such a group are numbered within the smaller box, so
- * that it also has fewer waves.
+/* Returns the extent of a workgroup, which is smaller at the edge of a grid that is not a multiple
+ * of it. As in the hardware's dispatcher, work-items of such a group are numbered within the
+ * smaller box, so it also has fewer waves.
  */
 static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32_t ret_extent[3])
 {
@@ -299,7 +301,8 @@ static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32
 /** The workgroup's place in the grid. */
 static void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
 {
-    const bool is_row = k->groups[0] == k->group_count; /* division is slow */
+    /* Division is slow, so a single row avoids it. */
+    const bool is_row = k->groups[0] == k->group_count;
     ret_id[0] = (uint32_t)(is_row ? linear_id : linear_id % k->groups[0]);
     ret_id[1] = is_row ? 0 : (uint32_t)(linear_id / k->groups[0] % k->groups[1]);
     ret_id[2] = is_row ? 0 : (uint32_t)(linear_id / k->groups[0] / k->groups[1]);
@@ -331,7 +334,8 @@ static uint64_t start_lanes(const struct rp_kernel *k, const uint32_t extent[3],
         z = first / extent[0] / extent[1];
     }
     unsigned lane = 0;
-    if (extent[0] - x >= RP_LANES) { /* all in one row, as in every one-dimensional group */
+    /* All of them are in one row, as in every one-dimensional group. */
+    if (extent[0] - x >= RP_LANES) {
         lanes->start_rows(w->vgpr, k->vgpr_rows, x | y << 10 | z << 20);
         return ~0ull;
     }
@@ -374,7 +378,7 @@ static void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t exten
     w->fast_clock = false;
     w->poll_va = 0;
     w->poll_count = 0;
-    w->wait.armed = w->wait.idle = false; /* the rest counts only while it is armed */
+    w->wait.armed = w->wait.idle = false; /* The other members count only while it is armed. */
     w->at_barrier = w->past_barrier = w->at_gws_barrier = false;
     w->ended = false;
     w->fault.kind = RP_FAULT_NONE;
@@ -383,10 +387,11 @@ static void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t exten
     for (unsigned d = 0; d < 3; d++)
         if (k->workgroup_id[d])
             w->sgpr[s++] = w->group->id[d];
-    if (k->workgroup_info) /* first wave, number of waves: LLVM guide, "Work-Group Info" */
+    /* The SGPR has the first wave and the number of waves (LLVM guide, "Work-Group Info"). */
+    if (k->workgroup_info)
         w->sgpr[s++] = (w->id_in_group == 0 ? 1u << 31 : 0) | w->group->wave_count;
     if (k->scratch_wave_offset)
-        w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA means this wave's own already */
+        w->sgpr[s++] = 0; /* RP_SCRATCH_BASE_VA already means this wave's own memory. */
     rp_sgpr64_set(w, RP_SGPR_EXEC_LO, start_lanes(k, extent, w));
     if (w->group->dispatch->settings.poison)
         rp_exec_poison_wave(w->group->dispatch->settings.poison, k->vgpr_rows, s, w);

@@ -1,7 +1,6 @@
-/* The way of a recorded wave through translated code.
- *
- * Translated code notes each straight run of instructions that it has executed; before anything
- * looks at the wave's record (wave_record.h) the runs are written out there, an instruction each.
+/* A recorded wave runs through translated code as well. That code notes each straight run of
+ * instructions that it has executed; before anything reads the wave's record (wave_record.h), the
+ * runs are written out there, one instruction after another.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,10 +17,12 @@
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
-/** Entries (of branch targets and the like) before a place is translated. */
+/** A place (such as a branch target) is translated after this many entries. */
 enum { RP_JIT_HOT = 24 };
 
-/** An execution of the instruction at @p slot, which is @p dwords long; @p times may be -1. */
+/**
+ * Counts an execution of the instruction at @p slot, which is @p dwords long; @p times may be -1.
+ */
 static inline void rp_page_counters_add(struct rp_page_counters *t, size_t slot, unsigned dwords,
                                         int64_t times)
 {
@@ -63,18 +64,19 @@ int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
     return in->fn(w, in);
 }
 
-/* What waiting costs: nothing that depends on how long it takes.
- *
- * A wave that polls memory goes round its loop as often as the host happens to let it. A turn of
- * such a loop that leaves the wave exactly as it was (all registers, no writes, no LDS traffic) did
- * nothing, and is taken off the counts and the wave's clock again. A loop that counts, reads the
- * clock or computes changes the wave, and is charged.
+/* The cost of waiting must not depend on how long it takes. A wave that polls memory goes round
+ * its loop as often as the host happens to let it. A turn of such a loop that leaves the wave
+ * exactly as it was (all registers, no writes, no LDS traffic) did nothing, so it is subtracted
+ * from the counts and the wave's clock again. A loop that counts, reads the clock or computes
+ * changes the wave, and is charged.
  */
 
 /* Loads of one address in a row after which a wave is taken to wait for somebody else. */
 enum { POLL_LIMIT = 16 };
 
-/* Four chains side by side, because one would wait for its multiplications. count: 4 n. */
+/* Four chains run side by side, because one would wait for its multiplications. count is a
+ * multiple of 4.
+ */
 static uint64_t mix(uint64_t hash, const uint32_t *words, size_t count)
 {
     uint64_t chain[4] = {hash, hash + 1, hash + 2, hash + 3};
@@ -160,7 +162,7 @@ static bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)
         begin(w, hash);
         return wait->idle = true;
     }
-    if (wait->idle) /* what it waited for has come */
+    if (wait->idle) /* The value that it waited for has come. */
         w->poll_count = 0;
     wait->armed = wait->idle = false;
     if (begins)
@@ -197,7 +199,7 @@ static int fetch_fault(struct rp_wave *w, enum rp_fault_kind kind)
     return RP_STEP_FAULT;
 }
 
-/* page_of, of a page that the worker has not used lately. */
+/* Does the work of page_of() for a page that the worker has not used lately. */
 static __attribute__((noinline)) struct rp_code_page *
 find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way)
 {
@@ -212,7 +214,7 @@ find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way
     return page;
 }
 
-/* The page of the wave's pc, from the worker's own small table or the shared cache. */
+/* Returns the page of the wave's pc, from the worker's own small table or the shared cache. */
 static inline struct rp_code_page *page_of(struct rp_exec_worker *h, struct rp_wave *w)
 {
     struct rp_code_page **way = &h->code[w->pc / RP_CODE_PAGE_BYTES % RP_CODE_WAYS];
@@ -231,7 +233,7 @@ static int register_fault(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_FAULT;
 }
 
-/* A vector instruction while VSKIP is on. */
+/* Skips a vector instruction while VSKIP is on. */
 static int skip_vector(struct rp_wave *w, const struct rp_insn *in)
 {
     (void)w;
@@ -249,7 +251,7 @@ static inline bool is_beyond(const struct rp_wave *w, const struct rp_insn *in)
 static void enter_at(struct rp_code_page *page, uint64_t pc)
 {
     const uint64_t index = (pc - page->base_va) / 4;
-    if (index >= RP_CODE_PAGE_INSNS) /* another page */
+    if (index >= RP_CODE_PAGE_INSNS) /* The next instruction is on another page. */
         return;
     const uint8_t heat = __atomic_load_n(&page->heat[index], __ATOMIC_RELAXED);
     if (heat >= RP_JIT_HOT)
@@ -259,7 +261,7 @@ static void enter_at(struct rp_code_page *page, uint64_t pc)
         rp_code_translate(page, (unsigned)index);
 }
 
-/* The same for recorded waves. */
+/* Does the same for recorded waves. */
 static void enter_recorded_at(struct rp_code_page *page, uint64_t pc)
 {
     const uint64_t index = (pc - page->base_va) / 4;
@@ -274,8 +276,9 @@ static void enter_recorded_at(struct rp_code_page *page, uint64_t pc)
         rp_code_translate_recorded(page, (unsigned)index);
 }
 
-/* A wave's turn. Compilers make it zero in pieces of 16 bytes; where such a piece lies across two
- * lines of the cache, reading a part of it waits for all stores of the turn before. */
+/* This describes a wave's turn. Compilers zero it in pieces of 16 bytes. If such a piece lies
+ * across two lines of the cache, reading a part of it waits for all stores of the turn before.
+ */
 struct turn {
     _Alignas(RP_LINE_BYTES) uint64_t cycles; /**< used */
     struct rp_code_page *page;               /**< the latest, or NULL */
@@ -363,7 +366,7 @@ static inline const struct rp_jit_entry *native_at(const struct turn *t, const s
     return native && !t->interpret && rp_jit_fits(native, w, t->left) ? native : NULL;
 }
 
-/* An execution, before it changes EXEC. */
+/* Notes an execution before it changes EXEC. */
 static inline void note(const struct turn *t, const struct rp_wave *w, const struct rp_insn *in)
 {
     const size_t slot = (size_t)(in - t->page->insn);
@@ -437,7 +440,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
             in = (const struct rp_insn *)((const char *)in + in->slot_bytes);
             if (in >= end)
                 break;
-        } else { /* a branch */
+        } else { /* The instruction is a branch. */
             if (pc - page->base_va >= RP_CODE_PAGE_BYTES)
                 break;
             if (beside == TRANSLATE)
@@ -480,9 +483,8 @@ static uint64_t bytes_of(const struct rp_counts *c)
     return c->read_bytes + c->write_bytes + c->lds_bytes;
 }
 
-/*
- * Executes up to *budget instructions of one wave, counting it down. Returns the step that ended
- * the turn; NEXT = budget used up.
+/* Executes up to *budget instructions of one wave, counting it down. @return the step that ended
+ * the turn; NEXT = budget used up
  */
 static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budget)
 {
@@ -519,7 +521,8 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
         else
             step = translates ? interpret_some(&turn, w) : interpret_only(&turn, w);
     }
-    if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page) /* to go on here */
+    /* The wave goes on here. */
+    if (translates && step != RP_STEP_NEXT && step != RP_STEP_END && turn.page)
         enter_turn_at(&turn, w->pc);
     if (w->record)
         rp_observer_of(w)->on_retire(w, records ? 0 : *budget - turn.left,
@@ -546,7 +549,8 @@ static void wave_body(void *ctx)
 /* run_wave, where memory may vanish under the access: that is the wave's fault. */
 static int run_guarded(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budget)
 {
-    enum { MEMORY_INSN_BYTES = 8 }; /* FLAT, MUBUF, MTBUF and SMEM; the pc is behind it already */
+    /* FLAT, MUBUF, MTBUF and SMEM have this size, and the pc is already behind the instruction. */
+    enum { MEMORY_INSN_BYTES = 8 };
     struct guarded_wave g = {.worker = h, .wave = w, .left = *budget};
     char text[120] = "";
     struct rp_trap trap;
@@ -601,10 +605,9 @@ static enum group_state end_wave(struct rp_exec_worker *h, struct rp_group *g, s
     return g->waves_ended == g->wave_count ? GROUP_ENDED : GROUP_MORE;
 }
 
-/*
- * After s_icache_inv: each page of code is compared with memory when the thread next enters it, and
- * decoded again if it has been rewritten (rp_code_page_get). Waves of other threads keep what they
- * have until they execute one themselves, as those of other compute units do.
+/* After s_icache_inv, each page of code is compared with memory when the thread next enters it,
+ * and decoded again if it has been rewritten (rp_code_page_get). Waves of other threads keep what
+ * they have until they execute an s_icache_inv themselves, as those of other compute units do.
  */
 static void forget_code(struct rp_exec_worker *h)
 {
@@ -624,7 +627,7 @@ static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g,
         /* fallthrough */
     case RP_STEP_NEXT:
     case RP_STEP_ORDERED:
-        if (!g->wave_budget) { /* else the turn has only been interrupted */
+        if (!g->wave_budget) { /* Otherwise the turn has only been interrupted. */
             next_wave(g);
             g->idle_turns = 0;
         }
@@ -676,12 +679,12 @@ static void spend(struct rp_exec_worker *h)
     h->spent = 0;
 }
 
-/* Part of the turn of the workgroup's present wave. */
+/* Runs part of the turn of the workgroup's present wave. */
 static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_slot *lane,
                                  struct rp_group *g)
 {
     struct rp_wave *w = &g->waves[g->cursor];
-    if (w->ended || w->at_barrier) { /* never all of them: see release_barrier */
+    if (w->ended || w->at_barrier) { /* They are never all of the waves (release_barrier()). */
         next_wave(g);
         return GROUP_MORE;
     }
@@ -691,7 +694,7 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
                                lane->left < WAVE_SLICE ? (uint32_t)lane->left : WAVE_SLICE);
     uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
     uint32_t unused = turn;
-    const bool polls = w->wait.armed; /* else nobody asks what its loop has cost */
+    const bool polls = w->wait.armed; /* Otherwise nobody asks what its loop has cost. */
     struct rp_counts before = {0};
     if (polls)
         before = h->env.counts;
