@@ -33,8 +33,8 @@ static inline void rp_clock_init(struct rp_clock *clock, uint32_t mhz)
 /** File positions of descriptors on cards: those of render nodes are below. */
 enum { FIRST_CARD = 64 };
 
-/* This is the library's only mutable global, because the hooks of libc's functions cannot be given a
- * context. A forked child replaces it without freeing it.
+/* This is the library's only mutable global, because the hooks of libc's functions cannot be given
+ * a context. A forked child replaces it without freeing it.
  */
 static struct rp_device *the_device;
 

@@ -9,7 +9,7 @@
 #include "device/isa/opcodes.h"
 #include "device/jit/jit_translate.h"
 
-/* Slots that results can count on. */
+/* Results can count on this many slots. */
 enum { RESULT_SLOTS = 2 };
 
 enum { CMP_UNORD_Q = 3, ALL_SLOTS = (1 << RP_JIT_SLOTS) - 1, AHEAD_INSTS = 20 };
@@ -42,7 +42,9 @@ static void pin(struct rp_jit_translation *t, unsigned slot)
     t->used[slot] = ++t->clock;
 }
 
-/* A slot that the present instruction does not use: an empty one, or the one used longest ago. */
+/* Takes a slot that the present instruction does not use: an empty one, or the one that was used
+ * longest ago.
+ */
 static unsigned take_slot(struct rp_jit_translation *t)
 {
     int best = -1;
@@ -56,7 +58,7 @@ static unsigned take_slot(struct rp_jit_translation *t)
         if (best < 0 || t->used[i] < t->used[best])
             best = (int)i;
     }
-    if (best < 0) { /* more rows than slots: no instruction has them */
+    if (best < 0) { /* No instruction has more rows than there are slots. */
         t->overflow = true;
         best = 0;
     }
@@ -128,7 +130,7 @@ struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, 
     return s;
 }
 
-/* to = the f16 of each dword of from. */
+/* Converts the f16 in each dword of from, into to. */
 static void widen(struct rp_jit_translation *t, unsigned to, unsigned from, unsigned half)
 {
     if (half == RP_HIGH_HALF) {
@@ -168,7 +170,7 @@ struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in
     return s;
 }
 
-/* to = from with its signs. */
+/* Copies from to to with the source's signs. */
 static void sign(struct rp_jit_translation *t, const struct rp_src *s, unsigned to, unsigned from)
 {
     if (s->abs) {
@@ -270,7 +272,8 @@ struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value)
     } else if (i == t->pool_count) {
         t->pool[t->pool_count++] = value;
     }
-    return rp_at(RP_RIP, (int32_t)(4 * i)); /* the pool lies in front of the code */
+    /* The pool lies in front of the code, so the displacement is negative. */
+    return rp_at(RP_RIP, (int32_t)(4 * i));
 }
 
 struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump)

@@ -78,7 +78,7 @@ struct rp_jit_detour {
     int row[RP_JIT_SLOTS];
 };
 
-/** An operand of matrix instructions that has been widened (jit_block.h). */
+/** This is an operand of matrix instructions that has been widened (jit_block.h). */
 struct rp_jit_wide {
     void (*widen)(float (*)[RP_LANES], const uint32_t *, unsigned); /**< by it; NULL: none */
     uint8_t kind, first, rows;                                      /**< as in rp_opnd */
@@ -117,7 +117,7 @@ struct rp_jit_translation {
     bool overflow;                     /**< of any of these: nothing is published */
     unsigned vgpr_top, agpr_top;
 
-    /* The block in translation. */
+    /* These members describe the block in translation. */
     bool masked;               /**< for waves with lanes off */
     bool counts_lanes;         /**< lanes may be off, and it matters to counters */
     const struct rp_insn *end; /**< behind the block's last instruction */
@@ -133,7 +133,7 @@ struct rp_jit_translation {
     uint32_t clock;
 };
 
-/** Memory operand of a 32-bit constant, for broadcasts. */
+/** Returns the memory operand of a 32-bit constant, for broadcasts. */
 struct rp_rm rp_jit_constant(struct rp_jit_translation *t, uint32_t value);
 
 /** Tables of 16 dwords at the end of the pool: indices of VPERMT2D, and multiples. */
@@ -152,10 +152,10 @@ enum rp_jit_table {
     RP_JIT_TABLES
 };
 
-/** Memory operand of one. */
+/** Returns the memory operand of a table. */
 struct rp_rm rp_jit_table(struct rp_jit_translation *t, enum rp_jit_table table);
 
-/** rp_wave.pc = @p pc; RAX is lost. */
+/** Sets rp_wave.pc to @p pc; RAX is lost. */
 void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc);
 
 /** Translates what a scalar instruction does; false: nothing written, its handler has to. */
@@ -207,13 +207,13 @@ enum {
     RP_ZMM_TEMP2 = RP_ZMM_TEMP + 1,
 };
 
-/** Half of a dword that is an f16. */
+/** This says which half of a dword is the f16. */
 enum rp_half { RP_WHOLE, RP_LOW_HALF, RP_HIGH_HALF };
 
 /* What a slot holds besides rows: the f16 halves of row r as f32, r + this * enum rp_half. */
 enum { RP_ROW_WIDENED = 1024 };
 
-/** One row of a source. */
+/** This is one row of a source. */
 struct rp_src {
     enum { RP_SRC_SLOT, RP_SRC_MEMORY, RP_SRC_SCALAR } kind;
     uint8_t reg;  /**< first register of the slot, or that of the scalar */
@@ -223,24 +223,24 @@ struct rp_src {
     uint8_t half; /**< enum rp_half: the source is f16, widened when it is read */
 };
 
-/** All slots that hold rows are loaded. */
+/** Loads all slots that hold rows again. */
 void rp_rows_reload(struct rp_jit_translation *t);
 
 /** The same with other registers: for what is the same in all lanes, and for a quarter. */
 struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                         unsigned dword, unsigned scalar, unsigned part);
 
-/** An f16 of source @p i as f32. */
+/** Returns an f16 of source @p i as f32. */
 struct rp_src rp_src_half(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                           bool high);
 
 /** A scalar's register gets its signs now, once for all quarters. */
 void rp_src_settle(struct rp_jit_translation *t, struct rp_src *s);
 
-/** A quarter in a register. */
+/** Returns a quarter in a register. */
 unsigned rp_src_reg(struct rp_jit_translation *t, const struct rp_src *s, unsigned quarter);
 
-/** A slot for a result; its first register. */
+/** Takes a slot for a result and returns its first register. */
 unsigned rp_result_new(struct rp_jit_translation *t);
 
 /** The slot at register @p reg becomes VGPR row @p row: in memory as far as EXEC goes. */
@@ -263,7 +263,7 @@ static inline void rp_rows_forget_row(struct rp_jit_translation *t, unsigned row
             t->row[i] = -1;
 }
 
-/** The same of what they hold beside rows themselves. */
+/** Forgets what the slots hold beside rows themselves. */
 static inline void rp_rows_forget_widened(struct rp_jit_translation *t)
 {
     for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
@@ -278,7 +278,7 @@ static inline struct rp_src rp_src(struct rp_jit_translation *t, const struct rp
     return rp_src_in(t, in, i, dword, RP_ZMM_SCALAR + i, RP_ZMM_PART + i);
 }
 
-/** A quarter as an operand that may be memory. */
+/** Returns a quarter as an operand that may be memory. */
 static inline struct rp_rm rp_src_rm(struct rp_jit_translation *t, const struct rp_src *s,
                                      unsigned quarter)
 {
@@ -293,7 +293,7 @@ static inline void rp_jit_leave(struct rp_jit_translation *t, size_t jump)
     rp_jit_stub_new(t, jump);
 }
 
-/** The instruction behind. */
+/** Returns the instruction behind this one. */
 static inline const struct rp_insn *rp_jit_next(const struct rp_insn *in)
 {
     return (const struct rp_insn *)((const char *)in + in->slot_bytes);
@@ -309,7 +309,7 @@ static inline struct rp_rm rp_jit_exec(void)
     return rp_jit_sgpr(RP_SGPR_EXEC_LO);
 }
 
-/** Displacement from R12 of a quarter of a row. */
+/** Returns the displacement of a quarter of a row from R12. */
 static inline int32_t rp_row_disp(unsigned row, unsigned quarter)
 {
     return (int32_t)(row * sizeof(uint32_t[RP_LANES]) + quarter * 64) - RP_JIT_ROW_BIAS;
@@ -322,21 +322,21 @@ static inline void rp_v3(struct rp_jit_translation *t, unsigned op, unsigned to,
     rp_x86_v(&t->x86, (enum rp_x86_vop)op, RP_ALL, to, a, b, 0);
 }
 
-/** The same with a constant in all lanes. */
+/** Does the same with a constant in all lanes. */
 static inline void rp_v3_const(struct rp_jit_translation *t, unsigned op, unsigned to, unsigned a,
                                uint32_t value)
 {
     rp_x86_v(&t->x86, (enum rp_x86_vop)op, RP_BROADCAST, to, a, rp_jit_constant(t, value), 0);
 }
 
-/** One source, one result, perhaps an immediate. */
+/** Emits an instruction with one source, one result and perhaps an immediate. */
 static inline void rp_v2(struct rp_jit_translation *t, unsigned op, unsigned to, struct rp_rm from,
                          unsigned imm)
 {
     rp_x86_v(&t->x86, (enum rp_x86_vop)op, RP_ALL, to, 0, from, imm);
 }
 
-/** A shift by a constant. */
+/** Emits a shift by a constant. */
 static inline void rp_vshift(struct rp_jit_translation *t, unsigned op, unsigned to,
                              struct rp_rm from, unsigned count)
 {

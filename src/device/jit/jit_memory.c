@@ -1,6 +1,5 @@
-/* Elements of one, two or four dwords side by side, between memory and register rows.
- *
- * Memory is 64-byte lines, as many for a quarter of the lanes as an element has dwords.
+/* Elements of one, two or four dwords lie side by side. They move between memory and register
+ * rows. Memory is 64-byte lines, as many for a quarter of the lanes as an element has dwords.
  */
 #include "device/exec/executor.h"
 #include "device/isa/wave_state.h"
@@ -56,12 +55,13 @@ static void load_pairs(struct rp_jit_translation *t, const struct lines *l, cons
 
 static void load_fours(struct rp_jit_translation *t, const struct lines *l, const unsigned d[4])
 {
-    enum { LOW_HALVES = 0x44, HIGH_HALVES = 0xee }; /* VSHUFI64X2: of both sources */
+    /* VSHUFI64X2 takes these halves of both sources. */
+    enum { LOW_HALVES = 0x44, HIGH_HALVES = 0xee };
     const unsigned table[2] = {RP_ZMM_SCALAR, RP_ZMM_SCALAR + 1};
     load_table(t, table[0], RP_JIT_XY);
     load_table(t, table[1], RP_JIT_ZW);
     for (unsigned q = 0; q < 4; q++)
-        for (unsigned i = 0; i < 2; i++) { /* x and y, z and w */
+        for (unsigned i = 0; i < 2; i++) { /* The pairs are x and y, and z and w. */
             for (unsigned j = 0; j < 2; j++) {
                 load_line(t, RP_ZMM_TEMP + j, line_at(l, 4, 4 * q + 2 * j));
                 permute(t, RP_ZMM_TEMP + j, table[i], line_at(l, 4, 4 * q + 2 * j + 1));
@@ -72,7 +72,9 @@ static void load_fours(struct rp_jit_translation *t, const struct lines *l, cons
         }
 }
 
-/** To the slots at @p d, one for each dword. RP_ZMM_SCALAR to RP_ZMM_TEMP2 are lost. */
+/**
+ * Loads lines into the slots at @p d, one for each dword. RP_ZMM_SCALAR to RP_ZMM_TEMP2 are lost.
+ */
 static void lines_load(struct rp_jit_translation *t, const struct lines *l, unsigned dwords,
                        const unsigned *d)
 {
@@ -99,7 +101,7 @@ static void store_pairs(struct rp_jit_translation *t, const struct lines *l,
         }
 }
 
-/* First x with y and z with w, then those pairs. */
+/* Combines x with y and z with w first, and then those pairs. */
 static void store_fours(struct rp_jit_translation *t, const struct lines *l,
                         const struct rp_src s[4])
 {
@@ -155,7 +157,7 @@ enum {
     FIRST = RP_ZMM_SCALAR,
 };
 
-/* At RAX, each behind the other. */
+/* The lines start at RAX and follow each other. */
 static const struct lines lines = {.reg = {RP_RAX}, .one_behind = true};
 
 static const struct access {
@@ -167,7 +169,7 @@ static const struct access {
     {rp_flat_store_b32, 1, true}, {rp_flat_store_b64, 2, true}, {rp_flat_store_b128, 4, true},
 };
 
-/* The handler behind the gate that is_open() tests, if it has one; NULL: another gate. */
+/* Returns the handler behind the gate that is_open() tests, if it has one. NULL: another gate */
 static rp_insn_fn *handler_of(const struct rp_insn *in)
 {
     if (!in->gated)
@@ -224,7 +226,7 @@ static void add_detour_jump(struct rp_jit_translation *t, size_t jump)
         d->jump[d->jump_count++] = jump;
 }
 
-/* One that leads to the second way of a memory instruction (rp_jit_mem_scattered). */
+/* Makes a detour that leads to the second way of a memory instruction (rp_jit_mem_scattered). */
 static void scatter_detour(struct rp_jit_translation *t, size_t jump)
 {
     present_detour(t)->apart = jump;
@@ -264,7 +266,7 @@ static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
     rp_x86_land(e, none, e->bytes);
 }
 
-/* From there to the entries of an access. */
+/* Returns the distance from there to the entries of an access. */
 static int32_t side_of(bool write)
 {
     return (int32_t)(offsetof(struct rp_wave_env, mem) + offsetof(struct rp_mem, side) +
@@ -283,7 +285,8 @@ static void translate_within(struct rp_jit_translation *t, unsigned reg, unsigne
     rp_x86_load(e, true, RP_RSI,
                 rp_at(RP_RCX, entry + (int32_t)offsetof(struct rp_mem_range, span_bytes)));
     rp_x86_alu(e, true, RP_SUB, RP_RSI, rp_reg(RP_RDX));
-    detour_if(t, RP_CC_B); /* also of every address below begin: the distance is huge then */
+    /* An address below begin takes the detour too, because its distance is huge. */
+    detour_if(t, RP_CC_B);
     rp_x86_alu_imm(e, true, RP_CMP, rp_reg(RP_RSI), (int32_t)bytes);
     detour_if(t, RP_CC_B);
     rp_x86_alu(e, true, RP_ADD, reg,
@@ -302,7 +305,7 @@ static void translate_address(struct rp_jit_translation *t, unsigned bytes, bool
     rp_x86_load(e, true, RP_R8, rp_reg(RP_RAX));
     rp_x86_load(e, true, RP_RCX, rp_reg(RP_RAX));
     rp_x86_shift_imm(e, true, RP_SHR, RP_RCX, RP_MEM_SHIFT);
-    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* rp_mem_index */
+    rp_x86_mov_imm(e, RP_RDX, RP_MEM_SCATTER); /* This computes rp_mem_index(). */
     rp_x86_imul(e, false, RP_RCX, rp_reg(RP_RDX));
     rp_x86_shift_imm(e, false, RP_SHR, RP_RCX, 32 - RP_MEM_ENTRIES_LOG2);
     rp_x86_shift_imm(e, false, RP_SHL, RP_RCX, 5);
@@ -330,7 +333,7 @@ static struct rp_rm first_lane(const struct rp_opnd *o, unsigned dword)
     return rp_at(RP_JIT_ROWS, rp_row_disp(o->index + dword, 0));
 }
 
-/* Of an element's size. */
+/* Returns the table of steps for an element's size. */
 static enum rp_jit_table steps_of(unsigned bytes)
 {
     return bytes == 4 ? RP_JIT_FOURS : bytes == 8 ? RP_JIT_EIGHTS : RP_JIT_SIXTEENS;
@@ -369,7 +372,9 @@ static void check_lanes(struct rp_jit_translation *t, const struct rp_insn *in, 
         add_detour_jump(t, apart);
 }
 
-/* RAX = lane 0's address. Those of the other lanes must not pass 2^32 where they are added to. */
+/* Loads lane 0's address into RAX. Those of the other lanes must not pass 2^32 where they are
+ * added to it.
+ */
 static void load_address(struct rp_jit_translation *t, const struct rp_insn *in, unsigned bytes)
 {
     struct rp_x86 *e = &t->x86;
@@ -402,7 +407,7 @@ static void check_apertures(struct rp_jit_translation *t)
     detour_if(t, RP_CC_E);
 }
 
-/* rp_note_poll, where the address is another one than before; it is in R8. */
+/* Does what rp_note_poll() does where the address has changed; it is in R8. */
 static void note_load(struct rp_jit_translation *t)
 {
     struct rp_x86 *e = &t->x86;
@@ -434,7 +439,7 @@ static void write_load(struct rp_jit_translation *t, const struct rp_insn *in, u
 {
     unsigned d[4] = {0};
     prefetch(t, dwords, false);
-    t->pinned = 0; /* the addresses' slots are no longer needed */
+    t->pinned = 0; /* The addresses' slots are no longer needed. */
     for (unsigned i = 0; i < dwords; i++)
         d[i] = rp_result_new(t);
     lines_load(t, &lines, dwords, d);
@@ -460,7 +465,8 @@ static void write_flat(struct rp_jit_translation *t, const struct rp_insn *in,
     const struct rp_rm poll_va = rp_at(RP_JIT_W, offsetof(struct rp_wave, poll_va));
     rp_rows_forget_widened(t);
     begin_detour(t);
-    rp_jit_set_pc(t, t->pc + in->size_bytes); /* memory may trap: wave_run.c, run_guarded */
+    /* Memory may trap, and run_guarded() in wave_run.c then needs the pc. */
+    rp_jit_set_pc(t, t->pc + in->size_bytes);
     load_env(t);
     check_gate(t, in);
     check_lanes(t, in, bytes);
@@ -685,13 +691,13 @@ static const struct lds_access *find_lds(const struct rp_insn *in)
             return in->dst.kind == RP_OPND_VGPR ? a : NULL;
         if (in->src[1].kind != RP_OPND_VGPR || (a->unit && in->src[3].kind != RP_OPND_VGPR))
             return NULL;
-        /* to one place twice: only the first is written */
+        /* When both writes go to one place, only the first happens. */
         return a->unit && offset_of(a, in, 0) == offset_of(a, in, 1) ? NULL : a;
     }
     return NULL;
 }
 
-/* The detour, when a bit of DIFFERS is set that is also in a constant. */
+/* Takes the detour when a bit of DIFFERS is set that is also in a constant. */
 static void detour_if_bits(struct rp_jit_translation *t, uint32_t bits)
 {
     struct rp_x86 *e = &t->x86;
@@ -722,7 +728,7 @@ static void find_quarters(struct rp_jit_translation *t, const struct rp_insn *in
     rp_x86_load(e, true, LDS, rp_at(GROUP, offsetof(struct rp_group, lds)));
     for (unsigned q = 0; q < 4; q++) {
         rp_x86_load(e, false, lds_quarter[q], quarter_lane(in, q));
-        if (low) /* modulo 2^32, as the handler */
+        if (low) /* The sum is modulo 2^32, as in the handler. */
             rp_x86_alu_imm(e, false, RP_ADD, rp_reg(lds_quarter[q]), (int32_t)low);
         rp_x86_alu(e, false, RP_CMP, lds_quarter[q], rp_reg(LAST));
         detour_if(t, RP_CC_A);
@@ -754,7 +760,9 @@ static void count_lds(struct rp_jit_translation *t, const struct lds_access *a)
 
 /* ---- loads ---- */
 
-/* A slot with the dwords of the window behind its quarter's first lane where each lane's begin. */
+/* Fills a slot with the dword of the window, behind its quarter's first lane, at which each lane
+ * begins.
+ */
 static unsigned find_indices(struct rp_jit_translation *t, const struct rp_insn *in,
                              unsigned window_bytes)
 {
@@ -775,7 +783,7 @@ static unsigned find_indices(struct rp_jit_translation *t, const struct rp_insn 
     return index;
 }
 
-/* Dwords of one line, or of two. */
+/* Loads dwords of one line, or of two. */
 static void load_dword(struct rp_jit_translation *t, unsigned d, unsigned index, bool wide,
                        const struct lines *l, unsigned dword)
 {
@@ -803,7 +811,7 @@ static void write_lds_load(struct rp_jit_translation *t, const struct rp_insn *i
     const unsigned index = find_indices(t, in, window_bytes);
     find_quarters(t, in, a, window_bytes + 4 * (a->dwords - 1u));
     count_lds(t, a);
-    t->pinned = 1u << index / 4; /* the address's slot is no longer needed */
+    t->pinned = 1u << index / 4; /* The address's slot is no longer needed. */
     for (unsigned i = 0; i < rows; i++) {
         const struct lines l = lines_of(in, a, i / a->dwords);
         d[i] = rp_result_new(t);

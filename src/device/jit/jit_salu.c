@@ -1,5 +1,6 @@
-/* Scalar instructions and branches. What is written for each is what its handler in salu.c or
- * scalar_control.c does; instructions that share a handler share the translation. */
+/* Scalar instructions and branches are translated to what their handlers in salu.c or
+ * scalar_control.c do; instructions that share a handler share the translation.
+ */
 #include "device/jit/jit_block.h"
 
 enum kind {
@@ -65,7 +66,7 @@ static struct rp_rm scc(void)
     return rp_at(RP_JIT_W, offsetof(struct rp_wave, scc));
 }
 
-/* From the flags. */
+/* Sets SCC from the flags. */
 static void set_scc(struct rp_x86 *e, enum rp_x86_cc cc)
 {
     rp_x86_set(e, cc, RP_RDX);
@@ -132,7 +133,7 @@ static void carry(struct rp_x86 *e, const struct rp_insn *in, const struct row *
 {
     load(e, false, RP_RAX, &in->src[0]);
     load(e, false, RP_RCX, &in->src[1]);
-    if (r->kind == WITH_CARRY) { /* CF = SCC: 0 - SCC borrows */
+    if (r->kind == WITH_CARRY) { /* This sets CF to SCC, because 0 - SCC borrows. */
         rp_x86_mov_imm(e, RP_RDX, 0);
         rp_x86_alu(e, false, RP_CMP, RP_RDX, scc());
     }
@@ -158,7 +159,7 @@ static void choose(struct rp_x86 *e, const struct rp_insn *in, const struct row 
 {
     load(e, false, RP_RAX, &in->src[0]);
     load(e, false, RP_RCX, &in->src[1]);
-    rp_x86_alu(e, false, RP_CMP, RP_RCX, rp_reg(RP_RAX)); /* source 1 against source 0 */
+    rp_x86_alu(e, false, RP_CMP, RP_RCX, rp_reg(RP_RAX)); /* It compares source 1 with source 0. */
     rp_x86_cmov(e, false, (enum rp_x86_cc)r->op, RP_RCX, rp_reg(RP_RAX));
     rp_x86_set(e, (enum rp_x86_cc)r->op, RP_RDX);
     store(e, false, &in->dst, RP_RCX);

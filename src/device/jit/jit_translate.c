@@ -16,7 +16,10 @@
 
 static void code_memory_free(void *memory, size_t bytes);
 
-/** A copy of @p code that can be executed; NULL when the system refuses or is out of memory. */
+/**
+ * Returns a copy of @p code that can be executed, or NULL when the system refuses it or is out of
+ * memory.
+ */
 /* System calls, not mmap(): the library has its own of that name for the program. */
 static void *code_memory_new(const uint8_t *code, size_t bytes)
 {
@@ -40,7 +43,7 @@ static void code_memory_free(void *memory, size_t bytes)
 
 /* Whether there is translation. */
 
-/* The one context of the translator. */
+/* This is the translator's only context. It says whether translation is possible and enabled. */
 static struct {
     pthread_once_t once;
     bool possible, on;
@@ -98,13 +101,13 @@ static unsigned index_of(const struct rp_jit_translation *t, const struct rp_ins
     return (unsigned)(in - t->page->insn);
 }
 
-/* The slot behind. */
+/* Returns the slot behind the instruction. */
 static unsigned after(const struct rp_jit_translation *t, const struct rp_insn *in)
 {
     return index_of(t, in) + in->size_bytes / 4u;
 }
 
-/* K4 to K7 = complement of EXEC. */
+/* Loads the complement of EXEC into K4 to K7. */
 static void load_masks(struct rp_jit_translation *t)
 {
     for (unsigned q = 0; q < 4; q++) {
@@ -234,7 +237,7 @@ enum {
 
 static const uint8_t saved[] = {RP_RBX, RP_RBP, RP_R12, RP_R13, RP_R14, RP_R15};
 
-/* int enter(wave, state, code) */
+/* The code is a function int enter(wave, state, code). */
 static void write_prologue(struct rp_jit_translation *t)
 {
     struct rp_x86 *e = &t->x86;
@@ -394,7 +397,7 @@ static void find_region(struct rp_jit_translation *t, unsigned index)
 
 /* ---- blocks ---- */
 
-/* The wave goes on at instruction @p index; jump: where the displacement is. */
+/* Lets the wave go on at instruction @p index. jump is the place of the displacement. */
 static void link_to(struct rp_jit_translation *t, size_t jump, unsigned index, uint64_t pc)
 {
     const uint16_t block = index < RP_CODE_PAGE_INSNS ? t->block_at[index] : RP_JIT_BLOCK_NONE;
@@ -429,7 +432,7 @@ static bool is_memory(const struct rp_insn *in)
            in->cost_class == RP_COST_SMEM;
 }
 
-/* The instruction's own handler, from the pc on; everything is accounted for. */
+/* Calls the instruction's own handler, from the pc on, with everything accounted for. */
 static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc)
 {
     struct rp_x86 *e = &t->x86;
@@ -499,7 +502,7 @@ static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
     come_back(t, d);
     if (d->masked)
         load_masks(t);
-    account(t, -insts, -cycles); /* the block does so later */
+    account(t, -insts, -cycles); /* The block accounts for them later. */
     tally(t, d->first, after(t, d->in), -1);
     rp_x86_land(e, rp_x86_jmp(e), d->back);
 }
@@ -566,7 +569,7 @@ static bool overlap(const struct rp_opnd *a, const struct rp_opnd *b)
     return meet(a, b->kind, b->index, b->dwords);
 }
 
-/* reg = address of the operand's first row. */
+/* Loads the address of the operand's first row into reg. */
 static void rows_address(struct rp_jit_translation *t, unsigned reg, const struct rp_opnd *o)
 {
     if (o->kind == RP_OPND_VGPR) {
@@ -577,7 +580,7 @@ static void rows_address(struct rp_jit_translation *t, unsigned reg, const struc
     rp_x86_lea(&t->x86, reg, rp_at(reg, (int32_t)(o->index * sizeof(uint32_t[RP_LANES]))));
 }
 
-/* reg = address in scratch memory, which lies behind [RSP]. */
+/* Loads an address in scratch memory, which lies behind [RSP], into reg. */
 static void scratch_address(struct rp_jit_translation *t, unsigned reg, unsigned wide)
 {
     rp_x86_lea(&t->x86, reg, rp_at(RP_RSP, (int32_t)(8 + 63 + wide * RP_WIDE_BYTES)));
@@ -660,7 +663,7 @@ static bool write_mfma(struct rp_jit_translation *t, const struct rp_insn *in)
     else
         rows_address(t, RP_R8, &in->src[1]);
     call_kernel(t, (uintptr_t)parts.core);
-    rp_rows_forget(t); /* the CPU's registers, that is */
+    rp_rows_forget(t); /* This forgets what the CPU's registers hold. */
     if (t->masked)
         load_masks(t);
     return true;
@@ -808,13 +811,15 @@ static void translate(struct rp_code_page *page, unsigned index, struct rp_code_
     t->counts = rp_exec_counts() != RP_COUNT_NOTHING;
     t->recorded = recorded;
     t->x86.room_bytes = CODE_ROOM_BYTES;
-    t->x86.code = malloc(CODE_ROOM_BYTES); /* touched as far as it is used */
+    /* Only the part that is used is touched, so the large size costs nothing. */
+    t->x86.code = malloc(CODE_ROOM_BYTES);
     if (t->x86.code) {
         find_region(t, index);
         if (t->block_count)
             write_region(t);
         if (t->overflow || t->x86.full)
-            page->region_bytes = PAGE_CODE_BYTES; /* it would be so from elsewhere, too */
+            /* The same would happen from other places, so the page gets no more code. */
+            page->region_bytes = PAGE_CODE_BYTES;
         else if (t->block_count)
             publish(t);
     }

@@ -18,7 +18,10 @@
 /** ROCM_PERF_DEVICE_JIT, the processor and the system say whether it is available. */
 extern const struct rp_translator rp_jit_translator;
 
-/** Switches it off, or on where it is available. Between dispatches. */
+/**
+ * Switches the translator off, or on where it is available. It may be called between dispatches
+ * only.
+ */
 void rp_jit_set(bool on);
 
 #endif

@@ -12,10 +12,10 @@
 
 #define RP_ZERO(n) ((struct rp_mask){(uint8_t)(n), true, false})
 
-/* Conditions of VPCMP. */
+/* These are conditions of VPCMP. */
 enum { CMP_EQ = 0, CMP_LT = 1 };
 
-/* Conditions of VCMPPS. */
+/* These are conditions of VCMPPS. */
 enum { CMP_ORD_Q = 0x07, CMP_GE_OQ = 0x1d, CMP_GT_OQ = 0x1e, CMP_UNORD_Q = 0x03 };
 
 struct row;
@@ -24,7 +24,7 @@ struct row;
 typedef bool write_fn(struct rp_jit_translation *t, const struct rp_insn *in,
                       const struct row *row);
 
-/** A row of jit_valu.def. */
+/** This is a row of jit_valu.def. */
 struct row {
     uint16_t op;        /**< enum rp_op */
     uint16_t vop, vop2; /**< enum rp_x86_vop */
@@ -52,7 +52,7 @@ static void leave_lanes(struct rp_jit_translation *t)
     rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
 }
 
-/* The same when there is a NaN in the results at @p reg. */
+/* Leaves translated code when there is a NaN in the results at @p reg. */
 static void leave_nan(struct rp_jit_translation *t, unsigned reg)
 {
     compare_nan(t, 1, reg, reg + 1);
@@ -62,7 +62,7 @@ static void leave_nan(struct rp_jit_translation *t, unsigned reg)
         rp_jit_leave(t, rp_x86_jcc(&t->x86, RP_CC_NE));
         return;
     }
-    /* Lanes that are off often have one for long. */
+    /* Lanes that are off often hold a NaN for long, so this looks at the active lanes. */
     const size_t none = rp_x86_jcc(&t->x86, RP_CC_E);
     for (unsigned q = 0; q < 4; q++)
         compare_nan(t, q, reg + q, reg + q);
@@ -70,7 +70,7 @@ static void leave_nan(struct rp_jit_translation *t, unsigned reg)
     rp_x86_land(&t->x86, none, t->x86.bytes);
 }
 
-/* The same of two rows. */
+/* Does the same for two rows. */
 static void leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned other)
 {
     for (unsigned q = 0; q < 4; q++)
@@ -86,7 +86,7 @@ static void narrow(struct rp_jit_translation *t, unsigned to, unsigned from)
     rp_x86_v(&t->x86, RP_X86_VPMOVZXWD, RP_ALL, to, 0, rp_reg(to), 0);
 }
 
-/* to = a * b + to of f32, with signs of the product and the sum. */
+/* Computes to = a * b + to in f32, with signs of the product and the sum. */
 static void write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, struct rp_rm b,
                       bool neg_product, bool neg_sum)
 {
@@ -95,7 +95,7 @@ static void write_fma(struct rp_jit_translation *t, unsigned to, unsigned a, str
     rp_v3(t, ops[neg_product][neg_sum], to, a, b);
 }
 
-/* The same with the instruction's neg and abs. */
+/* Does the same with the instruction's neg and abs. */
 static struct rp_src signed_source(struct rp_jit_translation *t, const struct rp_insn *in,
                                    unsigned i)
 {
@@ -179,7 +179,7 @@ WRITER(byte_f32)
     return finish(t, in, d);
 }
 
-/* Toward zero; NaN gives 0, what is too large the end of the range. */
+/* Converts toward zero. NaN gives 0, and a value that is too large gives the end of the range. */
 WRITER(to_i32)
 {
     (void)row;
@@ -239,7 +239,9 @@ WRITER(float2)
     return two(t, in, row->vop, row->imm, true);
 }
 
-/* Minimum and maximum. With a NaN among the sources it is not the processor's business. */
+/* Computes minimum and maximum. The handler does it if there is a NaN among the sources, because
+ * the processor treats those differently.
+ */
 WRITER(range)
 {
     const struct rp_src a = source(t, in, 0), b = source(t, in, 1);
@@ -292,7 +294,7 @@ WRITER(shift)
     return finish(t, in, d);
 }
 
-/* d = op(a << b, c) */
+/* Computes d = op(a << b, c). */
 WRITER(shift_then)
 {
     const bool constant = is_constant(in, 1);
@@ -326,7 +328,7 @@ WRITER(add_shift)
     return finish(t, in, d);
 }
 
-/* v_bfe_u32: (a >> b) without the bits from the c-th on. */
+/* Computes v_bfe_u32: (a >> b) without the bits from the c-th on. */
 WRITER(field)
 {
     (void)row;
@@ -342,7 +344,7 @@ WRITER(field)
     return finish(t, in, d);
 }
 
-/* The low dword of a:b >> c. Other counts than constants are the handler's. */
+/* Computes the low dword of a:b >> c. The handler does it if the count is not a constant. */
 WRITER(align)
 {
     (void)row;
@@ -372,7 +374,7 @@ WRITER(twice)
     return finish(t, in, d);
 }
 
-/* v_bfi_b32: a ? b : c, by bits. */
+/* Computes v_bfi_b32: a ? b : c, by bits. */
 WRITER(bit_select)
 {
     (void)row;
@@ -490,7 +492,7 @@ WRITER(compare)
     return true;
 }
 
-/* 16 lanes' bits of a pair. */
+/* Loads the bits of 16 lanes from a pair. */
 static void load_mask(struct rp_jit_translation *t, unsigned k, const struct rp_opnd *o, unsigned q)
 {
     struct rp_rm at = rp_jit_sgpr(o->index);
@@ -513,7 +515,9 @@ WRITER(choose)
     return finish(t, in, d);
 }
 
-/* Adds carry when the sum is below a source; differences when the first is below the second. */
+/* A sum carries when it is below a source; a difference borrows when the first source is below the
+ * second.
+ */
 WRITER(carry)
 {
     const bool swapped = row->imm;
@@ -535,7 +539,7 @@ WRITER(carry)
     return true;
 }
 
-/* K0 = carry out of 16 lanes with K1 carried in; the result in @p d. */
+/* Computes the carry out of 16 lanes into K0, with K1 carried in; the result goes to @p d. */
 static void carry_quarter(struct rp_jit_translation *t, const struct row *row, unsigned d,
                           unsigned x, struct rp_rm y)
 {
@@ -562,7 +566,8 @@ WRITER(with_carry)
         return false;
     const struct rp_src a = source(t, in, 0), b = source(t, in, 1);
     const unsigned d = rp_result_new(t);
-    for (unsigned q = 4; q-- > 0;) { /* the last lanes first: RDX collects bits from the top */
+    /* The last lanes come first, because RDX collects bits from the top. */
+    for (unsigned q = 4; q-- > 0;) {
         load_mask(t, 1, &in->src[3], q);
         const unsigned x = rp_src_reg(t, &a, q);
         carry_quarter(t, row, d + q, x, rp_src_rm(t, &b, q));
@@ -603,19 +608,19 @@ WRITER(from_f16)
     return true;
 }
 
-/* The f16 of source @p i for the low or high result. */
+/* Returns the f16 of source @p i for the low or high result. */
 static struct rp_src half_source(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                                  bool high)
 {
     if (!(in->flags & RP_IF_SRCMOD))
         return rp_src_half(t, in, i, high);
     struct rp_src s = rp_src_half(t, in, i, (high ? in->op_sel_hi : in->op_sel) >> i & 1);
-    s.neg = (high ? in->abs : in->neg) >> i & 1; /* abs is neg_hi */
+    s.neg = (high ? in->abs : in->neg) >> i & 1; /* In packed instructions abs means neg_hi. */
     rp_src_settle(t, &s);
     return s;
 }
 
-/* Two f16, of the low or high halves, to f32: not rounded yet, and without NaN. */
+/* Converts two f16, of the low or high halves, to an f32 that is not rounded yet, without NaN. */
 static unsigned halves(struct rp_jit_translation *t, const struct rp_insn *in,
                        const struct row *row, bool high)
 {
@@ -710,7 +715,9 @@ WRITER(mix)
  * the order that unpacking within 128 bits gives, and taken apart in the same.
  */
 
-/* Both dwords of a source; or, where all lanes have the same, the value itself in lo. */
+/* This has both dwords of a source, or, where all lanes have the same value, the value itself in
+ * lo.
+ */
 struct source64 {
     struct rp_src lo, hi;
 };
@@ -731,7 +738,7 @@ static struct source64 source64(struct rp_jit_translation *t, const struct rp_in
     return s;
 }
 
-/* 8 of a quarter's 16 values in a register. */
+/* Joins 8 of a quarter's 16 values in a register. */
 static unsigned joined(struct rp_jit_translation *t, const struct source64 *s, unsigned q,
                        bool second, unsigned to)
 {
@@ -742,7 +749,7 @@ static unsigned joined(struct rp_jit_translation *t, const struct source64 *s, u
     return to;
 }
 
-/* Dwords of the values in TEMP and TEMP2. */
+/* Separates the dwords of the values in TEMP and TEMP2. */
 static void part(struct rp_jit_translation *t, unsigned lo, unsigned hi)
 {
     rp_x86_v(&t->x86, RP_X86_VSHUFPS, RP_ALL, lo, RP_ZMM_TEMP, rp_reg(RP_ZMM_TEMP2), 0x88);
@@ -776,7 +783,7 @@ static void leave_nan64(struct rp_jit_translation *t, unsigned hi)
     rp_x86_land(&t->x86, none, t->x86.bytes);
 }
 
-/* v_add_f64, v_mul_f64; with an immediate v_fma_f64 and v_fmac_f64. */
+/* Writes v_add_f64 and v_mul_f64, and with an immediate v_fma_f64 and v_fmac_f64. */
 WRITER(double2)
 {
     const bool fused = row->imm;
@@ -802,7 +809,7 @@ WRITER(double2)
     return store64(t, in, lo, hi);
 }
 
-/* Dwords to f64. The halves of 16 lanes stay in their order, so tables take them apart. */
+/* Converts dwords to f64. The halves of 16 lanes stay in their order, so tables separate them. */
 WRITER(widen)
 {
     struct rp_src a = signed_source(t, in, 0);
@@ -824,8 +831,10 @@ WRITER(widen)
     return store64(t, in, lo, hi);
 }
 
-/* Shifts by a constant: left, or, with an immediate, right; then the operation is that of the high
- * dword. The bits that pass from one dword to the other are shifted the other way. */
+/* Writes shifts by a constant: to the left, or with an immediate to the right. The operation is
+ * then that of the high dword, and the bits that pass from one dword to the other are shifted the
+ * other way.
+ */
 WRITER(shift64)
 {
     const bool right = row->imm;
@@ -853,7 +862,7 @@ WRITER(shift64)
     return store64(t, in, lo, hi);
 }
 
-/* A quarter of a << count; without a shift what there is already. */
+/* Computes a quarter of a << count. Without a shift it uses what already exists. */
 static void shift_quarter(struct rp_jit_translation *t, const struct rp_src a[2], unsigned count,
                           unsigned quarter, const unsigned d[2], unsigned ret_reg[2])
 {
@@ -889,7 +898,7 @@ WRITER(shift_add64)
         const unsigned d[2] = {lo + q, hi + q};
         unsigned x[2];
         shift_quarter(t, a, count, q, d, x);
-        const struct rp_rm y = rp_src_rm(t, &c, q); /* a row or a scalar: needs no register */
+        const struct rp_rm y = rp_src_rm(t, &c, q); /* A row or a scalar needs no register. */
         rp_v3(t, RP_X86_VPADDD, lo + q, x[0], y);
         rp_x86_v(&t->x86, RP_X86_VPCMPUD, RP_ALL, 1, lo + q, y, CMP_LT);
         rp_v3(t, RP_X86_VPADDD, hi + q, x[1], rp_src_rm(t, &c_hi, q));
@@ -904,7 +913,7 @@ static struct rp_src packed_source(struct rp_jit_translation *t, const struct rp
                                    unsigned i, bool high)
 {
     struct rp_src s = rp_src(t, in, i, (high ? in->op_sel_hi : in->op_sel) >> i & 1);
-    s.neg = (high ? in->abs : in->neg) >> i & 1; /* abs is neg_hi */
+    s.neg = (high ? in->abs : in->neg) >> i & 1; /* In packed instructions abs means neg_hi. */
     return s;
 }
 
@@ -974,7 +983,7 @@ static bool knows_cross(const struct rp_insn *in)
            in->dst.kind == RP_OPND_VGPR;
 }
 
-/* Byte of a lane's dword in the row of an operand. */
+/* Returns the memory operand of a lane's dword in the row of an operand. */
 static struct rp_rm lane_at(const struct rp_opnd *o, unsigned lane)
 {
     return rp_at(RP_JIT_ROWS, rp_row_disp(o->index, 0) + (int32_t)(4 * lane));
@@ -985,7 +994,7 @@ static void read_first(struct rp_jit_translation *t, const struct rp_insn *in)
     struct rp_x86 *e = &t->x86;
     if (!t->masked) {
         rp_x86_load(e, false, RP_RAX, lane_at(&in->src[0], 0));
-    } else { /* no lane at all: 64, of which 0 remains */
+    } else { /* Without an active lane TZCNT gives 64, of which 0 remains. */
         rp_x86_tzcnt(e, true, RP_RAX, rp_jit_exec());
         rp_x86_alu_imm(e, false, RP_AND, rp_reg(RP_RAX), 63);
         rp_x86_shift_imm(e, false, RP_SHL, RP_RAX, 2);
@@ -1076,8 +1085,9 @@ static bool has_usual_operands(const struct rp_insn *in)
     return true;
 }
 
-/* Whether its modifiers are those that a writer knows: none; neg and abs of floats; op_sel and neg
- * of packed ones. Instructions that the decoder refuses have no lane kernel. */
+/* Tests whether a writer knows the instruction's modifiers: none; neg and abs of floats; op_sel
+ * and neg of packed operands. Instructions that the decoder refuses have no lane kernel.
+ */
 static bool has_known_modifiers(const struct rp_insn *in, const struct row *row)
 {
     if (!in->lane)

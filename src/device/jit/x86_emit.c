@@ -41,9 +41,8 @@ static void dword(struct rp_x86 *e, uint32_t v)
     rp_x86_bytes(e, v, 4);
 }
 
-/*
- * ModRM, SIB and displacement. @p scale: what a one-byte displacement counts in; @p imm_bytes
- * follow, which RIP-relative addresses have to know.
+/* Writes ModRM, SIB and displacement. @p scale is the unit of a one-byte displacement. @p
+ * imm_bytes follow, which RIP-relative addresses must know.
  */
 static void modrm(struct rp_x86 *e, unsigned reg, struct rp_rm rm, int32_t scale,
                   unsigned imm_bytes)
@@ -62,7 +61,7 @@ static void modrm(struct rp_x86 *e, unsigned reg, struct rp_rm rm, int32_t scale
     const unsigned mode = rm.disp == 0 && base != RP_RBP ? 0 : small ? 0x40 : 0x80;
     byte(e, mode | r | base);
     if (base == RP_RSP)
-        byte(e, 0x24); /* SIB: no index */
+        byte(e, 0x24); /* This SIB has no index. */
     if (mode == 0x40)
         byte(e, (uint32_t)(rm.disp / scale) & 0xff);
     else if (mode == 0x80)
@@ -165,7 +164,7 @@ void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg)
     byte(e, 0x0f);
     byte(e, 0x90 | cc);
     modrm(e, 0, rp_reg(reg), 1, 0);
-    rex(e, false, reg, rp_reg(reg), true); /* movzx reg32, reg8 */
+    rex(e, false, reg, rp_reg(reg), true); /* This is movzx reg32, reg8. */
     byte(e, 0x0f);
     byte(e, 0xb6);
     modrm(e, reg, rp_reg(reg), 1, 0);

@@ -40,7 +40,7 @@ enum {
     RP_RIP = 16, /**< as a base: disp is an offset in the buffer */
 };
 
-/** A register, or memory at a base register plus a displacement. */
+/** This is a register, or memory at a base register plus a displacement. */
 struct rp_rm {
     bool is_memory;
     uint8_t reg; /**< register, or base */
@@ -73,8 +73,9 @@ struct rp_mask {
 #define RP_MERGE(n)  ((struct rp_mask){(uint8_t)(n), false, false})
 
 /**
- * One EVEX instruction. @p reg goes to ModRM.reg (ignored where the row has an opcode extension),
- * @p v to vvvv (0 where the instruction has none), @p imm is written if the row has an immediate.
+ * Writes one EVEX instruction. @p reg goes to ModRM.reg (ignored where the row has an opcode
+ * extension), @p v to vvvv (0 where the instruction has none), and @p imm is written if the row
+ * has an immediate.
  */
 void rp_x86_v(struct rp_x86 *e, enum rp_x86_vop op, struct rp_mask mask, unsigned reg, unsigned v,
               struct rp_rm rm, unsigned imm);
@@ -97,7 +98,7 @@ enum rp_x86_alu {
 /** Shifts by CL or a constant, by their extension in group 2. */
 enum rp_x86_shift { RP_SHL = 4, RP_SHR = 5, RP_SAR = 7 };
 
-/** Conditions of Jcc, SETcc and CMOVcc. */
+/** These are conditions of Jcc, SETcc and CMOVcc. */
 enum rp_x86_cc {
     RP_CC_O = 0,
     RP_CC_B = 2,
@@ -112,23 +113,23 @@ enum rp_x86_cc {
     RP_CC_G = 15,
 };
 
-/** The last bytes of @p value, so many, the lowest first. */
+/** Writes the low @p bytes of @p value, the lowest first. */
 void rp_x86_bytes(struct rp_x86 *e, uint32_t value, unsigned bytes);
 
 /**
- * One instruction on a general register and another or memory, without immediate. @p opcode: a
- * byte, two behind 0F, or three with a prefix in front; @p reg is the register, or extends the
- * opcode.
+ * Writes one instruction on a general register and another register or memory, without immediate.
+ * @p opcode is a byte, two bytes behind 0F, or three with a prefix in front; @p reg is the
+ * register, or extends the opcode.
  */
 void rp_x86_insn(struct rp_x86 *e, bool wide, uint32_t opcode, unsigned reg, struct rp_rm rm);
 
-/** Shortest way to a constant; flags stay. */
+/** Loads a constant in the shortest way; flags stay. */
 void rp_x86_mov_imm(struct rp_x86 *e, unsigned reg, uint64_t imm);
 
 void rp_x86_alu_imm(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm, int32_t imm);
 void rp_x86_cmp_byte(struct rp_x86 *e, struct rp_rm rm, uint8_t imm);
 
-/** reg = condition ? 1 : 0. */
+/** Sets reg to 1 if the condition holds, else to 0. */
 void rp_x86_set(struct rp_x86 *e, enum rp_x86_cc cc, unsigned reg);
 
 static inline struct rp_rm rp_reg(unsigned reg)
@@ -162,7 +163,7 @@ static inline void rp_x86_alu(struct rp_x86 *e, bool wide, enum rp_x86_alu op, u
     rp_x86_insn(e, wide, (unsigned)op << 3 | 3, reg, rm);
 }
 
-/** The same with the result in @p rm. */
+/** Does the same with the result in @p rm. */
 static inline void rp_x86_alu_to(struct rp_x86 *e, bool wide, enum rp_x86_alu op, struct rp_rm rm,
                                  unsigned reg)
 {
@@ -206,7 +207,10 @@ static inline void rp_x86_popcnt(struct rp_x86 *e, bool wide, unsigned reg, stru
     rp_x86_insn(e, wide, 0xf30fb8, reg, rm);
 }
 
-/** Hints: into the second level of the caches; into the first, to be written. */
+/**
+ * These hints fetch a line into the second level of the caches, or into the first one to be
+ * written.
+ */
 static inline void rp_x86_prefetch(struct rp_x86 *e, struct rp_rm at)
 {
     rp_x86_insn(e, false, 0x0f18, 2, at);
@@ -233,7 +237,7 @@ static inline void rp_x86_call_reg(struct rp_x86 *e, unsigned reg)
     rp_x86_insn(e, false, 0xff, 2, rp_reg(reg));
 }
 
-/** Jumps to be completed by rp_x86_land; return where their displacement is. */
+/** Writes a jump that rp_x86_land() completes. It returns the place of the displacement. */
 static inline size_t rp_x86_jmp(struct rp_x86 *e)
 {
     rp_x86_bytes(e, 0xe9, 1);
@@ -248,7 +252,7 @@ static inline size_t rp_x86_jcc(struct rp_x86 *e, enum rp_x86_cc cc)
     return e->bytes - 4;
 }
 
-/** The jump whose displacement is at @p at goes to offset @p target. */
+/** Makes the jump whose displacement is at @p at go to offset @p target. */
 static inline void rp_x86_land(struct rp_x86 *e, size_t at, size_t target)
 {
     const uint32_t distance = (uint32_t)(target - (at + 4));

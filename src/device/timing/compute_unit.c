@@ -1,5 +1,5 @@
-/* Recorded code in the form that the replay reads: 16 bytes an instruction, and the lines of
- * the instruction cache that it lies in.
+/* The timing simulation reads recorded code in this form: 16 bytes an instruction, and the lines
+ * of the instruction cache that it lies in.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,14 +13,15 @@
 #include "device/timing/timing_engine.h"
 #include "device/timing/wave_record.h"
 
-/** rp_program_code.flags */
+/**< bits of rp_program_code.flags */
 enum {
     RP_PROGRAM_VM = 1u << 0,       /**< a later s_waitcnt vmcnt waits for it */
     RP_PROGRAM_LGKM = 1u << 1,     /**< the same for lgkmcnt */
     RP_PROGRAM_IN_ORDER = 1u << 2, /**< among those that lgkmcnt counts */
 };
 
-enum { RP_PROGRAM_LINES = UINT16_MAX }; /* of 128 bytes: more than 8 MiB of code share numbers */
+/* A line has 128 bytes, so code of more than 8 MiB shares numbers. */
+enum { RP_PROGRAM_LINES = UINT16_MAX };
 
 static inline void rp_in_flight_clear(struct rp_in_flight *f)
 {
@@ -35,17 +36,17 @@ static inline void rp_in_flight_retire(struct rp_in_flight *f, uint64_t clock)
         f->first = (f->first + 1) % RP_IN_FLIGHT_ROOM;
         f->count--;
     }
-    if (!f->count) /* where the host's cache has it */
+    if (!f->count) /* The queue restarts where the host's cache has it. */
         f->first = 0;
 }
 
-/** One more, when there are fewer than RP_IN_FLIGHT_ROOM. */
+/** Adds one more, when there are fewer than RP_IN_FLIGHT_ROOM. */
 static inline void rp_in_flight_add(struct rp_in_flight *f, uint64_t done, bool in_order)
 {
     uint32_t at = f->count++;
     if (in_order)
         done = f->last = done > f->last ? done : f->last;
-    for (; at; at--) { /* one that returns out of order may overtake */
+    for (; at; at--) { /* An access that returns out of order may overtake others. */
         const uint64_t before = f->done[(f->first + at - 1) % RP_IN_FLIGHT_ROOM];
         if (before <= done)
             break;
@@ -292,7 +293,7 @@ static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp
     r->stats->groups++;
 }
 
-/* All that the barrier is for are there? */
+/* Opens the barrier when all waves that it waits for have come. */
 static void open_barrier(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_group *g,
                          uint64_t clock)
 {
@@ -300,7 +301,7 @@ static void open_barrier(struct rp_timing_simulation *r, struct rp_cu *cu, struc
         return;
     for (uint32_t i = 0; i < r->rec->group[g->index].wave_count; i++) {
         struct rp_cu_wave *w = &cu->wave[g->slot[i]];
-        /* its slot may have another group's wave by now */
+        /* The slot may have another group's wave by now. */
         if (w->group == g && w->place.wave == i && w->waits) {
             w->waits = false;
             put(&cu->turns, g->slot[i], clock + CU_SLOT_CLOCKS);
@@ -324,7 +325,7 @@ struct turn {
 static const struct turn needs_machine = {.next = 0, .machine = true};
 static const struct turn needs_steps = {.next = 0, .machine = true, .starves = true};
 
-/* How far two rates are from each other: 0 to 1; near 0 where both are small. */
+/* Returns how far two rates are from each other, from 0 to 1; it is near 0 where both are small. */
 static double disagreement(double a, double b, double small)
 {
     return a + b > 0 ? fabs(a - b) / (a + b + small) : 0;
@@ -377,7 +378,7 @@ static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *c
         g->waves_recorded--;
     end_wave(r, cu, w, clock);
     if (g->waves_left)
-        open_barrier(r, cu, g, clock); /* the others wait for one less */
+        open_barrier(r, cu, g, clock); /* The other waves wait for one wave less. */
     return (struct turn){.next = NEVER, .ended = !g->waves_left};
 }
 
@@ -403,7 +404,8 @@ static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct
         *slot = (struct rp_code_slot){line + 1, clock + t->l2_clocks};
         struct rp_code_slot *ahead = &slots[(line + 1) % r->code_slots];
         if (rp_program_goes_on(&r->program, line) && ahead->line != line + 2)
-            *ahead = (struct rp_code_slot){line + 2, slot->ready}; /* fetched with it */
+            /* The line ahead is fetched with it. */
+            *ahead = (struct rp_code_slot){line + 2, slot->ready};
     }
     *ret_when = later(clock, slot->ready);
     return true;
@@ -445,7 +447,8 @@ static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu,
 {
     uint64_t *port = cu->port_free[w->simd];
     uint64_t at = later(clock, port[c->port]);
-    if (c->unit == RP_REC_MFMA) { /* issued as VALU instructions are, then in a pipe of its own */
+    /* MFMA is issued as VALU instructions are, and then goes through a pipe of its own. */
+    if (c->unit == RP_REC_MFMA) {
         at = later(at, port[RP_REC_VALU]);
         port[RP_REC_VALU] = at + CU_SLOT_CLOCKS;
     }
@@ -507,7 +510,9 @@ static uint32_t address_clocks(const struct rp_timing_simulation *r, const struc
     return clocks > a->lookups ? clocks : a->lookups;
 }
 
-/* A place in front of the address unit, in the order of arrival; returns when it is its turn. */
+/* Takes a place in front of the address unit, in the order of arrival. It returns when the
+ * access's turn comes.
+ */
 static uint64_t queue_up(const struct rp_timing_simulation *r, struct rp_cu *cu,
                          struct rp_cu_wave *w, const struct rp_rec_access *a, uint64_t clock)
 {
@@ -543,7 +548,8 @@ static uint64_t vector(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
 static uint64_t scalar(struct rp_timing_simulation *r, struct rp_cu *cu, const struct rp_cu_wave *w,
                        const struct rp_rec_access *a, uint64_t clock)
 {
-    /* Without lines: s_memtime and the like, assumed to take as long as a hit. */
+    /* s_memtime and similar instructions have no lines, and are assumed to take as long as a hit.
+     */
     uint64_t done = clock + (a->line_count ? CU_SLOT_CLOCKS : r->m.arch->timing->scalar_l1_clocks);
     for (uint32_t i = 0; i < a->line_count; i++)
         done = later(done, rp_hierarchy_scalar(&r->memory, cu->number,
@@ -577,7 +583,7 @@ static bool goes_beyond(const struct rp_timing_simulation *r, const struct rp_cu
     return false;
 }
 
-/* When counters of what is under way have room. */
+/* Returns when counters of what is under way have room. */
 static uint64_t when_counted(struct rp_cu_wave *w, const struct rp_program_code *c, uint64_t clock)
 {
     uint64_t when = clock;
@@ -605,7 +611,7 @@ static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *c
     return turn > clock + QUEUE_CLOCKS ? turn - QUEUE_CLOCKS : clock;
 }
 
-/* A memory instruction that is issued; returns when its result is there. */
+/* Issues a memory instruction and returns when its result arrives. */
 static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
                               struct rp_cu_wave *w, const struct rp_program_code *c,
                               const struct rp_rec_access *a, uint64_t clock)
@@ -629,7 +635,7 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
 
 /* ---- instructions that no unit executes ---------------------------------------------------- */
 
-/* s_waitcnt: when the wave goes on. */
+/* Returns when the wave goes on after s_waitcnt. */
 static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w,
                          const struct rp_program_code *c, uint64_t clock)
 {
@@ -644,7 +650,7 @@ static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w,
     return next;
 }
 
-/* When the wave goes on; NEVER: at a barrier. */
+/* Returns when the wave goes on; NEVER: at a barrier */
 static uint64_t miscellaneous(struct rp_timing_simulation *r, struct rp_cu_wave *w,
                               const struct rp_program_code *c, uint64_t clock)
 {
@@ -749,7 +755,8 @@ static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *
     uint64_t ready = clock;
     if (w->step == w->half)
         w->half_clock = clock;
-    __builtin_prefetch(w->step + 64); /* many waves, many streams */
+    /* There are many waves and so many streams that the CPU's prefetching does not keep up. */
+    __builtin_prefetch(w->step + 64);
     if (w->fetched != line + 1 && !fetch(r, cu, w, line, clock, &ready))
         return needs_machine;
     if (r->watch && !w->watched) {
@@ -762,7 +769,7 @@ static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *
         ready = when_registers(r, w, &r->rec->code[index], ready);
         r->stats->wait_clocks[RP_REC_MFMA] += ready - fetched;
     }
-    if (ready > clock) /* others come first */
+    if (ready > clock) /* Other waves come first. */
         return (struct turn){.next = ready};
     return execute(r, cu, w, index, clock);
 }
@@ -779,7 +786,7 @@ enum rp_cu_pause rp_cu_run(struct rp_timing_simulation *r, struct rp_cu *cu)
         const uint32_t slot = take(&cu->turns, &clock);
         struct rp_cu_wave *w = &cu->wave[slot];
         struct turn turn;
-        for (;;) { /* while it is the first of all, its turns follow each other */
+        for (;;) { /* While the wave is the first of all, its turns follow each other. */
             cu->now = clock;
             turn = turn_of(r, cu, w, clock);
             if (turn.machine || turn.next >= first(&cu->turns))

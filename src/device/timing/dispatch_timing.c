@@ -20,7 +20,9 @@
 #include "device/timing/timing_model.h"
 #include "device/timing/wave_record.h"
 
-/* The bytes of a thread trace: rows from the replay, and a listing of the functions entered. */
+/* The bytes of a thread trace have rows from the timing simulation, and a listing of the functions
+ * that were entered.
+ */
 
 enum { MOST_LINES = 1 << 20, FARTHEST_BYTES = 4 << 20, TEXT_BYTES = 256 };
 
@@ -271,7 +273,7 @@ static void watched_issue(void *ctx, const struct rp_wave_placement *where, uint
                           const struct rp_issue_times *times)
 {
     struct rp_thread_watch *w = ctx;
-    if (!w->steps) /* the code has been looked up, and pages counted */
+    if (!w->steps) /* Resolving has already looked up the code and counted pages. */
         w->begin_ns = rp_now_ns();
     if (++w->steps % STEPS_BETWEEN == 0 && w->tell)
         tell(w);
@@ -319,7 +321,7 @@ void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch
         t->threads->tell = tell_whom;
 }
 
-/** For the replay, which is about to begin; NULL: nobody wants to know. */
+/** Prepares to watch the simulation that is about to begin. NULL: nobody wants to know */
 static const struct rp_engine_watch *watch_begin(const struct rp_dispatch_timing *t)
 {
     struct rp_thread_watch *w = t->threads;
@@ -338,7 +340,7 @@ static const struct rp_engine_watch *watch_begin(const struct rp_dispatch_timing
 static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
                                 const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
 
-/* Now, if it has not been watched. */
+/* Simulates the dispatch now, if that has not been watched. */
 static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
                   const struct rp_threads_request *wish, struct rp_timing_stats *ret)
 {
@@ -375,7 +377,7 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
         .version = RP_THREADS_VERSION,
         .header_bytes = sizeof header,
         .flags = stats.sampled ? RP_THREADS_SAMPLED : 0,
-        .gfx_ip = 9, /* all targets: GCN's fifth generation and CDNA */
+        .gfx_ip = 9, /* It is the same for all targets: GCN's fifth generation and CDNA. */
         .engine_mhz = arch->engine_clock_mhz,
         .timestamp_mhz = arch->timestamp_mhz,
         .start_ticks = start_ticks,
@@ -388,7 +390,7 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
     }
     free(l.line);
     free(l.text);
-    if (t) { /* its rows have new numbers: of use once */
+    if (t) { /* Its rows have new numbers, so it can be used only once. */
         watch_free(t->threads);
         t->threads = NULL;
     }
@@ -429,7 +431,7 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
     struct rp_rec_group *group = &r->group[index];
     const bool is_probe = (uint64_t)index >= r->plan.count;
     const bool keeps_steps = r->keeps_steps && !is_probe;
-    if (is_probe && !r->keeps_steps) /* counters are of the others */
+    if (is_probe && !r->keeps_steps) /* Counters are taken from the other workgroups. */
         return;
     if (!rp_rec_begin(group, g->wave_count, keeps_steps ? r->plan.steps_limit : 0))
         return;
@@ -489,7 +491,7 @@ const struct rp_observer rp_timing_observer = {.on_dispatch = on_dispatch,
 
 /* ---- waves that do the same ---- */
 
-enum { WAYS = 16 }; /* that are told apart: more than usual kernels have */
+enum { WAYS = 16 }; /* This many are told apart, which is more than usual kernels have. */
 
 struct ways {
     struct way {
@@ -537,7 +539,7 @@ static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *w
         return 0;
     uint32_t *copy = copy_way(ways, w);
     const int status = rp_resolve(m, mem, w->step, count, &resolved);
-    if (!status && resolved < count) /* nothing after it can be replayed */
+    if (!status && resolved < count) /* Nothing after it can be simulated. */
         rp_rec_keep(w, resolved);
     if (copy && !status && resolved == count)
         ways->way[ways->count++] = (struct way){w, copy, count};
@@ -547,8 +549,8 @@ static int resolve_way(struct rp_resolver *m, struct rp_mem *mem, struct ways *w
 }
 
 /**
- * Replaces what the steps of a finished dispatch's record hold, distances from the kernel's entry,
- * by indices into record->code. Waves whose code is not mapped any more lose their record.
+ * The steps of a finished dispatch's record hold distances from the kernel's entry. This replaces
+ * them by indices into record->code. Waves whose code is not mapped any more lose their record.
  * @return 0, or -ENOMEM
  */
 static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
@@ -567,8 +569,8 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
 }
 
 /**
- * Replays what was recorded of a dispatch that is done.
- * @param arch   the GPU, or what a queue's CU mask leaves of it
+ * Simulates what was recorded of a dispatch that is done.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
  * @param watch  NULL, or whom to tell about every instruction
  * @return 0; -ENODATA nothing was recorded; -ENOMEM
  */
@@ -588,7 +590,7 @@ static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arc
             status = resolve_record(d, r);
         if (!status)
             status = rp_record_renumber_pages(r);
-        if (status) { /* half of it is resolved: nobody may replay that */
+        if (status) { /* Only a part of it is resolved, so it must not be simulated. */
             rp_record_free(r);
             t->record = NULL;
         }
@@ -612,7 +614,7 @@ static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
-/* A replay that is traced, if anybody wants that. */
+/* Traces the simulation, if anybody asked for that. */
 static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
                            struct rp_timing_stats *ret)
 {

@@ -18,11 +18,12 @@
 struct rp_arch;
 struct rp_observer;
 
-/** Records what sampled workgroups do; for detailed timing, and for counters of memory. */
+/** Records what sampled workgroups do, for detailed timing and for counters of memory. */
 extern const struct rp_observer rp_timing_observer;
 
 /**
- * Modelled duration of a dispatch that is done, in ticks of the device clock, at least 1.
+ * Returns the modelled duration of a dispatch that is done, in ticks of the device clock, at least
+ * 1.
  * @param arch  the GPU, or what a queue's CU mask leaves of it
  * @return 0; negative: the host had no memory for the model, rp_dispatch_fault says so
  */
@@ -40,19 +41,22 @@ bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
  * bytes of a file (trace/records.h).
  */
 
-/** Of a replay that takes long, now and then: how much is done, and the seconds that are left. */
+/**
+ * Is called now and then during a long simulation with the share that is done and the seconds that
+ * are left.
+ */
 typedef void (*rp_threads_tell)(double share, double left_s);
 
 /**
- * Before rp_dispatch_ticks: the replay that tells the time is the one that is traced, so that there
- * is one only. Without memory for that there are two.
+ * Is called before rp_dispatch_ticks(), so that the simulation that gives the time is also the one
+ * that is traced. If memory does not suffice for that, there are two simulations.
  */
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
                                const struct rp_threads_request *wish, rp_threads_tell tell);
 
 /**
- * Replays a dispatch that is done and was recorded, unless that has been watched already.
- * @param arch       the GPU, or what a queue's CU mask leaves of it
+ * Simulates a dispatch that is done and was recorded, unless that has been watched already.
+ * @param arch  the GPU, or what a queue's CU mask leaves of it
  * @param ret_bytes  for free()
  * @return 0; -ENODATA nothing was recorded; -ENOMEM
  */
@@ -61,8 +65,8 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       size_t *ret_count);
 
 /**
- * After DONE: what hardware counters say that follow from the instructions executed, and from the
- * accesses noted; indexed by enum rp_device_counter, the others are 0.
+ * Returns, after DONE, the hardware counters that follow from executed instructions and noted
+ * accesses; they are indexed by enum rp_device_counter, and the others are 0.
  * @return what is known: NOTHING when the dispatch began while it was not counted
  */
 enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);

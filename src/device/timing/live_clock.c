@@ -71,7 +71,7 @@ static int allocate(struct rp_group_simulation *live, uint32_t waves)
 
 static void rp_group_simulation_free(struct rp_group_simulation *live);
 
-/** NULL: no memory. @param begin  clock at which the waves start */
+/** Begins a simulation. @param begin clock at which the waves start @return NULL: no memory */
 static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch *arch,
                                                            uint32_t waves, uint64_t entry_va,
                                                            uint64_t begin)
@@ -105,7 +105,7 @@ static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch 
     return live;
 }
 
-/** Accepts NULL. */
+/** Frees a simulation; NULL is accepted. */
 static void rp_group_simulation_free(struct rp_group_simulation *live)
 {
     if (!live)
@@ -133,7 +133,7 @@ static struct rp_wave_record *rp_group_simulation_record(struct rp_group_simulat
 
 /* ---- what waves did ------------------------------------------------------------------------ */
 
-/* Instructions that have been added to the table. */
+/* Adds instructions that are new in the table. */
 static int extend_program(struct rp_group_simulation *live)
 {
     const uint32_t count = live->rec.code_count;
@@ -216,10 +216,10 @@ static int add(struct rp_group_simulation *live, struct rp_rec_wave *kept,
 }
 
 /**
- * Hands over what a wave did, after what was handed over before.
- * @param rec    its record
+ * Hands over what a wave did after what was handed over before.
+ * @param rec  its record
  * @param first  of its instructions: @p count from there on, whose indices are @p step
- * @param access of its accesses, the first that has not been handed over
+ * @param access  of its accesses, the first that has not been handed over
  * @return 0 or -ENOMEM
  */
 static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wave,
@@ -235,7 +235,7 @@ static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wa
         return -ENOMEM;
     kept->grows = live->rec.code[step[count - 1]].misc != RP_REC_END;
     w->step = kept->step;
-    w->half = NULL; /* nothing is reckoned from there */
+    w->half = NULL; /* Nothing is computed from there any more. */
     w->end = kept->step + kept->step_count;
     /* Whether it is taken is not known before the next one. */
     if (kept->grows && live->rec.code[step[count - 1]].unit == RP_REC_BRANCH)
@@ -252,7 +252,7 @@ static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wa
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /**
- * When the latest instruction of a wave that has been handed over is issued.
+ * Returns when the latest instruction of a wave that has been handed over is issued.
  * @param alone  the others do nothing until then but what is known
  */
 static enum rp_group_simulation_answer rp_group_simulation_issued(struct rp_group_simulation *live,
@@ -360,7 +360,7 @@ static int resolve(struct rp_group_clock *c, struct rp_mem *mem, const struct rp
     return status;
 }
 
-/* What a wave has executed since it was looked at. As resolve. */
+/* Adds what a wave has executed since the last call. It returns what resolving returns. */
 static int add_wave(struct rp_group_clock *c, struct rp_mem *mem, uint32_t number,
                     const struct rp_rec_wave *rec)
 {
@@ -368,7 +368,8 @@ static int add_wave(struct rp_group_clock *c, struct rp_mem *mem, uint32_t numbe
     const uint32_t steps = rec->step_count + w->ahead, accesses = rec->access_count + w->ahead;
     if (rec->closed)
         return rec->lost ? -ENOMEM : -ENOENT;
-    if (steps <= w->steps) { /* fewer: turns of a loop that waits have been taken back */
+    /* There are fewer steps because turns of a loop that only waits have been taken back. */
+    if (steps <= w->steps) {
         w->steps = steps;
         w->accesses = accesses < w->accesses ? accesses : w->accesses;
         return 0;
@@ -412,7 +413,7 @@ int rp_live_clock_read(struct rp_wave *w, bool *ret_told)
     const bool again = mine->ahead;
     mine->ahead = false;
     const int status = add_group(c, g);
-    /* Others that have done nothing since wait for something: for this one, perhaps. */
+    /* Other waves that have done nothing since then wait for something, perhaps for this wave. */
     const bool alone = again && c->added == mine->added;
     if (status == -ENOMEM)
         w->record->closed = w->record->full = w->record->lost = true;

@@ -15,8 +15,9 @@ static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, ui
 
 enum { AT_ONCE = 4, HOST_LINE_BYTES = 64 };
 
-/* A set's row of keys is followed by one of uses: the number of the latest use, and below it the
- * way itself, so that the least of all says which way it is. Ways that never were used have 0. */
+/* A set's row of keys is followed by one of uses. A use is the number of the latest use with the
+ * way below it, so that the smallest use also tells the way. Ways that were never used have 0.
+ */
 static const int32_t NO_WAY = INT32_MAX;
 
 static uint32_t *keys_of(const struct rp_tags *t, size_t set)
@@ -68,13 +69,15 @@ static size_t set_of(const struct rp_tags *t, uint64_t line)
     return (line ^ page) & (t->sets - 1);
 }
 
-/* Never 0, which is that of an empty way; other lines may have the same. */
+/* Returns the key of a line. It is never 0, which means an empty way; several lines may have the
+ * same key.
+ */
 static uint32_t key_of(uint64_t line)
 {
     return (uint32_t)line << 1 | 1;
 }
 
-/* The way of the set that has the line; t->ways: none. */
+/* Returns the way of the set that has the line, or t->ways if there is none. */
 static inline uint32_t way_of(const struct rp_tags *t, size_t set, uint64_t line)
 {
     const uint32_t *key = keys_of(t, set);
@@ -99,7 +102,7 @@ static void renumber(struct rp_tags *t)
 {
     for (uint32_t set = 0; set < t->sets; set++) {
         int32_t *used = uses_of(t, set),
-                last = (int32_t)t->ways - 1; /* ways not used: as they are */
+                last = (int32_t)t->ways - 1; /* Ways that are not used stay as they are. */
         for (uint32_t rank = 1; rank <= t->ways; rank++) {
             int32_t next = NO_WAY;
             for (uint32_t way = 0; way < t->ways; way++)
@@ -130,7 +133,7 @@ static inline __m128i lesser(__m128i a, __m128i b)
     return _mm_or_si128(_mm_and_si128(more, b), _mm_andnot_si128(more, a));
 }
 
-/* An empty way, or the one that was used longest ago. */
+/* Returns an empty way, or the one that was used longest ago. */
 static uint32_t way_to_give(const struct rp_tags *t, size_t set)
 {
     const int32_t *used = uses_of(t, set);
@@ -296,7 +299,7 @@ static uint64_t serve(struct rp_server *v, uint64_t clock, uint32_t cost_64ths,
 {
     const uint64_t now = clock * SCALE;
     uint64_t begin = v->free;
-    s->busy_clocks += cost_64ths; /* in 64ths until the end of the replay */
+    s->busy_clocks += cost_64ths; /* The value counts 64ths until the end of the simulation. */
     if (now >= v->free) {
         v->gap_begin = v->free;
         v->gap_end = begin = now;
@@ -316,9 +319,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-/*
- * Channels take 256 bytes in turn within a page of 4 KiB; where a page begins is scattered, so that
- * arrays that are used at the same time, and strides, do not keep to a part of the channels.
+/* Channels take 256 bytes in turn within a page of 4 KiB. The first channel of a page is
+ * scattered, so that arrays that are used at the same time, and strides, use all channels.
  */
 static uint32_t channel_of(uint64_t line, uint32_t channels)
 {
@@ -336,7 +338,7 @@ static struct rp_mall_line *mall_slot(struct rp_mall_line *map, uint64_t size, u
     return &map[i];
 }
 
-/* Twice the size, without what has been replaced. False: no memory. */
+/* Doubles the table and drops what has been replaced. @return false: no memory */
 static bool mall_grow(struct rp_hierarchy *h)
 {
     struct rp_mall_line *larger = calloc(2 * h->mall_size, sizeof *larger);
@@ -354,7 +356,7 @@ static bool mall_grow(struct rp_hierarchy *h)
     return true;
 }
 
-/* Where the line is noted, or to be noted. NULL: no memory. */
+/* Returns the place where the line is noted or must be noted. NULL: no memory */
 static struct rp_mall_line *mall_find(struct rp_hierarchy *h, uint64_t line)
 {
     if (2 * h->mall_count >= h->mall_size && (h->no_memory || !mall_grow(h))) {
@@ -391,7 +393,7 @@ static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
     const struct rp_sharing *s = &h->m.sharing;
     if (!(s->share > 0) || line >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
         return BY_NOBODY;
-    /* what a wave reads at once is shared as a whole, or not at all */
+    /* What a wave reads at once is shared as a whole, or not at all. */
     const uint64_t hash = mix(line / SHARED_TOGETHER + 1);
     const bool together = (double)(hash & 0xffffff) < s->together * 0x1p24;
     const double part = h->touched < s->lines ? (double)h->touched / (double)s->lines : 1;
@@ -400,14 +402,17 @@ static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
     h->touched++;
     for (uint32_t die = 1; die < h->m.all_dies; die++)
         by_none *= without;
-    if (together) /* one of those that touch it, this one and others, on average */
+    /* On average one of the dies that access it, this one or another, reads it from memory. */
+    if (together)
         by_none = (1 - by_none * without) / (h->m.all_dies * s->share);
     if ((double)(hash >> 40) < by_none * 0x1p24)
         return BY_NOBODY;
     return together ? JUST_NOW : LONG_AGO;
 }
 
-/* From the L2 to the Infinity Cache, and from there to memory: half of what each adds to a load. */
+/* Returns half of what the way from the L2 to the Infinity Cache, and from there to memory, adds
+ * to a load.
+ */
 static uint32_t mall_way(const struct rp_arch_timing *t)
 {
     return (t->mall_clocks - t->l2_clocks) / 2;
@@ -449,10 +454,10 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
     return at + rest;
 }
 
-/*
- * 64 bytes leave the L2. When that is depends on what is replaced when; here it counts when they
- * are written first, so that a sample shorter than the cache is large sees the traffic, too. The
- * writes of about one memory latency are buffered; returns when there is room for this one.
+/* Writes 64 bytes from the L2. The time depends on when the line is replaced. Here the bytes count
+ * when they are written first, so that a sample that is shorter than the cache is large sees the
+ * traffic as well. The writes of about one memory latency are buffered; this returns when there is
+ * room for this one.
  */
 static uint64_t write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
 {
@@ -514,7 +519,7 @@ static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uin
     tag->dirty |= SECTORS << VALID;
 }
 
-/* At @p clock at the L2; returns when the data leaves it. */
+/* Reads a line at the L2 at @p clock and returns when the data leaves it. */
 static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
@@ -531,8 +536,9 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
     return pending(h, channel, clock, tag->ready > at ? tag->ready : at);
 }
 
-/* The L2 notes which bytes are written, so that nothing is read for a part of a line; a later read
- * of it gets the rest from below. As in replay_device.c a sector counts as written when a byte is.
+/* The L2 notes which bytes are written, so nothing is read to write a part of a line; a later read
+ * gets the rest from below. As in replay_device.c a sector counts as written when one of its bytes
+ * is.
  */
 static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,
                          uint64_t clock)

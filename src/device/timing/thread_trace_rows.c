@@ -1,6 +1,6 @@
-/*
- * From what the replay tells to rows of a thread trace. As hardware does: instructions of one
- * compute unit of each engine, begins and ends of waves of all of them.
+/* This file turns what the timing simulation reports into rows of a thread trace. As hardware
+ * does, it takes instructions of one compute unit of each engine, and begins and ends of waves of
+ * all units.
  */
 #include "device/timing/thread_trace_rows.h"
 
@@ -19,7 +19,7 @@ enum {
     UNDER_WAY = 1024, /* s_waitcnt counts to 63; waves that never wait forget the oldest */
 };
 
-/* Instructions whose results are under way, oldest first. */
+/* The queue holds instructions whose results are under way, with the oldest first. */
 struct queue {
     uint32_t *code;
     uint64_t first, count;
@@ -36,7 +36,7 @@ struct rp_trace_rows_wave {
     bool full;       /**< what followed was not kept */
 };
 
-/* Room for one more element; false: no memory. */
+/* Makes room for one more element. @return false: no memory */
 static bool grow(void **array, uint64_t *room, uint64_t count, size_t bytes)
 {
     if (count < *room)
@@ -84,7 +84,8 @@ static bool is_traced(const struct rp_trace_rows *t, const struct rp_wave_placem
 static uint8_t take_slot(struct rp_trace_rows *t, const struct rp_wave_placement *p)
 {
     uint8_t *used = &t->slots[(p->xcc * t->cus_per_die + p->cu) * SIMDS + p->simd];
-    const uint32_t left = ~(uint32_t)*used & 0xff; /* 8 of a SIMD: the engine has no more */
+    /* A SIMD has 8 slots, and the engine has no more. */
+    const uint32_t left = ~(uint32_t)*used & 0xff;
     const uint8_t slot = left ? (uint8_t)__builtin_ctz(left) : 7;
     *used |= (uint8_t)(1u << slot);
     t->slot_of[slot_index(t, p)] = slot;
@@ -140,7 +141,7 @@ static bool note_wait(struct rp_trace_rows_wave *o, uint32_t code, uint32_t on)
     return true;
 }
 
-/* Of results that come back out of order a count above 0 does not tell which are there. */
+/* If results come back out of order, a count above 0 does not tell which have come. */
 static bool wait_for(struct rp_trace_rows_wave *o, struct queue *q, uint32_t code, uint32_t left)
 {
     if (left && q->unordered)
@@ -244,7 +245,7 @@ static void issued(void *ctx, const struct rp_wave_placement *p, uint32_t step,
                                    .category = category_of(c, goes_on(t, p, step))};
     o->at_barrier = times->next == UINT64_MAX;
     uint64_t next = o->at_barrier ? times->issued + SLOT_CLOCKS : times->next;
-    if (c->misc == RP_REC_END) /* the wave is gone at once */
+    if (c->misc == RP_REC_END) /* The wave ends at once. */
         next = times->issued;
     close_row(row, next, c->unit == RP_REC_MISC);
 }
@@ -283,7 +284,7 @@ static void free_open(struct rp_trace_rows_wave *o)
     free(o);
 }
 
-/* Appends count elements; false: no memory. */
+/* Appends count elements. @return false: no memory */
 static bool append(void **array, uint64_t *room, uint64_t *count, const void *from, uint64_t more,
                    size_t bytes)
 {
@@ -326,7 +327,7 @@ static void wave_ends(void *ctx, const struct rp_wave_placement *p, uint64_t clo
     o->wave.end = clock;
     if (!o->wave.cut) {
         end_barrier(o, clock);
-    } else if (o->wave.row_count) { /* what came then is not known: its trace ends before */
+    } else if (o->wave.row_count) { /* What came then is unknown, so its trace ends before. */
         const struct rp_threads_row *last = &o->row[o->wave.row_count - 1];
         o->wave.end = last->clock + last->latency_clocks;
     }
@@ -359,7 +360,7 @@ struct rp_engine_watch rp_trace_rows_watch(struct rp_trace_rows *t)
         .ctx = t, .wave_begins = wave_begins, .issued = issued, .wave_ends = wave_ends};
 }
 
-/* A dispatch that does not reach the default compute unit is looked at on the first one. */
+/* A dispatch that does not reach the default compute unit is traced on the first one. */
 static void choose_units(struct rp_trace_rows *t)
 {
     uint32_t reached = 0;
@@ -375,7 +376,7 @@ static void choose_units(struct rp_trace_rows *t)
     t->wave_count = kept;
 }
 
-/* A wave that found the buffer full left nothing but that it was there. */
+/* Drops waves that found the buffer full, of which only the existence is known. */
 static void drop_lost(struct rp_trace_rows *t)
 {
     uint64_t kept = 0;

@@ -15,19 +15,18 @@
  */
 enum { L1_WAYS = 16, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 4, ALL = 0xf };
 
-/* rp_tag.dirty: sectors not yet in memory, and above them those that are there. */
+/* rp_tag.dirty has the sectors that are not in memory yet, and above them those that are valid. */
 enum { VALID = SECTORS };
 
-/* Sizes of the caches of one architecture. */
+/* These are the sizes of the caches of one architecture. */
 struct cache_shape {
     uint32_t dies, cus_per_die, scalar_caches_per_die;
     uint32_t l1_lines, l1_ways, scalar_lines, scalar_ways, l2_lines, l2_ways;
     uint32_t read_bytes; /**< of a vector L1's read request: 128, gfx90a 64 */
 };
 
-/*
- * Of a GPU, or what a CU mask leaves of it; CUs are numbered as by the replay (timing_engine.h). An
- * MI300X has 20 scalar caches a die (rocprof-compute's sysinfo).
+/* Returns the caches of a GPU, or of what a CU mask leaves of it; CUs are numbered as in
+ * timing_engine.h. An MI300X has 20 scalar caches a die (rocprof-compute's sysinfo).
  */
 static struct cache_shape shape_of(const struct rp_arch *arch)
 {
@@ -176,7 +175,7 @@ static void read_l2(struct caches *c, uint32_t die, uint64_t number, unsigned se
     fill(tag, sectors);
 }
 
-/* One request for each half that is written; nothing is read for it. */
+/* Counts one request for each half that is written; nothing is read for it. */
 static void write_l2(struct caches *c, uint32_t die, const struct rp_rec_line *l, bool reads,
                      struct rp_cache_sums *sum)
 {
@@ -234,7 +233,7 @@ static void load(struct caches *c, uint32_t cu, const struct rp_rec_access *a,
         fill(tag, ALL);
         return;
     }
-    for (unsigned half = 0; half < 2; half++) { /* requests of 64 bytes */
+    for (unsigned half = 0; half < 2; half++) { /* Requests have 64 bytes. */
         const unsigned sectors = 3u << 2 * half;
         if (!(l->sectors & sectors))
             continue;
@@ -288,7 +287,7 @@ static int caches_access(struct caches *c, uint32_t cu, const struct rp_rec_wave
     before = sum->requests;
     sum->insts++;
     sum->lanes += a->lanes;
-    if (!(a->flags & RP_REC_TO_LDS)) { /* these clocks are no indexed operation's */
+    if (!(a->flags & RP_REC_TO_LDS)) { /* These clocks do not belong to an indexed operation. */
         sum->lds_clocks += a->lds_clocks;
         sum->lds_conflict_clocks += a->lds_conflict_clocks;
         if (a->flags & RP_REC_ATOMIC && a->flags & RP_REC_READS)
@@ -320,7 +319,7 @@ static void caches_end(struct caches *c, struct rp_cache_result *ret)
 
 /* ---- turns ---- */
 
-/* A resident workgroup. */
+/* This is a resident workgroup. */
 struct seat {
     const struct rp_rec_group *group; /**< NULL: empty */
     uint32_t *next;                   /**< per wave: its next access */
@@ -385,7 +384,7 @@ static int take_turns(struct turns *t, struct caches *c)
             struct seat *s = &t->seat[i];
             for (bool any = false; s->group && rc == 0 && !any;) {
                 rc = take_turn(c, s, &any);
-                if (rc == 0 && !any) /* it has ended: the next one */
+                if (rc == 0 && !any) /* The workgroup has ended, so the next one begins. */
                     rc = sit_down(t, c, s);
             }
             if (s->group) {
@@ -396,7 +395,7 @@ static int take_turns(struct turns *t, struct caches *c)
             }
         }
         if (rc == 0)
-            t->seats = kept; /* nobody comes for the others */
+            t->seats = kept; /* No workgroup comes for the other seats. */
     }
     return rc;
 }
@@ -472,7 +471,7 @@ static void meter_release(struct wave_meter *m)
     m->code_end = NULL;
 }
 
-/* 0 or -ENOMEM. @p cus: over all dies. */
+/* Initialises a meter. @p cus counts over all dies. @return 0 or -ENOMEM */
 static int meter_init(struct wave_meter *m, const struct rp_wave_record *r, uint32_t cus)
 {
     const uint64_t waves = r->plan.count * r->shape.waves_per_group;
@@ -505,7 +504,7 @@ static uint64_t not_yet(uint64_t *until, uint64_t begin, uint64_t end)
     return end - from;
 }
 
-/* A wave fetches on; where it jumps, what it had fetched is of no use. */
+/* Returns how much code a wave fetches. Where it jumps, what it had fetched is useless. */
 static uint64_t fetches(uint64_t *code_end, const struct rp_rec_code *code)
 {
     const uint64_t first = code->pc / RP_FETCH_BYTES;
@@ -679,7 +678,9 @@ static void count_waves(const struct replayed *r, uint64_t *values)
     const uint64_t there = r->arch->shader_engines ? r->arch->shader_engines : 1;
     const uint64_t engines = there < s->group_count ? there : s->group_count;
     const uint64_t dies = s->all_dies < s->group_count ? s->all_dies : s->group_count;
-    /* The replay goes on until memory has written all; what was not replayed comes before that. */
+    /* The simulation goes on until memory has written everything, but the part that was not
+     * simulated comes before that.
+     */
     const double busy = s->clocks - (double)(s->replay_clocks - r->sums->last_clock);
     const uint64_t *level = r->sums->level_clocks;
     const struct row rows[] = {
@@ -925,7 +926,7 @@ int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result 
         return rc;
     count_requests(replayed, &f, values);
     count_memory(arch, replayed, &f, values);
-    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) { /* FLAT may be to the LDS, too */
+    for (unsigned k = 0; k < RP_CACHE_KINDS; k++) { /* FLAT may access the LDS as well. */
         values[RP_COUNTER_SQ_LDS_IDX_ACTIVE] += scaled(replayed->of[k].lds_clocks, f.of[k]);
         values[RP_COUNTER_SQ_LDS_BANK_CONFLICT] +=
             scaled(replayed->of[k].lds_conflict_clocks, f.of[k]);

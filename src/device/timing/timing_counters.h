@@ -22,7 +22,7 @@ struct rp_arch;
 struct rp_count_watch;
 struct rp_counts;
 
-/** Kinds of accesses: what is known of all executions is how many there were of each. */
+/** All executions are only known by how many accesses there were of each kind. */
 enum rp_cache_kind {
     RP_CACHE_LOAD,
     RP_CACHE_STORE,
@@ -67,7 +67,7 @@ struct rp_wave_sums {
 };
 
 /**
- * Counts what a replay does, which is to be told to @p ret_watch. NULL: no memory for that.
+ * Counts what a simulation does, which must be reported to @p ret_watch. NULL: no memory for that.
  * @param arch  the GPU, or what a queue's CU mask leaves of it
  */
 struct rp_count_watch *rp_count_watch_begin(const struct rp_arch *arch,
@@ -75,7 +75,7 @@ struct rp_count_watch *rp_count_watch_begin(const struct rp_arch *arch,
                                             struct rp_engine_watch *ret_watch);
 
 /**
- * The replay is over. Frees it; accepts NULL.
+ * Ends the count and frees it; NULL is accepted.
  * @param replayed  to the end
  * @return whether it is known what it did
  */
@@ -102,7 +102,10 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
 int rp_memory_counters(const struct rp_arch *arch, const struct rp_cache_result *replayed,
                        uint64_t *values);
 
-/** The same of the main workgroups of a record, in the order of turns. Or -ENOMEM. */
+/**
+ * Does the same for the main workgroups of a record, in the order of turns.
+ * @return 0 or -ENOMEM
+ */
 int rp_memory_counters_by_turns(const struct rp_arch *arch, const struct rp_wave_record *record,
                                 uint64_t *values);
 

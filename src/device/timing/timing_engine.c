@@ -63,7 +63,10 @@ static void append(struct rp_event_queue *e, uint32_t *head, uint32_t *tail, boo
     *tail = number;
 }
 
-/** @p time must not be before that of the latest rp_event_queue_take. */
+/**
+ * Puts an event into the queue. @p time must not be before that of the latest
+ * rp_event_queue_take().
+ */
 static void rp_event_queue_put(struct rp_event_queue *e, uint32_t number, uint64_t time)
 {
     e->time[number] = time;
@@ -96,7 +99,7 @@ static void next_lap(struct rp_event_queue *e)
     }
 }
 
-/** The next one and its time, or RP_EVENT_QUEUE_EMPTY. */
+/** Takes the next event and its time, or returns RP_EVENT_QUEUE_EMPTY. */
 static uint32_t rp_event_queue_take(struct rp_event_queue *e, uint64_t *ret_time)
 {
     for (;;) {
@@ -121,7 +124,7 @@ static uint32_t rp_event_queue_take(struct rp_event_queue *e, uint64_t *ret_time
     return number;
 }
 
-/** When the replayed workgroups ended, in order. */
+/** This records when the simulated workgroups ended, in order. */
 struct rp_completions {
     uint64_t *clock;
     uint64_t count, room; /**< room: as many as can be noted */
@@ -135,7 +138,9 @@ static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* Instructions of a wave on average: of all that are not replayed, over those that are. */
+/* Returns the average length of waves that are not simulated, in instructions, divided by that of
+ * waves that are.
+ */
 static double longer(const struct rp_wave_record *r)
 {
     double insts = 0, waves = 0;
@@ -152,20 +157,21 @@ static double longer(const struct rp_wave_record *r)
 }
 
 /**
- * Clocks of the dispatch. With a sample: the replay, and for all other workgroups of the die the
- * rate at which they ended while the die was full, times how much longer they are on average. Of a
- * die that was replayed as a whole: times how much longer those of other dies are, if they are.
- * @param end        of the replay
- * @param resident   workgroups that the die holds
+ * Extrapolates to the clocks of the whole dispatch. With a sample these are the simulation's, plus
+ * the time of all other workgroups of the die: the rate at which workgroups ended while the die
+ * was full, times how much longer the others are on average. If a die was simulated as a whole,
+ * its clocks are multiplied by how much longer the waves of other dies are, if they are.
+ * @param end  of the replay
+ * @param resident  workgroups that the die holds
  * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
- *                   how far waves of other dies are longer or shorter
+ *         how far waves of other dies are longer or shorter
  */
 static double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
                              uint64_t end, uint64_t resident, double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;
-    if (r->plan.stride > 1 && of_die <= r->plan.count) { /* the slowest die ends the dispatch */
+    if (r->plan.stride > 1 && of_die <= r->plan.count) { /* The slowest die ends the dispatch. */
         const double more = longer(r);
         *ret_error = fabs(more - 1);
         return (double)end * (more > 1 ? more : 1);
@@ -220,7 +226,7 @@ static struct entry *place(const struct set *s, uint64_t line)
     return &s->at[i];
 }
 
-/* Room for so many lines. */
+/* Makes room for so many lines. */
 static bool init_set(struct set *s, uint64_t lines)
 {
     s->size = 16;
@@ -254,7 +260,7 @@ static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills,
     }
 }
 
-/* @p every  how many of its die's workgroups lie between two of these */
+/* Adds groups. @p every is the distance between two of them among their die's workgroups. */
 static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t count, uint64_t every,
                        uint64_t resident, uint32_t limit)
 {
@@ -290,7 +296,10 @@ static struct rp_sharing compare(const struct set *mains, const struct set *prob
     };
 }
 
-/** From what main workgroups and probes touch; all 0 without probes. 0 or -ENOMEM. */
+/**
+ * Estimates sharing from what main workgroups and probes access; without probes all is 0.
+ * @return 0 or -ENOMEM
+ */
 static int rp_sharing_of(const struct rp_wave_record *r, uint64_t resident, struct rp_sharing *ret)
 {
     struct set mains = {0}, probes = {0};
@@ -308,9 +317,9 @@ static int rp_sharing_of(const struct rp_wave_record *r, uint64_t resident, stru
     return fits ? 0 : -ENOMEM;
 }
 
-/* The machine: workgroups are dealt out to dies and compute units (compute_unit.c), which run ahead
- * of each other as far as they have nothing in common; what they share (memory_hierarchy.c) happens
- * in the order of time.
+/* The machine gives workgroups to dies and compute units (compute_unit.c). These run ahead of each
+ * other as far as they share nothing; what they share (memory_hierarchy.c) happens in the order of
+ * time.
  */
 
 struct engine {
@@ -337,7 +346,7 @@ static bool has_room(const struct engine *e, const struct rp_cu *cu, uint32_t wa
     return cu->groups < e->r.rec->shape.groups_per_cu && cu->waves + waves <= RP_CU_SLOTS;
 }
 
-/* The die's next CU with room, or NULL. */
+/* Returns the die's next CU with room, or NULL. */
 static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
 {
     struct rp_cu *cus = &e->cu[die * e->r.m.cus_per_die];
@@ -349,13 +358,12 @@ static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
     return NULL;
 }
 
-/*
- * Starts as many workgroups of a die as there is room for. Where one ends the machine is at its
- * compute unit's time, so the next one begins in time; another unit that has room has had it since
- * before, which can only be when workgroups have different numbers of waves (edges of grids): then
- * it may have run ahead, and the workgroup begins where it has run to. Each die has those of its
- * number, modulo dies; those that were lost are left out. @p running is not put into the agenda: it
- * is at work.
+/* Starts as many workgroups of a die as there is room for. Where one ends, the machine is at its
+ * compute unit's time, so the next one begins in time. Another unit may have had room since
+ * earlier, but only if workgroups have different numbers of waves (edges of grids). It may have
+ * run ahead then, and the workgroup begins at the time that it has reached. Each die has the
+ * workgroups of its number, modulo dies; those that were lost are left out. @p running is not put
+ * into the event queue because it is at work.
  */
 static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
 {
@@ -366,7 +374,8 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
             continue;
         struct rp_cu *cu = find_room(e, number, waves);
         if (!cu) {
-            if (die->full_since == UINT64_MAX) /* not before it could have been launched */
+            /* The workgroup cannot start before it could have been launched. */
+            if (die->full_since == UINT64_MAX)
                 die->full_since = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
             return;
         }
@@ -397,7 +406,7 @@ static void go_on(struct engine *e, struct rp_cu *cu)
     for (;;)
         switch (rp_cu_run(&e->r, cu)) {
         case RP_CU_IDLE:
-        case RP_CU_STARVES: /* never: the record is finished */
+        case RP_CU_STARVES: /* This never happens, because the record is finished. */
             return;
         case RP_CU_WAITS:
             cu->listed = true;
@@ -431,7 +440,7 @@ static void count_insts(const struct engine *e, struct rp_timing_stats *s)
         }
 }
 
-/* 0 or -ENOMEM. */
+/* Describes the machine that is simulated. @return 0 or -ENOMEM */
 static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *rec,
                       struct rp_machine *ret)
 {
@@ -473,7 +482,8 @@ static int allocate(struct engine *e)
     const uint32_t cus = e->r.m.dies * e->r.m.cus_per_die;
     const uint64_t groups = e->r.rec->plan.count;
     e->cu = calloc(cus, sizeof *e->cu);
-    e->wave = malloc((size_t)cus * RP_CU_SLOTS * sizeof *e->wave); /* set up as they begin */
+    /* Waves are initialised as they begin. */
+    e->wave = malloc((size_t)cus * RP_CU_SLOTS * sizeof *e->wave);
     e->group = calloc(groups ? groups : 1, sizeof *e->group);
     e->die = calloc(e->r.m.dies, sizeof *e->die);
     e->done.clock = calloc(groups ? groups : 1, sizeof *e->done.clock);

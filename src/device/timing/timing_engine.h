@@ -17,8 +17,8 @@
 
 struct rp_arch;
 
-/* Recorded code in the form that the replay reads: 16 bytes an instruction, and the lines of
- * the instruction cache that it lies in.
+/* The timing simulation reads recorded code in this form: 16 bytes an instruction, and the lines
+ * of the instruction cache that it lies in.
  */
 
 struct rp_program_code {
@@ -45,7 +45,9 @@ struct rp_program {
 int rp_program_init(struct rp_program *p, const struct rp_wave_record *record);
 void rp_program_release(struct rp_program *p);
 
-/** An instruction of a program that grows: one whose code is not known before it is executed. */
+/**
+ * Adds an instruction to a program that grows because its code is not known before it is executed.
+ */
 struct rp_program_code rp_program_add(const struct rp_rec_code *code, uint64_t entry_va);
 
 /* Tags of a set-associative cache whose lines arrive some time after they were asked for. */
@@ -68,14 +70,14 @@ struct rp_tags {
     uint32_t uses; /**< so many; below 2^(31 - way_bits), else all are numbered anew */
 };
 
-/** 0 or -ENOMEM. The number of sets is rounded down to a power of two. */
+/** Initialises tags. The number of sets is rounded down to a power of two. @return 0 or -ENOMEM */
 int rp_tags_init(struct rp_tags *t, uint64_t lines, uint32_t ways);
 void rp_tags_release(struct rp_tags *t);
 
-/** The line's tag, now the latest used, or NULL. */
+/** Returns the line's tag, which is now the latest used, or NULL. */
 struct rp_tag *rp_tags_find(struct rp_tags *t, uint64_t line);
 
-/** Whether it is in; that does not count as a use. */
+/** Tests whether the line is in the cache; this does not count as a use. */
 bool rp_tags_has(const struct rp_tags *t, uint64_t line);
 
 /**
@@ -85,7 +87,7 @@ bool rp_tags_has(const struct rp_tags *t, uint64_t line);
 struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
                                struct rp_tag *ret_old);
 
-/** Requests to a level of the memory hierarchy. */
+/** These are requests to a level of the memory hierarchy. */
 struct rp_level_stats {
     uint64_t reads, writes, atomics; /**< requests: lines (writes below the L1: 64-byte halves) */
     uint64_t read_hits, write_hits;
@@ -107,8 +109,8 @@ enum rp_level {
 };
 
 /**
- * Of the workgroups replayed. A sample's numbers are sums over the sample, not over the dispatch:
- * rp_timing_stats.groups of group_count.
+ * These statistics are of the simulated workgroups. A sample's numbers are sums over the sample,
+ * not over the dispatch: rp_timing_stats.groups of group_count.
  */
 struct rp_timing_stats {
     uint64_t group_count; /**< of the dispatch */
@@ -155,8 +157,8 @@ struct rp_issue_times {
 };
 
 /**
- * Tells about every instruction; for traces. Calls come in the order of time for each compute unit,
- * not for all of them. NULL members are not called.
+ * A watch is told about every instruction, for traces. Calls come in the order of time for each
+ * compute unit, but not for all of them. NULL members are not called.
  */
 struct rp_engine_watch {
     void *ctx;
@@ -174,7 +176,7 @@ struct rp_engine_watch {
 int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
                   const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
 
-/* Memory instructions of a wave whose results are under way: what s_waitcnt waits for. */
+/* s_waitcnt waits for these memory instructions of a wave, whose results are under way. */
 
 enum {
     RP_IN_FLIGHT_ROOM = 64,    /**< a power of two */
@@ -182,31 +184,31 @@ enum {
     RP_IN_FLIGHT_LGKMCNT = 15, /**< lgkmcnt 4; an instruction that would go beyond waits */
 };
 
-/** Those that a counter counts, by the time when they are done. */
+/** A counter counts these instructions; they are in the order in which they end. */
 struct rp_in_flight {
     uint64_t done[RP_IN_FLIGHT_ROOM];
     uint32_t first, count;
     uint64_t last; /**< of those that return in order */
 };
 
-/* From a sample of a dispatch's workgroups to all of them. */
+/* This extrapolates from a sample of a dispatch's workgroups to all of them. */
 
-/** How the dies of which only one is replayed share memory. */
+/** Only one die is simulated, so this estimates how the dies share memory. */
 struct rp_sharing {
     uint64_t lines;  /**< that the die touches, private memory left out */
     double share;    /**< of a die's lines, those that another one touches: 0 to 1 */
     double together; /**< of these, those that both touch first at about the same time */
 };
 
-/* The caches and memory behind the modelled compute units: when an access is served.
- *
- * Every part that has a rate is a server: a request occupies it from when it is free. Requests are
+/* The caches and memory behind the modelled compute units decide when an access is served. Every
+ * part that has a rate is a server, which a request occupies from when it is free. Requests are
  * made in the order in which they leave the compute units, and what they need on their way is
- * reserved at once, ahead of time; so one that comes to a server before another that was made
- * earlier takes the time before that. Latency is what the levels above and below add on the way.
+ * reserved at once, ahead of time. A request that comes to a server before another that was made
+ * earlier therefore takes the time before that. Latency is what the levels above and below add on
+ * the way.
  */
 
-/** The part of the machine that is replayed. */
+/** This is the part of the machine that is simulated. */
 struct rp_machine {
     const struct rp_arch *arch;
     uint32_t dies; /**< replayed, of all_dies */
@@ -216,7 +218,7 @@ struct rp_machine {
     struct rp_sharing sharing; /**< with the dies that are not replayed */
 };
 
-/** Something that has a rate; times in 1/64 clocks, but for the last. */
+/** A server has a rate. Its times are in 1/64 clocks, except for the last. */
 struct rp_server {
     uint64_t free;               /**< has nothing to do from then on */
     uint64_t gap_begin, gap_end; /**< nor in between, last before that */
@@ -242,19 +244,25 @@ struct rp_hierarchy {
     bool no_memory;   /**< for the map: what comes after that means nothing */
 };
 
-/** 0 or -ENOMEM. */
+/** Initialises the hierarchy. @return 0 or -ENOMEM */
 int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
                       struct rp_level_stats stats[RP_LEVELS]);
 
-/** Makes the caches of a compute unit, before it accesses memory. Again: nothing. 0 or -ENOMEM. */
+/**
+ * Makes the caches of a compute unit, before it accesses memory. A second call does nothing.
+ * @return 0 or -ENOMEM
+ */
 int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu);
 void rp_hierarchy_release(struct rp_hierarchy *h);
 
-/** A vector access: @p line of it at @p clock. Returns when its data is there, or it is done. */
+/**
+ * Serves @p line of a vector access at @p clock. It returns when its data arrives, or the access
+ * is done.
+ */
 uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock);
 
-/** A scalar one, likewise. */
+/** Serves a scalar access in the same way. */
 uint64_t rp_hierarchy_scalar(struct rp_hierarchy *h, uint32_t cu, const struct rp_rec_line *line,
                              uint8_t flags, uint64_t clock);
 
@@ -386,15 +394,12 @@ static inline uint32_t rp_sqc_of(uint32_t cu, uint32_t cus_per_die, uint32_t sqc
     return cu / cus_per_die * sqcs_per_die + cu % cus_per_die * sqcs_per_die / cus_per_die;
 }
 
-/* Replay of one workgroup while it is executed, alone in a machine that was idle: for the clock
- * that its waves read.
- *
- * What waves have done is handed over bit by bit and forgotten once it has been replayed. The
- * machine goes on in the order of time, as above: up to where it is not known what a wave does
- * next.
- *
- * The clock is what detailed timing gives for the wave so far. Execution is in no order of time:
- * a wave whose clock depends on what another of its workgroup does before that lets it go first.
+/* The timing simulation of one workgroup while it is executed gives the clock that its waves read.
+ * The workgroup is alone in a machine that was idle. What waves have done is handed over bit by
+ * bit and forgotten once it has been simulated. The machine goes on in the order of time, as
+ * above, up to where it is not known what a wave does next. The clock is what detailed timing
+ * gives for the wave so far. Execution is not in the order of time: a wave whose clock depends on
+ * what another wave of its workgroup does before that lets the other one go first.
  */
 
 /**

@@ -9,8 +9,9 @@
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_engine.h"
 
-/* The one context of this file: the mode, -1 = not asked for yet. Global, as it is that of the
- * process: its variable is read once, and every kernel and copy asks. */
+/* This is the only context of the file: the mode, -1 before it is read. It is global because the
+ * mode is that of the process: its variable is read once, and every kernel and copy asks for it.
+ */
 static int chosen = -1;
 
 int rp_timing_mode_of(const char *text)
@@ -54,12 +55,15 @@ void rp_timing_set_mode(enum rp_timing_mode mode)
 static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
 {
     if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
-        return 0; /* an APU's processor has the same memory */
+        return 0; /* An APU's processor has the same memory. */
     bool direct = place == RP_PLACE_PEER && arch->peer_link_gbps > 0;
-    return direct ? arch->peer_link_gbps : arch->host_link_gbps; /* else through the host */
+    /* Otherwise the copy goes through the host. */
+    return direct ? arch->peer_link_gbps : arch->host_link_gbps;
 }
 
-/* Fallbacks for architectures whose data file does not say; see arch/gfx942.c for the sources. */
+/* These are fallbacks for architectures whose data file does not say; the sources are in
+ * arch/gfx942.c.
+ */
 #define HBM_EFFICIENCY     0.75
 #define HBM_LATENCY_CYCLES 900
 
@@ -101,7 +105,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Both directions at once, each at the link's rate. All peers count as one. */
+/* Both directions work at once, each at the link's rate. All peers count as one. */
 static double link_seconds(const struct rp_arch *arch, const struct rp_counts *c,
                            enum rp_memory_location place)
 {

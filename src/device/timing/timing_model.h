@@ -22,13 +22,13 @@ enum rp_timing_mode {
     RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
 };
 
-/** What ROCM_PERF_DEVICE_TIMING says; fast, if it says nothing, or something else. */
+/** Returns what ROCM_PERF_DEVICE_TIMING says, or fast if it says nothing or has another value. */
 enum rp_timing_mode rp_timing_mode(void);
 
-/** That of a GPU: fast, if the machine to replay on is not known. */
+/** Returns the mode for a GPU, which is fast if the machine to simulate is not known. */
 enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch);
 
-/** What a value of that variable says, or -1. */
+/** Returns what a value of that variable says, or -1. */
 int rp_timing_mode_of(const char *text);
 
 /** Changes it, between dispatches. */
@@ -63,9 +63,9 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
 
 /**
- * The same from a replay: its clocks, but no less than the traffic over links takes and, unless all
- * waves were replayed as a whole, the issue cycles of the longest; and what it takes to launch
- * anything at all.
+ * Computes the time from a simulation: its clocks, but at least what the traffic over links takes
+ * and, unless all waves were simulated as a whole, the issue cycles of the longest wave; and what
+ * it takes to launch anything at all.
  */
 uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_counts *c,
                                    const struct rp_timing_stats *stats);

@@ -9,7 +9,7 @@
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
-/** Addresses of one instruction's lanes; those not in lanes are not looked at. */
+/** These are the addresses of one instruction's lanes; only those in lanes are read. */
 struct rp_lane_access {
     const uint64_t *va; /**< 64 of them */
     uint64_t lanes;     /**< a bit for each that takes part */
@@ -17,11 +17,10 @@ struct rp_lane_access {
     uint8_t flags;      /**< RP_REC_READS and so on */
 };
 
-/* What the lanes of an access touch, remembered: an instruction in a loop mostly touches the
- * same again, some bytes further on.
- *
- * Banks of the LDS are the same distance apart wherever a pattern of addresses begins, as long as
- * that is the same part of a dword; lines of a cache, as long as it is the same byte of a line.
+/* What the lanes of an access touch is remembered, because an instruction in a loop mostly touches
+ * the same again, some bytes further on. A pattern of addresses hits the same banks of the LDS,
+ * relative to its beginning, as long as it begins at the same part of a dword. It touches the same
+ * lines of a cache as long as it begins at the same byte of a line.
  */
 
 enum {
@@ -31,7 +30,7 @@ enum {
     RP_PATTERN_CACHE_VMEM = 16
 };
 
-/** The latest patterns of a thread; zeroed: none. */
+/** These are the latest patterns of a thread; zeroed means none. */
 struct rp_pattern_cache {
     struct rp_pattern_cache_lds {
         uint64_t lanes;  /**< 0: nothing is known */
@@ -103,7 +102,7 @@ static unsigned line_of(struct rp_rec_wave *w, struct rp_rec_access *a, uint64_t
     return a->line_count++;
 }
 
-/* Most lanes of one line that mean the same dword. */
+/* Counts the largest number of lanes of one line that access the same dword. */
 static void count_depth(struct rp_rec_line *line, const struct rp_lane_access *t)
 {
     unsigned depth = 0;
@@ -119,7 +118,7 @@ static void count_depth(struct rp_rec_line *line, const struct rp_lane_access *t
     line->deepest = depth ? depth : 1;
 }
 
-/* All lanes, one behind the other, as in most accesses. */
+/* Tests whether all lanes lie one behind the other, as in most accesses. */
 static bool side_by_side(const struct rp_lane_access *t)
 {
     const uint64_t step = t->bytes;
@@ -131,7 +130,7 @@ static bool side_by_side(const struct rp_lane_access *t)
     return !differ;
 }
 
-/* Lines of such an access, without looking at each lane. */
+/* Finds the lines of such an access without reading each lane. */
 static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
                        const struct rp_lane_access *t)
 {
@@ -164,7 +163,7 @@ static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
 }
 
 /**
- * Appends the lines to a wave's record, and counts them in *a; once for an access.
+ * Appends the lines to a wave's record and counts them in *a, once for an access.
  * @return false when the host is out of memory
  */
 static bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
@@ -222,7 +221,7 @@ static bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
 
-/* Dwords that the lanes of one clock want of each bank. */
+/* These are the dwords that the lanes of one clock want of each bank. */
 struct banks {
     uint32_t dword[BANKS][BANKS * 2]; /**< different ones */
     uint8_t count[BANKS];
@@ -246,8 +245,9 @@ static unsigned fullest(const struct banks *b)
     return most;
 }
 
-/* Whether no two lanes want different dwords of a bank. Lanes that want the same usually follow
- * each other. Inline, so that the number of dwords is known. */
+/* Tests whether no two lanes want different dwords of a bank. Lanes that want the same usually
+ * follow each other. It is inline, so that the number of dwords is a constant.
+ */
 static inline __attribute__((always_inline)) bool free_of_conflicts(const struct rp_lane_access *t,
                                                                     uint64_t set, unsigned dwords)
 {
@@ -323,9 +323,8 @@ static unsigned clocks_of(const struct rp_lane_access *t, uint64_t set, bool dwo
     return fullest(&banks);
 }
 
-/*
- * The lanes of each clock. Those of a load of 16 bytes do not lie side by side: Composable Kernel's
- * documentation, "Understanding AMD GPU LDS and Bank Conflicts".
+/* Finds the lanes of each clock. Those of a load of 16 bytes do not lie side by side (Composable
+ * Kernel's documentation, "Understanding AMD GPU LDS and Bank Conflicts").
  */
 static unsigned sets_of(const struct rp_lane_access *t, uint64_t ret[LANES / 8])
 {
@@ -388,9 +387,10 @@ static void pattern_access_row(const uint32_t *row, uint32_t from_row, struct rp
 }
 
 /**
- * As rp_lane_access_lds, for addresses that are a row of registers and a distance from there.
+ * Does the same as rp_lane_access_lds() for addresses that are a row of registers and a distance
+ * from there.
  * @param patterns  NULL: nothing is remembered
- * @param key    what is alike mostly has the same
+ * @param key  what is alike mostly has the same
  */
 static void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
                                  const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
@@ -457,7 +457,7 @@ static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave 
     }
 }
 
-/** As rp_lane_access_lines. */
+/** Does the same as rp_lane_access_lines() with remembered patterns. */
 static bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
                                    struct rp_rec_wave *w, struct rp_rec_access *a,
                                    const struct rp_lane_access *t)
@@ -489,9 +489,9 @@ static bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t k
     return true;
 }
 
-/* One execution of one instruction by one wave, as the timing model needs it. */
+/* One execution of one instruction by one wave is described as the timing model needs it. */
 
-/* Vector memory: what an instruction does. */
+/* Returns what a vector memory instruction does. */
 static uint8_t vmem_flags(const struct rp_insn *in)
 {
     uint8_t flags = 0;
@@ -506,7 +506,7 @@ static uint8_t vmem_flags(const struct rp_insn *in)
     case RP_ACCESS_CMPSWAP:
         flags = RP_REC_WRITES | RP_REC_ATOMIC | (in->flags & RP_IF_SC0 ? RP_REC_READS : 0);
         break;
-    default: /* cache control */
+    default: /* This is cache control. */
         return 0;
     }
     const bool atomic = flags & RP_REC_ATOMIC;
@@ -533,7 +533,7 @@ static uint64_t private_va(const struct rp_wave *w, unsigned lane, uint32_t offs
            ((uint64_t)(offset / DWORD) * RP_LANES + lane) * DWORD + offset % DWORD;
 }
 
-/* Lanes by the memory that they reach. */
+/* Lanes are divided by the memory that they reach. */
 struct reach {
     uint64_t va[RP_LANES];
     uint64_t lanes[3]; /**< by enum rp_space */
@@ -577,14 +577,14 @@ static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t e
     struct rp_buffer b;
     if (in->src[2].kind != RP_OPND_SGPR || in->src[2].index + 4 > RP_SGPR_COUNT ||
         rp_buffer_open(w, in, &b))
-        return; /* faults when it is executed, or is cache control */
+        return; /* The instruction faults when it is executed, or is cache control. */
     RP_FOR_LANES(lane, exec)
     {
         if (!rp_buffer_inside(&b, lane, 0, bytes < DWORD ? bytes : DWORD))
             continue;
         ret->va[lane] = rp_buffer_at(&b, lane, 0);
         const enum rp_space space = b.private ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
-        if (b.private) /* as interleaved already */
+        if (b.private) /* The addresses are already interleaved. */
             ret->va[lane] += RP_REC_PRIVATE_VA - RP_SCRATCH_BASE_VA;
         ret->lanes[space] |= 1ull << lane;
     }
@@ -611,7 +611,7 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     t.lanes = reach.lanes[RP_SPACE_LDS];
     if (t.lanes)
         rp_lane_access_lds(a, &t);
-    if (in->flags & RP_IF_LDS) /* the result goes there, lane by lane side by side */
+    if (in->flags & RP_IF_LDS) /* The result goes to the LDS, lane by lane and side by side. */
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
     const uint32_t key = in->src[0].index * 4u + in->op;
@@ -634,7 +634,8 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
     t.bytes = row->bytes;
     t.flags = a->flags;
     a->lane_bytes = (uint8_t)(t.bytes * (unit ? 2 : 1));
-    if (row->access == RP_ACCESS_EXCHANGE || row->src[0] == RP_T_NONE) { /* or side by side */
+    /* The lanes exchange values, or lie side by side. */
+    if (row->access == RP_ACCESS_EXCHANGE || row->src[0] == RP_T_NONE) {
         a->flags &= (uint8_t)~RP_REC_ATOMIC;
         a->lds_clocks = t.lanes ? 2 : 0;
         return;
@@ -659,7 +660,7 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     uint64_t va[RP_LANES];
     a->space = RP_REC_SCALAR;
     if (row->src[2] == RP_T_NONE || !(reads || takes) || (buffer && !rp_sgprs_fit(&in->src[2])))
-        return true; /* clocks and cache control */
+        return true; /* Clocks and cache control access no line. */
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0) |
                          (reads && takes ? RP_REC_ATOMIC : 0));
     va[0] = buffer ? rp_smem_buffer(w, in).va : rp_smem_address(w, in);
@@ -678,7 +679,7 @@ static bool observe_memory(struct rp_rec_wave *r, struct rp_rec_access *a, struc
         return observe_smem(r, a, w, in);
     if (in->fmt != RP_FMT_DS)
         return observe_vmem(r, a, w, in);
-    if (!(in->flags & RP_IF_GDS)) /* messages to other workgroups access nothing */
+    if (!(in->flags & RP_IF_GDS)) /* Messages to other workgroups access nothing. */
         observe_lds(a, w, in);
     return true;
 }
@@ -726,7 +727,7 @@ bool rp_observe_turn(struct rp_wave *w)
 {
     if (w->record->closed && w->record->full)
         return false;
-    if (!w->run_log->observer_data) /* without it, it takes longer */
+    if (!w->run_log->observer_data) /* Without it the dispatch only takes longer. */
         w->run_log->observer_data = calloc(1, sizeof(struct rp_pattern_cache));
     return true;
 }

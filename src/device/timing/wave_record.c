@@ -38,7 +38,8 @@ static int grow(struct rp_rec_pages *p)
 int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line)
 {
     const uint64_t number = line->number, old = number / PAGE_LINES;
-    if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES) /* made up, the same in every process */
+    /* The address is made up, and the same in every process. */
+    if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
         return 0;
     if (p->latest.old != old + 1) {
         if (2 * p->count >= p->size && grow(p) < 0)
@@ -85,15 +86,17 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
 enum { RP_REC_SCC = 128, RP_REC_VGPR0 = 129, RP_REC_AGPR0 = RP_REC_VGPR0 + 256 };
 enum { RP_REC_FILE = RP_REC_AGPR0 + 256 };
 
-/*
- * Bounds of what a dispatch's record takes: all its waves up to ALL_WAVES, for timing TIMED_WAVES
- * (dies differ little: tests/unit/timing/test_waits.c), else FILLS times what one die holds (some
- * start while others end, as in the middle of a long kernel). With two fills streams are up to 58 %
- * too fast (bench/model-accuracy), and copies 13 % in test_waits.c, because what is measured is the
- * first and the last; with three errors are about those of four, some larger, some smaller. 32
- * probes and 64 lead to times that are within 0.6 %. With STEPS instructions in all, of 4
- * bytes and in memory-bound code as much again for accesses and lines, a record stays below about
- * 200 MB; that of a usual kernel is a few MB.
+/* These are bounds of a dispatch's record. It takes all waves up to ALL_WAVES, and for timing
+ * TIMED_WAVES, because dies differ little (tests/unit/timing/test_waits.c). Above that it takes
+ * FILLS times what one die holds; some of these start while others end, as in the middle of a long
+ * kernel.
+ *
+ * With two fills streams are up to 58 % too fast (bench/model-accuracy), and copies 13 % in
+ * test_waits.c, because what is measured is the first and the last fill. With three the errors are
+ * about those of four, some larger and some smaller. 32 probes and 64 give times that are within
+ * 0.6 % of each other. With STEPS instructions in all, of 4 bytes and in memory-bound code as much
+ * again for accesses and lines, a record stays below about 200 MB; that of a usual kernel is a few
+ * MB.
  */
 enum {
     ALL_WAVES = 4096,
@@ -118,7 +121,8 @@ static struct rp_rec_plan plan_of(const struct rp_arch *arch, uint64_t group_cou
     if (!group_count || !waves_per_group)
         return p;
     if (group_count > all_waves / waves_per_group) {
-        const uint64_t of_die = (group_count + dies - 1) / dies; /* of the first */
+        /* The first die has the most workgroups. */
+        const uint64_t of_die = (group_count + dies - 1) / dies;
         p.count = FILLS * (uint64_t)groups_per_cu * (arch->compute_units / dies);
         p.count = least(p.count, of_die);
         if (!p.count)
@@ -126,7 +130,9 @@ static struct rp_rec_plan plan_of(const struct rp_arch *arch, uint64_t group_cou
         p.stride = dies;
         p.first = (of_die - p.count) / 2 * dies;
         if (dies > 1 && p.count >= PROBE_EVERY) {
-            /* every second or fourth of few: fewer than PROBES tell little */
+            /* Every second or fourth of few workgroups becomes a probe, because fewer than PROBES
+             * tell little.
+             */
             p.probe_every = PROBE_EVERY;
             while (p.probe_every > 2 && p.count / p.probe_every < PROBES)
                 p.probe_every /= 2;
@@ -302,7 +308,7 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
         w->line_count = w->access[--w->access_count].first_line;
 }
 
-/* From a decoded instruction to what the replay engine needs of it. */
+/* Returns what the timing engine needs to know of a decoded instruction. */
 
 static enum rp_rec_unit unit_of(const struct rp_insn *in)
 {
@@ -328,7 +334,7 @@ static enum rp_rec_unit unit_of(const struct rp_insn *in)
     }
 }
 
-/* SIMM16 of s_waitcnt on gfx9: CDNA3 ISA guide, "S_WAITCNT". */
+/* Decodes SIMM16 of s_waitcnt on gfx9 (CDNA3 ISA guide, "S_WAITCNT"). */
 static void describe_wait(struct rp_rec_code *c, uint32_t simm16)
 {
     c->misc = RP_REC_WAITCNT;
@@ -341,7 +347,7 @@ static void describe_misc(struct rp_rec_code *c, const struct rp_insn *in)
 {
     const uint32_t simm16 = (uint32_t)in->offset & 0xffff;
     switch (in->op) {
-    case RP_OP_s_nop: /* that many and one more issue slots of 4 clocks */
+    case RP_OP_s_nop: /* It takes that many and one more issue slots of 4 clocks. */
         c->misc = RP_REC_NOP;
         c->value = (uint16_t)(4 * ((simm16 & 15) + 1));
         break;
@@ -351,7 +357,7 @@ static void describe_misc(struct rp_rec_code *c, const struct rp_insn *in)
     case RP_OP_s_barrier:
         c->misc = RP_REC_WAVE_BARRIER;
         break;
-    case RP_OP_s_sleep: /* CDNA3 ISA guide: about 64 * SIMM16[6:0] clocks */
+    case RP_OP_s_sleep: /* It takes about 64 * SIMM16[6:0] clocks (CDNA3 ISA guide). */
         c->misc = RP_REC_SLEEP;
         c->value = (uint16_t)(64 * (simm16 & 127));
         break;
@@ -382,7 +388,7 @@ static struct rp_rec_regs regs_of(const struct rp_opnd *o)
         r.count = 0;
         break;
     }
-    if (r.first + r.count > RP_REC_FILE) /* reaches beyond the file: such code faults */
+    if (r.first + r.count > RP_REC_FILE) /* Code that reaches beyond the register file faults. */
         r.count = (uint16_t)(RP_REC_FILE - r.first);
     return r;
 }
@@ -404,7 +410,7 @@ static void describe_registers(struct rp_rec_code *c, const struct rp_insn *in)
         c->write[c->write_count++] = sdst;
 }
 
-/** An instruction at @p pc as the engine sees it. */
+/** Describes an instruction at @p pc as the engine sees it. */
 static struct rp_rec_code rp_rec_describe(const struct rp_insn *in, uint64_t pc)
 {
     struct rp_rec_code c = {
@@ -423,7 +429,7 @@ static struct rp_rec_code rp_rec_describe(const struct rp_insn *in, uint64_t pc)
     c.in_order = c.unit == RP_REC_LDS;
     if (c.unit == RP_REC_MFMA) {
         c.mfma_passes = (uint8_t)(c.issue_clocks / 4);
-        c.issue_clocks = 4; /* then other instructions go on beside it */
+        c.issue_clocks = 4; /* Other instructions go on beside it then. */
     }
     if (c.unit == RP_REC_MISC)
         describe_misc(&c, in);
@@ -446,11 +452,12 @@ static uint32_t *resolve_find(const struct rp_resolver *m, uint64_t pc)
     return &m->slot[i];
 }
 
-/* Twice the slots, and code to fill half of them. */
+/* Doubles the slots, with code to fill half of them. */
 static int resolve_grow(struct rp_resolver *m)
 {
     struct rp_rec_code *code = realloc(m->record->code, m->size * sizeof *code);
-    struct rp_resolver_follower *follower = calloc(m->size, sizeof *follower); /* soon again */
+    /* It is soon filled again. */
+    struct rp_resolver_follower *follower = calloc(m->size, sizeof *follower);
     uint32_t *slot = calloc(2 * (size_t)m->size, sizeof *slot);
     if (code)
         m->record->code = code;
@@ -484,7 +491,7 @@ void rp_resolver_release(struct rp_resolver *m)
     *m = (struct rp_resolver){0};
 }
 
-/* The decoded instruction, or NULL: not mapped any more, or no memory. */
+/* Returns the decoded instruction, or NULL if it is not mapped any more or memory has ended. */
 static const struct rp_insn *insn_at(struct rp_resolver *m, struct rp_mem *mem, uint64_t pc)
 {
     enum rp_fault_kind kind;

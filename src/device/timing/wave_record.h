@@ -74,7 +74,10 @@ struct rp_rec_code {
 /** Which memory an access is to. */
 enum rp_rec_space { RP_REC_GLOBAL, RP_REC_SCALAR, RP_REC_SHARED /**< LDS */ };
 
-/** rp_rec_access.flags; neither READS nor WRITES, and not in the LDS: cache control, clocks */
+/**
+ * These are the bits of rp_rec_access.flags. Cache control and clocks have neither READS nor
+ * WRITES, and are not in the LDS.
+ */
 enum {
     RP_REC_READS = 1u << 0,
     RP_REC_WRITES = 1u << 1,
@@ -90,7 +93,7 @@ enum {
 #define RP_REC_PRIVATE_VA (1ull << 47)
 
 /**
- * A line of 128 bytes that an access touches, in the order of the lowest lane that does.
+ * This is a line of 128 bytes that an access touches, in the order of the lowest lane that does.
  * Scalar accesses have them too (64-byte scalar lines: number / sectors tell which half).
  */
 struct rp_rec_line {
@@ -102,7 +105,7 @@ struct rp_rec_line {
     uint64_t : 1;
 };
 
-/** One execution of a memory instruction by one wave. */
+/** This is one execution of a memory instruction by one wave. */
 struct rp_rec_access {
     uint32_t step;       /**< which of the wave's instructions, also of those that are not kept */
     uint32_t first_line; /**< its lines are rp_rec_wave.line[first_line ... + line_count) */
@@ -145,10 +148,11 @@ struct rp_rec_group {
 };
 
 /**
- * Which workgroups of a dispatch are recorded. All, when there are few. Else *main* ones, which one
- * accelerator die gets out of a run of consecutive workgroups in the middle of the grid; they are
- * replayed. And a few *probes* between them, of the other dies: they tell how much of the memory
- * that the main ones touch the other dies touch as well.
+ * The plan says which workgroups of a dispatch are recorded: all when there are few. Otherwise
+ * they are *main* workgroups, which one accelerator die gets from a run of consecutive workgroups
+ * in the middle of the grid, and which are simulated. Between them there are a few *probes* of the
+ * other dies, which tell how much of the memory that the main ones access the other dies access as
+ * well.
  */
 struct rp_rec_plan {
     uint64_t group_count; /**< of the dispatch */
@@ -169,7 +173,7 @@ struct rp_rec_shape {
     uint32_t vgprs;         /**< per wave, allocated */
 };
 
-/** All that was recorded of a dispatch. */
+/** This is everything that was recorded of a dispatch. */
 struct rp_wave_record {
     struct rp_rec_plan plan;
     struct rp_rec_shape shape;
@@ -186,31 +190,33 @@ struct rp_wave_record {
 struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
                                   uint32_t waves_per_group, uint32_t groups_per_cu);
 
-/** The same for detailed timing alone, which takes a part of smaller grids already. */
+/** Returns the plan for detailed timing alone, which already takes a part of smaller grids. */
 struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t group_count,
                                          uint32_t waves_per_group, uint32_t groups_per_cu);
 
 /** Index into rp_record.group, or -1 when the workgroup is not recorded. */
 int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 
-/** The reverse: linear id of the group at an index below count + probes. */
+/** Returns the linear id of the group at an index below count + probes. */
 uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
 
-/** NULL when the host is out of memory. */
+/** Returns a record, or NULL when the host is out of memory. */
 struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
                                      const struct rp_rec_shape *shape);
 
-/** Accepts NULL. */
+/** Frees a record; NULL is accepted. */
 void rp_record_free(struct rp_wave_record *r);
 
 /** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
 int rp_record_status(const struct rp_wave_record *r);
 
-/** Makes a group's waves, all empty; after as many instructions they are closed, and full. False,
- * and the group is lost: no memory. */
+/**
+ * Makes a group's waves, which are empty. After this many instructions they are closed and full.
+ * @return false, and the group is lost: no memory
+ */
 bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit);
 
-/** Makes room for so many more instructions, accesses and lines. False: no memory. */
+/** Makes room for this many more instructions, accesses and lines. @return false: no memory */
 bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint32_t lines);
 
 /** Takes back the latest instructions, with their accesses. */
@@ -224,14 +230,14 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
  */
 int rp_record_renumber_pages(struct rp_wave_record *r);
 
-/** Of what has been kept, only so many instructions, with their accesses. */
+/** Keeps only this many instructions of a wave with their accesses. */
 void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);
 
-/* Pages of 4 KiB, numbered in the order in which they are touched first: so that no times
+/* Pages of 4 KiB are numbered in the order in which they are first touched, so that no times
  * depend on where a process has its memory.
  */
 
-/** Open addressing; zeroed: none. */
+/** It uses open addressing; zeroed means none. */
 struct rp_rec_pages {
     struct rp_rec_page {
         uint64_t old; /**< number + 1; 0 = free */
@@ -247,10 +253,9 @@ void rp_rec_pages_release(struct rp_rec_pages *p);
 
 /* What the timing model needs to know of a decoded instruction. */
 
-/* From the addresses of executed instructions to a record's table of them.
- *
- * While a wave is executed its record notes distances from the kernel's entry, which costs least;
- * a replay needs to know what the instructions are (wave_record.h).
+/* A resolver maps addresses of executed instructions to a record's table of them. While a wave is
+ * executed, its record notes distances from the kernel's entry, which costs least. A timing
+ * simulation must know what the instructions are (wave_record.h).
  */
 
 struct rp_resolver {
@@ -266,7 +271,7 @@ struct rp_resolver {
     } * follower;                 /**< of each in record->code */
 };
 
-/** 0 or -ENOMEM. Released in either case. */
+/** Initialises a resolver, which must be released in either case. @return 0 or -ENOMEM */
 int rp_resolver_init(struct rp_resolver *m, struct rp_wave_record *record, uint64_t entry_va);
 void rp_resolver_release(struct rp_resolver *m);
 
