@@ -52,7 +52,7 @@ static uint32_t load_u32(const uint8_t *at)
 
 static int gfx_major(const char *digits)
 {
-    /* gfx942, gfx90a: one digit of major; gfx1030, gfx1100: two. */
+    /* gfx942 and gfx90a have one digit of major version; gfx1030 and gfx1100 have two. */
     size_t length = strspn(digits, "0123456789abcdef");
 
     if (length == 3)
@@ -101,7 +101,7 @@ static int rp_kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES],
         uint32_t unified = 8 * (vgpr + 1);
         uint32_t arch = 4 * ((rsrc3 & RSRC3_ACCUM_MASK) + 1);
 
-        /* One file holds both; a descriptor that says otherwise is not believed. */
+        /* One register file holds both kinds, so a descriptor that says otherwise is wrong. */
         ret->arch_vgpr_count = arch < unified ? arch : unified;
         ret->accum_vgpr_count = unified - ret->arch_vgpr_count;
     } else {
@@ -111,7 +111,7 @@ static int rp_kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES],
     return 0;
 }
 
-enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable */
+enum { MAX_OBJECTS = 64 }; /* HIP puts one code object into an executable. */
 
 struct loaded {
     uint32_t id;
@@ -209,7 +209,7 @@ static uint32_t symbol_u32(const struct rp_tool *tool, rp_hsa_symbol symbol, uin
     return value;
 }
 
-/* Owned by the caller; NULL: unknown. */
+/* Returns the name of a symbol, which the caller owns. NULL: unknown */
 static char *symbol_name(const struct rp_tool *tool, rp_hsa_symbol symbol)
 {
     uint32_t length = symbol_u32(tool, symbol, RP_HSA_SYMBOL_NAME_LENGTH);
@@ -231,7 +231,8 @@ static uint32_t object_of(const struct freeze *freeze, uint64_t address)
     return 0;
 }
 
-/* Its ELF file, where it lies in the memory of this process and not in a file that is there later.
+/* Returns the ELF file if it is in the memory of this process, because a file on disk may have
+ * changed.
  */
 static const void *elf_of(const struct rp_tool *tool, rp_hsa_code_object object,
                           uint64_t *ret_bytes)
@@ -284,7 +285,7 @@ static void describe_code(const struct rp_tool *tool, struct loaded *object,
         rec->code_hash = rp_code_identity_hash(object->contents, name);
 }
 
-/* Before its first launch, which may be traced. */
+/* Chooses the kernel before its first launch, which may be traced. */
 static void choose_kernel(struct freeze *freeze, const struct rp_rec_kernel *rec, const char *name)
 {
     bool traced = name && rp_threads_kernel(freeze->tool, rec->id, name);

@@ -86,7 +86,8 @@ static void settle(struct rp_tool *tool, struct rp_pending *entry)
     if (entry->way == RP_PENDING_WATCH || entry->way == RP_PENDING_COPY)
         unwatch(&tool->harvest, entry);
     entry->done = true;
-    if (entry->position > entry->line->passed) /* only written here, under harvest.lock */
+    /* The counter is written only here, under harvest.lock. */
+    if (entry->position > entry->line->passed)
         __atomic_store_n(&entry->line->passed, entry->position, __ATOMIC_RELEASE);
     __atomic_store_n(&entry->line->finished, entry->line->finished + 1, __ATOMIC_RELEASE);
     __atomic_fetch_sub(pending, 1, __ATOMIC_RELEASE);
@@ -101,13 +102,13 @@ static bool times_written(const struct rp_pending *entry)
     return end != 0 && (start != entry->start0 || end != entry->end0);
 }
 
-/*
- * Start and end in nanoseconds; false when they were never written.
+/* Reads start and end in nanoseconds. @return false when they were never written
  *
- * The runtime relates the device's clock to the host's as the time is asked for, which reads the
- * driver's counter. On hardware that is what keeps the two together. On the software device every
- * such read moves the modelled clock by a tick, and later kernels with it: times would depend on
- * when the collector looks. Its clock needs no relation to the host's: raw ticks are the time.
+ * The runtime relates the device's clock to the host's when it is asked for the time, which reads
+ * the driver's counter. On hardware that keeps the two clocks together. On the software device
+ * every such read moves the modelled clock by a tick, and later kernels with it, so times would
+ * depend on when the collector looks. That clock needs no relation to the host's, so raw ticks are
+ * the time.
  */
 static bool read_times(const struct rp_tool *tool, const struct rp_pending *entry,
                        struct rp_hsa_times *ret)
@@ -202,7 +203,8 @@ void rp_completions_forwarded(struct rp_tool *tool, struct rp_pending *entry)
         finish(tool, direct);
     __atomic_store_n(&to->start_ts, from->start_ts, __ATOMIC_RELAXED);
     __atomic_store_n(&to->end_ts, from->end_ts, __ATOMIC_RELAXED);
-    if (!entry->done) /* else it was given up and counted; the program still gets its signal */
+    /* Otherwise it was given up and counted, but the program still gets its signal. */
+    if (!entry->done)
         finish(tool, entry);
     pthread_mutex_unlock(&tool->harvest.lock);
 
@@ -230,7 +232,7 @@ static void drop_done(struct rp_pending_list *line)
     }
 }
 
-/* Finishes complete entries; true when it stopped only because the batch was full. */
+/* Finishes complete entries. @return true when it stopped only because the batch was full */
 static bool read_pending_list(struct rp_tool *tool, struct rp_pending_list *line)
 {
     struct rp_pending_chunk *chunk = line->head;
@@ -327,8 +329,9 @@ bool rp_completions_is_pending(struct rp_tool *tool, rp_hsa_signal signal)
     pthread_mutex_lock(&h->lock);
     entry = watched(h, signal);
     if (entry) {
-        /* New times under an old value: it completed, and the program reset the value without our
-         * seeing it (through a pointer to the value, say). Nothing has overwritten the times yet.
+        /* New times under an old value mean that the entry completed, and that the program reset
+         * the value without our seeing it (through a pointer to the value, for example). Nothing
+         * has overwritten the times yet.
          */
         busy = !complete(tool, entry) && !times_written(entry);
         if (!busy)
@@ -426,7 +429,9 @@ void rp_completions_init(struct rp_completion_reader *h)
     sem_init(&h->wake, 0, 0);
 }
 
-/* Pending entries of one queue in order of submission: chunks of a single-producer list. */
+/* Pending entries of one queue are in order of submission, in chunks of a list with a single
+ * producer.
+ */
 
 int rp_pending_list_init(struct rp_pending_list *line)
 {
@@ -513,7 +518,7 @@ static void sleep_until_work(struct rp_tool *tool)
     __atomic_store_n(&h->idle, 1, __ATOMIC_SEQ_CST);
     if (still_pending(tool) > 0 || __atomic_load_n(&h->stop, __ATOMIC_SEQ_CST)) {
         if (__atomic_exchange_n(&h->idle, 0, __ATOMIC_SEQ_CST))
-            return; /* nobody posted */
+            return; /* No thread has posted. */
     }
     while (sem_wait(&h->wake) < 0 && errno == EINTR)
         ;
@@ -665,7 +670,7 @@ static void observed(void)
         rp_completions_read(&rp_the_tool);
 }
 
-/* One hook per entry of hsa_entries.def that belongs to one of these groups. */
+/* Each entry of hsa_entries.def that belongs to one of these groups gets one hook. */
 #define RP_SIGNAL_SET(index, name)                                                                 \
     static void hook_##name(rp_hsa_signal signal, int64_t value)                                   \
     {                                                                                              \

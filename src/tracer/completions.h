@@ -40,8 +40,8 @@ enum rp_pending_path { RP_PENDING_OWN, RP_PENDING_WATCH, RP_PENDING_FORWARD, RP_
 enum { RP_PENDING_CHUNK_ENTRIES = 128, RP_PENDING_APART_BYTES = 128 };
 
 /**
- * Entries in order of submission. One producer (the queue's lock, or copies_lock), one consumer
- * (harvest.lock). Entries stay where they are until all of their chunk are done.
+ * Entries are in order of submission. There is one producer (the queue's lock, or copies_lock) and
+ * one consumer (harvest.lock). Entries do not move until all of their chunk are done.
  */
 struct rp_pending_list {
     struct rp_pending_chunk *tail;  /**< producer */
@@ -97,7 +97,7 @@ struct rp_completion_reader {
 
 void rp_completions_init(struct rp_completion_reader *harvest);
 
-/** First chunk of a line; -1 when out of memory. */
+/** Makes the first chunk of a list. @return -1 when out of memory */
 int rp_pending_list_init(struct rp_pending_list *line);
 void rp_pending_list_free(struct rp_pending_list *line);
 /** Its entries are harvested from now on (the first list starts the thread that does so), or no
@@ -105,8 +105,9 @@ void rp_pending_list_free(struct rp_pending_list *line);
 void rp_completions_add_list(struct rp_tool *tool, struct rp_pending_list *line);
 void rp_completions_remove_list(struct rp_completion_reader *harvest,
                                 const struct rp_pending_list *line);
-/** Producer: an entry to fill, zeroed but for .rec, or NULL when out of memory. It does not exist
- * until published.
+/**
+ * Gives the producer an entry to fill, which is zeroed except for .rec, or NULL when out of
+ * memory. Readers do not see it until it is published.
  */
 struct rp_pending *rp_pending_list_next(struct rp_pending_list *line);
 
@@ -119,7 +120,7 @@ bool rp_completions_is_pending(struct rp_tool *tool, rp_hsa_signal signal);
 /** The program saw a completed signal: records everything complete. */
 void rp_completions_read(struct rp_tool *tool);
 
-/** The runtime refused what was published last on the line of copies. */
+/** The runtime refused what was published last on the list of copies. */
 void rp_completions_withdraw(struct rp_tool *tool, struct rp_pending *entry);
 /** The packet processor finished a FORWARD entry. */
 void rp_completions_forwarded(struct rp_tool *tool, struct rp_pending *entry);

@@ -33,7 +33,7 @@ enum {
     SILENT_SIGNALS = 32,
 };
 
-static const size_t GIVEN_BACK = SIZE_MAX; /* in place of .quiet_count */
+static const size_t GIVEN_BACK = SIZE_MAX; /**< in place of .quiet_count */
 
 struct rp_queue {
     struct rp_queue *next;
@@ -86,18 +86,20 @@ static bool on_forwarded(int64_t value, void *data)
     (void)value;
     if (rp_tool_active(&rp_the_tool))
         rp_completions_forwarded(&rp_the_tool, data);
-    return false; /* once */
+    return false; /* The handler runs once. */
 }
 
-/* Under the queue's lock, so that most launches take no lock of the pool. At the end of the program
- * another thread gives the signals back: who exchanges a count that is not 0 owns the array. It
- * then finds 0, and has none to give; this one finds GIVEN_BACK, and takes from the pool. */
+/* Takes a signal under the queue's lock, so that most launches take no lock of the pool. At the
+ * end of the program another thread returns the signals: the thread that exchanges a count that is
+ * not 0 owns the array. That thread then finds 0 and has none to return; this one finds
+ * GIVEN_BACK, and takes from the pool.
+ */
 static rp_hsa_signal silent_signal(struct rp_queue *queue)
 {
     size_t count = __atomic_exchange_n(&queue->quiet_count, 0, __ATOMIC_ACQUIRE);
     rp_hsa_signal signal;
 
-    if (count == GIVEN_BACK) { /* the other thread may still read the array */
+    if (count == GIVEN_BACK) { /* The other thread may still be reading the array. */
         __atomic_store_n(&queue->quiet_count, GIVEN_BACK, __ATOMIC_RELEASE);
         return rp_signal_pool_take(&rp_the_tool.quiet_signals);
     }
@@ -125,7 +127,8 @@ void rp_queues_give_back(struct rp_tool *tool)
 }
 
 /* Chooses how the entry completes (completions.h) and puts our signal into the packet if one is
- * needed. False: no signal to be had, the packet is untouched. */
+ * needed. @return false: there is no signal, and the packet is unchanged
+ */
 static bool choose_path(struct rp_queue *queue, struct rp_pending *entry,
                         struct rp_hsa_packet *packet)
 {
@@ -152,7 +155,7 @@ static bool choose_path(struct rp_queue *queue, struct rp_pending *entry,
     }
     if (!entry->signal)
         return false;
-    if (entry->way == RP_PENDING_WATCH) { /* ours have the times 0, as they have in the entry */
+    if (entry->way == RP_PENDING_WATCH) { /* Our signals have the times 0, and so does the entry. */
         raw = (const struct rp_amd_signal *)program;
         entry->start0 = __atomic_load_n(&raw->start_ts, __ATOMIC_RELAXED);
         entry->end0 = __atomic_load_n(&raw->end_ts, __ATOMIC_RELAXED);
@@ -196,7 +199,7 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t
     rp_completions_publish(tool, &queue->line, entry);
 }
 
-/* Type of a packet that orders others, or -1. */
+/* Returns the type of a packet that orders others, or -1. */
 static int barrier_type(const struct rp_hsa_packet *packet)
 {
     const struct rp_hsa_barrier_packet *barrier = (const void *)packet;
@@ -234,23 +237,25 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
     out->type = (uint16_t)type;
     out->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
     out->wait_count = (uint16_t)waits.count;
-    out->unknown_count = /* never 0 for what is not: that would say that all is known */
+    /* The count must not become 0 by overflow, because that would say that all is known. */
+    out->unknown_count =
         waits.unknown_count < UINT16_MAX ? (uint16_t)waits.unknown_count : UINT16_MAX;
-    if (in->completion && type != RP_BARRIER_OTHER) /* not every format has its signal there */
+    if (in->completion && type != RP_BARRIER_OTHER) /* Not every format has its signal there. */
         rp_submitters_set(&tool->producers, in->completion, out->order,
                           tool->hsa.hsa_signal_load_relaxed(in->completion) == 1);
     rp_trace_append(&tool->trace, &record);
 }
 
-/*
- * Never fills the hardware queue. Without the tool, a program that submits faster than the device
- * works waits for a free slot. An intercept queue takes its packets at once and ROCr puts aside
- * what the hardware queue cannot hold; the packets that pile up then are handed over in one piece,
- * and where that piece wraps around the ring ROCr 7.2 copies it into a buffer of 256 packets,
- * whatever its length: the heap is corrupted. So the program waits here as it would have there.
+/* Waits so that the hardware queue never becomes full. Without the tool, a program that submits
+ * faster than the device works waits for a free slot. An intercept queue takes its packets at
+ * once, and ROCr puts aside what the hardware queue cannot hold. The packets that pile up are then
+ * handed over in one piece. Where that piece wraps around the ring, ROCr 7.2 copies it into a
+ * buffer of 256 packets, whatever its length, and corrupts the heap. So the program waits here as
+ * it would have there.
  *
- * Packets are launched in order: a finished dispatch means that all slots before its own are free.
- * With no dispatch pending nothing is known of the barriers behind the last one; they are let pass.
+ * Packets are launched in order, so a finished dispatch means that all slots before its own are
+ * free. With no dispatch pending nothing is known of the barriers behind the last one, so they may
+ * pass.
  */
 static void wait_for_slots(struct rp_queue *queue, uint64_t count)
 {
@@ -261,7 +266,7 @@ static void wait_for_slots(struct rp_queue *queue, uint64_t count)
 
     slots = slots > 2 * FREE_SLOTS ? slots - FREE_SLOTS : slots;
     if (queue->submitted + count - queue->passed <= slots)
-        return; /* without a look at what the tool's thread writes */
+        return; /* This avoids reading what the tool's thread writes. */
     while (queue->passed = __atomic_load_n(&line->passed, __ATOMIC_ACQUIRE),
            queue->submitted + count - queue->passed > slots &&
                __atomic_load_n(&line->finished, __ATOMIC_ACQUIRE) != line->published &&
@@ -288,7 +293,8 @@ static bool make_room(struct rp_queue *queue, uint64_t count)
     return true;
 }
 
-/* In the order of the queue: what waits for a signal names the packet before it that completes it.
+/* Takes packets in the order of the queue: a packet that waits for a signal names the earlier
+ * packet that completes it.
  */
 static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, uint64_t count)
 {
@@ -324,8 +330,9 @@ static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
     writer(packets, count);
 }
 
-/* The packet that is to be captured. More calls of the writer are sound here: the hardware queue is
- * empty between them. */
+/* Submits the packet that is to be captured. More calls of the writer are safe here, because the
+ * hardware queue is empty between them.
+ */
 static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
                     const struct rp_hsa_packet *packet)
 {
@@ -454,7 +461,8 @@ static bool share_cooperative(struct rp_tool *tool, rp_hsa_agent agent, struct r
 
     pthread_mutex_lock(&tool->harvest.lock);
     for (queue = tool->queues; queue; queue = queue->next)
-        if (queue->beneath && queue->agent == agent && queue->users) /* else it is on its way out */
+        /* A queue without users is being destroyed. */
+        if (queue->beneath && queue->agent == agent && queue->users)
             break;
     if (queue) {
         queue->users++;
@@ -474,7 +482,7 @@ static bool last_user(struct rp_tool *tool, struct rp_queue *queue)
     return left == 0;
 }
 
-/* What creation counted: once for the tool, once for the intercept queue. */
+/* Undoes what creation counted: once for the tool, once for the intercept queue. */
 static rp_hsa_status release_cooperative(struct rp_tool *tool, struct rp_hsa_queue *beneath)
 {
     tool->hsa.hsa_queue_destroy(beneath);
@@ -551,7 +559,7 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     if (!queue)
         goto plain;
     rp_agents_record(tool);
-    rp_hip_attach(tool); /* a program may load HIP after it has used HSA */
+    rp_hip_attach(tool); /* A program may load HIP after it has used HSA. */
     if (!wrap(tool, queue, size, type, private_bytes, group_bytes))
         goto plain;
     *ret = queue->handle;
@@ -559,7 +567,9 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     return RP_HSA_SUCCESS;
 
 plain:
-    /* Better an untraced queue than a failing program; the trace says that something is missing. */
+    /* An untraced queue is better than a failing program, and the trace says that something is
+     * missing.
+     */
     discard(tool, queue);
     if (rp_tool_active(tool)) {
         rp_trace_note(&tool->trace, RP_TRACE_FLAGS, RP_TRACE_UNTRACED_QUEUE);
@@ -570,7 +580,7 @@ plain:
                                  ret);
 }
 
-/* From here on nobody harvests it. */
+/* Afterwards the completion reader does not see the queue. */
 static void unlink_queue(struct rp_tool *tool, struct rp_queue *queue)
 {
     struct rp_queue **at;
@@ -618,7 +628,7 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     status = queue->beneath ? release_cooperative(tool, queue->beneath)
                             : tool->hsa.hsa_queue_destroy(handle);
     if (status != RP_HSA_SUCCESS)
-        return status; /* it lives on */
+        return status; /* The queue continues to exist. */
     unlink_queue(tool, queue);
     /* The runtime's handler of a forwarded signal may be on its way with an entry of the line, and
      * the shell of a cooperative queue knows it. */
@@ -680,15 +690,16 @@ struct begun {
     rp_hsa_signal shared;     /**< 0: it is not among the shared copies */
 };
 
-/* Not recorded, and counted: times of a signal that several operations share would be mixed. When
- * it ends can be seen all the same. */
+/* Counts the copy without recording it, because times of a signal that several operations share
+ * would be mixed. It can still be seen when it ends.
+ */
 static rp_hsa_signal begin_shared(struct rp_tool *tool, rp_hsa_signal signal, bool busy,
                                   uint64_t bytes)
 {
     rp_submitters_forget(&tool->producers, signal);
     rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", bytes);
     rp_trace_count_lost(&tool->trace);
-    if (rp_tool_records(tool)) /* nothing is to be captured */
+    if (rp_tool_records(tool)) /* No dispatch is to be captured. */
         return 0;
     if (rp_shared_copies_add(tool, signal, busy))
         return signal;

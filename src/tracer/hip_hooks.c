@@ -26,7 +26,7 @@ struct rp_hip_trace_data {
     uint32_t phase;
     uint32_t reserved;
     uint8_t args[RP_HIP_API_DATA_BYTES - 16];
-    uint64_t enter_ns; /* these two are for the tracer to use */
+    uint64_t enter_ns; /**< for the tracer to use, and so is the next */
     uint64_t user_data;
     void (*enter)(uint32_t operation, struct rp_hip_trace_data *data);
     void (*exit)(uint32_t operation, struct rp_hip_trace_data *data);
@@ -69,7 +69,10 @@ static void rp_hip_launch_find(struct rp_hip_launch_calls *calls, void *handle)
     memcpy(&calls->module_kernel, &symbols[4], sizeof(calls->module_kernel));
 }
 
-/** Place of a call's description among those that launch, plus 1; 0: it launches nothing. */
+/**
+ * Returns the place of a call's description among those that launch, plus 1. 0: it launches
+ * nothing
+ */
 static uint8_t rp_hip_launch_at(const char *call)
 {
     for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++)
@@ -94,7 +97,7 @@ static const uint8_t *pointed(const struct rp_hip_trace_data *data)
     const uint8_t *first;
 
     memcpy(&first, data->args, sizeof(first));
-    return first; /* NULL is one of the reasons to refuse a launch */
+    return first; /* HIP refuses a launch for NULL, among other reasons. */
 }
 
 static const char *kernel_of(const struct rp_hip_launch_calls *calls, const struct launch *launch,
@@ -153,7 +156,7 @@ static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
 
 /* Lets a stream come to rest before the program destroys it. */
 
-enum { CAPTURE_MODE_RELAXED = 2 }; /* hipStreamCaptureModeRelaxed */
+enum { CAPTURE_MODE_RELAXED = 2 }; /**< hipStreamCaptureModeRelaxed */
 
 /** Where hip_hooks.c's functions are looked for. */
 static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle)
@@ -194,9 +197,9 @@ static void rp_hip_wait_for_stream(struct rp_tool *tool, void *stream)
     rp_handlers_wait(tool);
 }
 
-#define RP_HIP_OWN_STREAM ((void *)2) /* hipStreamPerThread */
+#define RP_HIP_OWN_STREAM ((void *)2) /* This is hipStreamPerThread. */
 
-/* Of the C library: what C++ compilers use for destructors of a thread. */
+/* C++ compilers use this function of the C library for destructors of a thread. */
 extern int __cxa_thread_atexit_impl(void (*function)(void *data), void *data, void *library);
 extern char __dso_handle __attribute__((visibility("hidden")));
 
@@ -229,7 +232,7 @@ uint64_t rp_hip_correlation(struct rp_tool *tool)
 
 /* --- streams ------------------------------------------------------------------------------- */
 
-#define LEGACY_STREAM ((void *)1) /* hipStreamLegacy */
+#define LEGACY_STREAM ((void *)1) /* This is hipStreamLegacy. */
 
 /* A handle may come again after its stream was destroyed: the newest one counts. @return its number
  * or 0: no memory */
@@ -428,13 +431,16 @@ static uint64_t first_argument(const struct rp_hip_trace_data *data)
 
 static uint64_t handle_at_place(const struct rp_hip_trace_data *data)
 {
-    const uint64_t *place = (const uint64_t *)first_argument(data); /* HIP reads it in any case */
+    /* HIP reads it in any case, so this read is safe. */
+    const uint64_t *place = (const uint64_t *)first_argument(data);
 
     return place ? *place : 0;
 }
 
-/* The stream that a call has created, 0 when it failed. Since HIP 7 the last error is that of the
- * last call that failed, perhaps long ago: then what tells is that the call wrote a handle. */
+/* Returns the stream that a call has created, 0 when it failed. Since HIP 7 the last error is that
+ * of the last call that failed, perhaps long ago, so the written handle tells whether the call
+ * succeeded.
+ */
 static uint64_t created_stream(struct rp_tool *tool, const struct rp_hip_trace_data *data)
 {
     uint64_t handle = handle_at_place(data);
@@ -453,7 +459,7 @@ static void come_to_rest(struct rp_tool *tool, const struct rp_hip_operation *op
 
     if (operation->destroys_graph) {
         rp_handlers_wait_graph(tool, object);
-    } else if (object || operation->resets) { /* the null stream cannot be destroyed */
+    } else if (object || operation->resets) { /* The null stream cannot be destroyed. */
         this_thread.asking = true;
         rp_hip_wait_for_stream(tool, object);
         this_thread.asking = false;
@@ -595,7 +601,7 @@ static int on_report(int domain, uint32_t operation, void *report)
     errno = saved_errno;
     if (!wanted)
         return -1;
-    data->correlation_id = /* else it only says that the thread is within a call */
+    data->correlation_id = /* Without recording, it only says that the thread is within a call. */
         rp_tool_records(tool) ? __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED)
                               : 1;
     data->enter = enter;
@@ -612,7 +618,8 @@ static int open_hip(struct dl_phdr_info *info, size_t size, void *ret)
     (void)size;
     if (!name || strncmp(name, "/libamdhip64", 12) != 0)
         return 0;
-    *(void **)ret = strdup(info->dlpi_name); /* not opened here: the loader's lock is held */
+    /* It is not opened here, because the loader's lock is held. */
+    *(void **)ret = strdup(info->dlpi_name);
     return 1;
 }
 
@@ -629,7 +636,7 @@ static void *hip_handle(void)
     return handle ? handle : RTLD_DEFAULT;
 }
 
-/* A thread that ends with its row of queries. */
+/* A thread that ends still has its row of queries. */
 static void on_thread_end(void *tool)
 {
     if (rp_tool_active(tool))
@@ -640,7 +647,7 @@ void rp_hip_init(struct rp_hip *hip)
 {
     const char *wish = secure_getenv("ROCM_PERF_HIP_CALLS");
 
-    if (!hip->ending_made) /* the tool may be loaded again and again */
+    if (!hip->ending_made) /* The tool may be loaded again and again. */
         hip->ending_made = pthread_key_create(&hip->ending, on_thread_end) == 0;
     pthread_mutex_init(&hip->lock, NULL);
     hip->state = RP_HIP_ABSENT;
@@ -682,7 +689,7 @@ void rp_hip_attach(struct rp_tool *tool)
 
 void rp_hip_detach(struct rp_tool *tool)
 {
-    flush_queries(tool); /* exit() runs no destructors of its thread */
+    flush_queries(tool); /* exit() does not run the destructors of its thread. */
     if (__atomic_load_n(&tool->hip.state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
         tool->hip.enlist(NULL);
 }

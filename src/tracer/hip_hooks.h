@@ -19,7 +19,7 @@ struct rp_tool;
  * of the thread's last call, of which the one that is just returning is the last.
  */
 
-/** The runtime's functions that this file calls; without the first two no failure is seen. */
+/** This file calls these functions of the runtime; without the first two no failure is seen. */
 struct rp_hip_launch_calls {
     int (*take_result)(void);                                       /**< hipExtGetLastError */
     int (*peek_error)(void);                                        /**< hipPeekAtLastError */
@@ -38,7 +38,7 @@ struct rp_hip_launch_calls {
  * destroys busy streams dies in libamdhip64, and every one that destroys graphs that still run.
  */
 
-/** The runtime's functions that this file calls; all or none. */
+/** This file calls these functions of the runtime, and needs all of them. */
 struct rp_hip_sync_calls {
     int (*sync_stream)(void *stream);
     int (*sync_device)(void);
@@ -98,8 +98,9 @@ void rp_hip_detach(struct rp_tool *tool);
 uint64_t rp_hip_current(void);
 
 /**
- * Number of the stream of the thread's HIP call: 0 the default one, 1, 2, ... in the order in which
- * streams were created or first used, as in rocpd. Only where dispatches are to be captured.
+ * Returns the number of the stream of the thread's HIP call, as in rocpd: 0 is the default stream,
+ * and 1, 2, ... follow in the order in which streams were created or first used. It works only
+ * where dispatches are to be captured.
  * @return false: the thread is in no call of a known stream
  */
 bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
@@ -107,7 +108,10 @@ bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
 /** What HIP calls that stream; UINT64_MAX: the thread is in no call of a known stream. */
 uint64_t rp_hip_stream_handle(void);
 
-/** Correlation id for what is being launched: that of the thread's HIP call, else a new one. */
+/**
+ * Returns the correlation id for what is being launched: that of the thread's HIP call, or else a
+ * new one.
+ */
 uint64_t rp_hip_correlation(struct rp_tool *tool);
 
 /* How the HIP runtime reports calls to a tracer: hipRegisterTracerCallback and what it hands

@@ -38,7 +38,7 @@ struct rp_hsa_version {
     uint32_t reserved;
 };
 
-/** A table of functions: the version, then pointers. */
+/** A table of functions has the version first, and then pointers. */
 struct rp_hsa_table {
     struct rp_hsa_version version;
     void *fn[];
@@ -67,7 +67,7 @@ typedef void (*rp_hsa_packet_writer)(const void *packets, uint64_t count);
 typedef void (*rp_hsa_intercept)(const void *packets, uint64_t count, uint64_t user_index,
                                  void *data, rp_hsa_packet_writer writer);
 
-/** Kernel dispatch packet; every AQL packet has this size. */
+/** This is the kernel dispatch packet; every AQL packet has this size. */
 struct rp_hsa_packet {
     uint16_t header;
     uint16_t setup;
@@ -105,7 +105,7 @@ enum {
     RP_AQL_BARRIER_BIT = 1 << 8,
 };
 
-/** amd_signal_t: what a signal's handle points to, shared with the packet processor. */
+/** A signal's handle points to this amd_signal_t, which is shared with the packet processor. */
 struct rp_amd_signal {
     int64_t kind;
     int64_t value;
@@ -139,7 +139,7 @@ struct rp_hsa_dim3 {
     uint32_t x, y, z;
 };
 
-/** hsa_amd_pointer_info_t */
+/** This is laid out as hsa_amd_pointer_info_t. */
 struct rp_hsa_pointer_info {
     uint32_t bytes; /**< of this struct, given by the caller */
     uint32_t type;  /**< 0: unknown */
@@ -153,14 +153,14 @@ struct rp_hsa_pointer_info {
 };
 static_assert(sizeof(struct rp_hsa_pointer_info) == 56, "hsa_amd_pointer_info_t");
 
-/** hsa_amd_memory_access_desc_t */
+/** This is laid out as hsa_amd_memory_access_desc_t. */
 struct rp_hsa_access {
     uint32_t permissions; /**< 0: none */
     rp_hsa_agent agent;
 };
 static_assert(sizeof(struct rp_hsa_access) == 16, "hsa_amd_memory_access_desc_t");
 
-/** hsa_amd_svm_attribute_pair_t */
+/** This is laid out as hsa_amd_svm_attribute_pair_t. */
 struct rp_hsa_attribute {
     uint64_t attribute;
     uint64_t value;
@@ -234,7 +234,7 @@ enum {
     RP_LOADER_STORAGE_MEMORY = 2,
 };
 
-/** hsa_ven_amd_loader_1_01_pfn_t */
+/** This is laid out as hsa_ven_amd_loader_1_01_pfn_t. */
 struct rp_hsa_loader {
     rp_hsa_status (*query_host_address)(const void *device, const void **ret_host);
     rp_hsa_status (*query_segment_descriptors)(void *descriptors, size_t *count);
@@ -247,7 +247,10 @@ struct rp_hsa_loader {
     rp_hsa_status (*code_object_get_info)(rp_hsa_code_object object, uint32_t what, void *ret);
 };
 
-/** The runtime's own functions, saved before any entry is replaced. Optional ones may be NULL. */
+/**
+ * These are the runtime's own functions, saved before any entry is replaced. Optional ones may be
+ * NULL.
+ */
 struct rp_hsa {
 #define RP_HSA(table, index, need, ret, name, args) ret(*name) args;
 #include "tracer/hsa_entries.def"
@@ -274,7 +277,7 @@ struct rp_kernel_map {
 /** Remembers or replaces; writers must be serialised. -1 when out of memory: of one that is there
  * never. */
 int rp_kernel_map_put(struct rp_kernel_map *map, uint64_t kernel_object, uint32_t id);
-/** 0 when unknown. */
+/** Returns the kernel's id, or 0 when it is unknown. */
 uint32_t rp_kernel_map_get(const struct rp_kernel_map *map, uint64_t kernel_object);
 void rp_kernel_map_free(struct rp_kernel_map *map);
 

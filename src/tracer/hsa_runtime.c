@@ -57,7 +57,7 @@ bool rp_hsa_bind(struct rp_hsa *hsa, const struct rp_hsa_tables *tables)
     return true;
 }
 
-/* Kernel object address -> kernel id. */
+/* This map leads from a kernel object's address to the kernel's id. */
 
 enum { FIRST_SIZE = 256 };
 
@@ -121,7 +121,8 @@ int rp_kernel_map_put(struct rp_kernel_map *map, uint64_t kernel_object, uint32_
     slot = probe(map->table, kernel_object);
     if (!slot->key)
         map->used++;
-    __atomic_store_n(&slot->id, id, __ATOMIC_RELEASE); /* of one that was there before, too */
+    /* It may also replace the id of an earlier object at the same address. */
+    __atomic_store_n(&slot->id, id, __ATOMIC_RELEASE);
     __atomic_store_n(&slot->key, kernel_object, __ATOMIC_RELEASE);
     return 0;
 }
@@ -150,10 +151,9 @@ void rp_kernel_map_free(struct rp_kernel_map *map)
     map->used = 0;
 }
 
-/* Agents and their properties, in the spelling that rocpd_info_agent.extdata has.
- *
- * rocprofv3 takes them from the driver's topology files and adds a few quotients; so do we. What
- * the files do not say (or when they cannot be read) comes from the runtime.
+/* This part records agents and their properties as rocpd_info_agent.extdata spells them. rocprofv3
+ * takes them from the driver's topology files and adds a few quotients, and so does this file.
+ * What the files do not say, or cannot be read, comes from the runtime.
  */
 
 enum { MAX_PROPERTIES = 192, MAX_MEM_BANKS = 8, KEY_BYTES = 64 };
@@ -344,7 +344,7 @@ void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64])
 
 static uint32_t text_info(struct rp_tool *tool, rp_hsa_agent agent, uint32_t what)
 {
-    char text[65] = {0}; /* the longest text attribute has 64 bytes */
+    char text[65] = {0}; /* The longest text attribute has 64 bytes. */
 
     if (tool->hsa.hsa_agent_get_info(agent, what, text) != RP_HSA_SUCCESS)
         return 0;
@@ -389,7 +389,8 @@ static rp_hsa_status visit_agent(rp_hsa_agent agent, void *data)
 
     agent_u32(tool, agent, RP_HSA_AGENT_DEVICE, &type);
     if (type > 1 || counts->all == RP_TOOL_MOST_AGENTS)
-        return RP_HSA_SUCCESS; /* neither CPU nor GPU: nothing runs on it that we record */
+        /* An agent that is neither CPU nor GPU runs nothing that is recorded. */
+        return RP_HSA_SUCCESS;
     tool->agents[counts->all] = (struct rp_agent){.handle = agent, .gpu = type == 1};
     if (!agent_u32(tool, agent, RP_AMD_AGENT_DRIVER_NODE_ID, &node))
         agent_u32(tool, agent, RP_HSA_AGENT_NODE, &node);
@@ -446,7 +447,9 @@ uint64_t rp_tool_runtime_ns(const struct rp_tool *tool)
     return rp_tool_to_ns(now, tool->timestamp_hz);
 }
 
-/* A kernel clock that agrees with the runtime's is read without a call into the runtime. */
+/* Finds a kernel clock that agrees with the runtime's, because it can be read without a call into
+ * the runtime.
+ */
 void rp_tool_find_clock(struct rp_tool *tool)
 {
     static const clockid_t candidates[] = {CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW};
@@ -505,7 +508,9 @@ void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
     if ((size_t)length > sizeof(line) - 2)
         length = (int)sizeof(line) - 2;
     line[length++] = '\n';
-    /* One write per line: lines of several threads do not mix. A log that fails is only a log. */
+    /* Each line is one write, so lines of several threads do not mix. A log that fails is not an
+     * error.
+     */
     if (write(tool->log_fd, line, (size_t)length) < 0)
         errno = saved_errno;
     errno = saved_errno;

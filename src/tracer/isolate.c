@@ -14,7 +14,7 @@
 #include "tracer/memory_snapshot.h"
 #include "tracer/tracer.h"
 
-/** A dispatch that is about to be submitted. */
+/** This is a dispatch that is about to be submitted. */
 struct rp_candidate {
     const struct rp_hsa_packet *packet;
     const char *symbol; /**< of its kernel; must stay */
@@ -136,7 +136,7 @@ static bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
     return wanted;
 }
 
-/* FNV-1a, by words. Two kinds with one hash would mean that one of them is not named. */
+/* This is FNV-1a by words. If two kinds had the same hash, one of them would not be named. */
 static uint64_t hash_of(const struct rp_candidate *c)
 {
     const struct rp_hsa_packet *packet = c->packet;
@@ -180,7 +180,7 @@ static bool rp_select_is_passed(const struct rp_select *select,
            find_hash(select, hash_of(candidate), &slot);
 }
 
-/** Of a dispatch that did not match: @return whether its like was not seen before. */
+/** Passes over a dispatch that did not match. @return whether none like it was seen before */
 static bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
                            const struct rp_candidate *candidate, struct rp_snapshot_filtered *ret)
 {
@@ -248,8 +248,10 @@ enum {
     LOOK_NS = 50 * 1000,
     END_LOOK_NS = 1000 * 1000,
 
-    /* A barrier packet that waits for all before it and makes memory visible everywhere: HSA
-     * system architecture, 2.9.1; barrier bit 8, acquire scope 9-10, release scope 11-12. */
+    /* A barrier packet waits for all packets before it and makes memory visible everywhere. The
+     * fields are those of the HSA system architecture, 2.9.1: barrier bit 8, acquire scope 9-10,
+     * release scope 11-12.
+     */
     SCOPE_SYSTEM = 2,
     BARRIER = RP_AQL_BARRIER_AND | RP_AQL_BARRIER_BIT | SCOPE_SYSTEM << 9 | SCOPE_SYSTEM << 11,
 };
@@ -289,7 +291,8 @@ void rp_isolate_start(struct rp_tool *tool)
     uint64_t *numbers = NULL;
     bool on;
 
-    free(isolate->shared_copies.entries); /* of an earlier life, as all that late threads look at */
+    /* It is kept from an earlier load until now, like everything that late threads read. */
+    free(isolate->shared_copies.entries);
     *isolate = (struct rp_isolate){.link = {.fd = -1}};
     pthread_mutex_init(&isolate->link_lock, NULL);
     rp_shared_copies_init(&isolate->shared_copies);
@@ -357,8 +360,9 @@ void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_
     pthread_mutex_unlock(&tool->isolate.link_lock);
 }
 
-/* Readers find a kernel by the map, which is published after the array is filled; an array that had
- * to grow stays for those who are in it. */
+/* Readers find a kernel by the map, which is published after the array is filled. An array that
+ * had to grow is kept for readers that still use it.
+ */
 static bool keep_kernel(struct rp_isolate *isolate, rp_hsa_executable executable,
                         const struct rp_rec_kernel *kernel, const char *symbol)
 {
@@ -445,7 +449,9 @@ static const struct rp_wanted_kernel *kernel_of(const struct rp_isolate *isolate
     return number ? &kernels[number - 1] : NULL;
 }
 
-/* Says what came instead. Not while a capture goes on, which waits for this thread to leave. */
+/* Reports what came instead. It must not run during a capture, which waits for this thread to
+ * leave.
+ */
 static void report_passed(struct rp_tool *tool, const struct rp_candidate *candidate)
 {
     struct rp_isolate *isolate = &tool->isolate;
@@ -467,7 +473,7 @@ static uint64_t hash_of_code(const struct rp_rec_kernel *k)
     const uint32_t words[] = {k->arch_vgpr_count, k->accum_vgpr_count, k->sgpr_count,
                               k->wave_size,       k->kernarg_bytes,    k->group_bytes,
                               k->private_bytes,   k->code_bytes};
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, by words */
+    uint64_t hash = 0xcbf29ce484222325u; /* This is FNV-1a by words. */
 
     if (k->code_hash)
         return k->code_hash;
@@ -574,7 +580,7 @@ static void report_long(struct rp_tool *tool, const struct wait *wait, int64_t r
     rp_snapshot_send(&tool->isolate.link, RP_SNAPSHOT_WAITS, &waits, sizeof(waits), NULL, 0);
 }
 
-/* After a slice of it. */
+/* Decides after each slice of the wait whether it is over. */
 static bool is_over(struct rp_tool *tool, struct wait *wait, uint64_t from, uint64_t now,
                     uint64_t held_from)
 {
@@ -595,7 +601,7 @@ static bool comes(struct rp_tool *tool, rp_hsa_signal signal, struct wait *wait)
     uint64_t held_from = 0, now;
     bool told = wait->waiting_patience_ms == 0;
 
-    /* In slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
+    /* Waits in slices of a tenth of a second; the time-out counts ticks of the runtime's clock. */
     while (tool->hsa.hsa_signal_wait_scacquire(signal, RP_HSA_CONDITION_LT, 1,
                                                tool->timestamp_hz / 10, 0) >= 1) {
         now = rp_tool_now_ns(tool);
@@ -624,7 +630,8 @@ static const char *drain_queue(struct rp_tool *tool, struct rp_isolate_place *pl
         return "the runtime gives no signal to wait for";
     place->writer(&barrier, 1);
     place->put++;
-    if (!comes(tool, signal, &wait)) /* the signal stays with the barrier */
+    /* The barrier keeps the signal, because it may still complete it. */
+    if (!comes(tool, signal, &wait))
         return wait.waits  ? "the kernel does nothing but wait, perhaps for another kernel or GPU, "
                              "which cannot begin while this one is captured"
                : wait.held ? "the kernel does not end while other threads of the program are held: "
@@ -736,7 +743,7 @@ static bool on_late(int64_t value, void *data)
     (void)value;
     complete(&rp_the_tool, data);
     free(data);
-    return false; /* once */
+    return false; /* The handler runs once. */
 }
 
 /* The dispatch goes on and nobody waits for it here: the program hears of its end all the same. */
@@ -779,9 +786,9 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
                                     .held_patience_ms = isolate->held_patience_ms,
                                     .waiting_patience_ms = isolate->waiting_patience_ms},
                       "the kernel does not end");
-    if (why && has_failed(tool)) /* the GPU is at rest but for this dispatch */
+    if (why && has_failed(tool)) /* Only this dispatch runs on the GPU, so the error is its own. */
         why = "the kernel faulted: the runtime reports an error of its queue";
-    if (why) /* it may run on, and further captures must not take memory while it does */
+    if (why) /* The kernel may go on, and further captures must not take memory while it does. */
         __atomic_add_fetch(&isolate->untracked, 1, __ATOMIC_RELEASE);
     if (why && late.program) {
         complete_later(tool, &late);
@@ -796,7 +803,7 @@ static const char *run(struct rp_tool *tool, struct rp_isolate_place *place,
     return why ? why : snapshot->why;
 }
 
-/* With the gate closed. @return why not */
+/* Captures a packet with the gate closed. @return why not */
 static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
                            const struct rp_hsa_packet *packet)
 {
@@ -821,7 +828,10 @@ static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
     return why;
 }
 
-/** Threads that wait at the gate may be within copies, for which the software device holds ours. */
+/**
+ * Captures alone. Threads that wait at the gate may be within copies, for which the software
+ * device would hold our packets.
+ */
 static const char *capture_alone(struct rp_tool *tool, struct rp_isolate_place *place,
                                  const struct rp_hsa_packet *packet)
 {
@@ -833,7 +843,8 @@ static const char *capture_alone(struct rp_tool *tool, struct rp_isolate_place *
     return why;
 }
 
-static __thread bool captures; /* this thread does: it ends the program from within, perhaps */
+/* It is set while this thread captures, because the thread may end the program from within. */
+static __thread bool captures;
 
 void rp_isolate_end(struct rp_tool *tool)
 {

@@ -73,7 +73,7 @@ void rp_isolate_start(struct rp_tool *tool);
 /** In a forked child: the parent's link is not ours. */
 void rp_isolate_forget(struct rp_isolate *isolate);
 
-/** The ELF file of a code object; copied. Needed only when rp_isolate_kernel says so. */
+/** Copies the ELF file of a code object. It is needed only when rp_isolate_kernel() says so. */
 void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_t code_object_id,
                      uint64_t load_base, uint64_t load_bytes, const void *bytes, uint64_t count);
 /** A kernel is there, where another one may have been. @return whether its dispatches are wanted */
@@ -102,8 +102,8 @@ struct rp_isolate_place {
 };
 
 /**
- * Number of packets before the first one that is to be captured; @p count: none is. What is before
- * it is counted: ask again only for what is behind it.
+ * Returns the number of packets before the first one that is to be captured; @p count: none is.
+ * Packets before it are counted, so ask again only for those behind it.
  * @param place  where they are to run; gets .match
  */
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,

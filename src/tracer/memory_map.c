@@ -137,7 +137,7 @@ static void add_foreign(enum rp_memory_class memory_class, void *base, uint64_t 
         agents, count);
 }
 
-/* The newest entry of a key, out of the list; false: there is none. */
+/* Takes the newest entry of a key out of the list. @return false: there is none */
 static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memory_entry *ret)
 {
     struct rp_memory *memory = &rp_the_tool.memory;
@@ -249,7 +249,7 @@ static void add_svm(uint64_t at, size_t bytes)
     if (!rp_tool_active(&rp_the_tool))
         return;
     if (take(RP_MEMORY_SVM, at, &former) && former.region.bytes > bytes)
-        bytes = former.region.bytes; /* attributes of a part: the rest is still there */
+        bytes = former.region.bytes; /* If attributes of a part are set, the rest still exists. */
     add_new(RP_MEMORY_SVM, at, bytes, 0, at);
 }
 
@@ -270,7 +270,7 @@ static void add_mapped(uint64_t at, size_t bytes, size_t offset, uint64_t handle
             .key = at,
             .handle = handle,
             .start = at - offset,
-            .unreachable = true, /* until an agent is given access */
+            .unreachable = true, /* It is unreachable until an agent gets access. */
         },
         NULL, 0);
 }
@@ -361,7 +361,7 @@ static rp_hsa_status hook_executable_destroy(rp_hsa_executable executable)
         rp_isolate_unload(tool, executable);
     entered = rp_pause_enter(&tool->isolate.gate);
     while (rp_tool_active(tool) && take(RP_MEMORY_CODE, executable, &entry))
-        ; /* it has no way to fail that leaves the code in place */
+        ; /* No failure of the call leaves the code in place. */
     status = tool->hsa.hsa_executable_destroy(executable);
     rp_pause_leave(&tool->isolate.gate, entered);
     return status;

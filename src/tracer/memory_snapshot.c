@@ -43,7 +43,7 @@ struct range {
     uint64_t from, to;
 };
 
-/** Memory that the program can read, in order. */
+/** This lists memory that the program can read, in order. */
 struct readable {
     RP_VEC(struct range);
     bool unknown; /**< the system does not say: all is taken for readable */
@@ -127,11 +127,13 @@ static int by_base(const void *a, const void *b)
 
     if (x->base != y->base)
         return x->base < y->base ? -1 : 1;
-    return (x->bytes < y->bytes) - (x->bytes > y->bytes); /* the longer one first */
+    return (x->bytes < y->bytes) - (x->bytes > y->bytes); /* The longer one comes first. */
 }
 
-/* Of two that overlap: what the runtime has now given out is there, what the program announced some
- * time may be stale, and of what is gone only the rest is told. */
+/* Ranks decide between two entries that overlap. What the runtime has just given out exists. What
+ * the program announced at some time may be stale. Of memory that is gone, only the part that
+ * nothing else covers is reported.
+ */
 enum { RANKS = 3 };
 
 static unsigned rank_of(const struct rp_memory_entry *entry)
@@ -142,13 +144,13 @@ static unsigned rank_of(const struct rp_memory_entry *entry)
            entry->region.memory_class == RP_MEMORY_LOCKED;
 }
 
-/* The parts that none of the first @p count in order has. */
+/* Appends the parts that none of the first @p count entries in order has. */
 static void append_rest(struct list *list, size_t count, const struct rp_memory_entry *entry,
                         uint64_t base, uint64_t end)
 {
     size_t low = 0, high = count;
 
-    while (low < high) { /* the first one that ends behind the base */
+    while (low < high) { /* This searches the first one that ends behind the base. */
         const size_t middle = low + (high - low) / 2;
         const struct rp_snapshot_region *r = &list->items[middle].region;
 
@@ -177,7 +179,9 @@ static void sort(struct list *list)
         qsort(list->items, list->count, sizeof(*list->items), by_base);
 }
 
-/* Each byte once. Of two of one rank that overlap, the second one loses what the first one has. */
+/* Makes each byte appear once. If two entries of one rank overlap, the second one loses what the
+ * first one has.
+ */
 static void trim(struct list *list)
 {
     struct list kept = {0};
@@ -208,10 +212,11 @@ static void trim(struct list *list)
  * knows. */
 static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entry)
 {
-    enum { MAY_READ = 1 }; /* of hsa_access_permission_t: read only 1, write only 2, both 3 */
+    /* The values are those of hsa_access_permission_t: read only 1, write only 2, both 3. */
+    enum { MAY_READ = 1 };
     const bool host = entry->region.flags & RP_MEMORY_HOST;
     bool asked = false, by_host = false;
-    rp_hsa_agent gpu = 0; /* the owner, if it is one of them */
+    rp_hsa_agent gpu = 0; /* This is the owner, if it is one of them. */
 
     if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
         return;
@@ -257,7 +262,8 @@ static int by_handle(const void *a, const void *b)
 /* A handle stays what it is while it is mapped, even if the program has released it. */
 static void mark_same(struct rp_memory_entry **mapped, size_t count)
 {
-    const struct rp_memory_entry *first = NULL; /* of the handle: the last one that is captured */
+    /* This is the last captured entry with the same handle. */
+    const struct rp_memory_entry *first = NULL;
 
     for (size_t i = 0; i < count; i++) {
         struct rp_memory_entry *entry = mapped[i];
@@ -289,8 +295,8 @@ static bool find_same(struct list *list)
 }
 
 /**
- * What there is, by rising address, without overlaps; owned by the caller. Memory of the program
- * that went without a word is marked.
+ * Lists memory by rising address, without overlaps; the caller owns it. Memory of the program that
+ * was not announced is marked.
  * @return false: out of memory, or some entries are not known
  */
 static bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
@@ -457,7 +463,7 @@ static bool end_copy(struct rp_snapshot *s, size_t stage)
         value = s->tool->hsa.hsa_signal_wait_scacquire(s->signal[stage], RP_HSA_CONDITION_LT, 1,
                                                        s->tool->timestamp_hz / 10, 0);
         if (value < 1)
-            return value == 0; /* below: the copy failed */
+            return value == 0; /* A negative value means that the copy failed. */
         if (rp_tool_now_ns(s->tool) - from > (uint64_t)s->patience_ms * NS_PER_MS) {
             s->stuck = true;
             return false;
@@ -501,8 +507,9 @@ static size_t piece(const struct rp_memory_entry *entry, uint64_t offset)
     return left < STAGE_BYTES ? (size_t)left : STAGE_BYTES;
 }
 
-/* Host memory. The program's own is read with care; what the runtime has allocated stays while the
- * gate is closed. */
+/* Captures host memory. The program's own may vanish while it is read, so it is read with care.
+ * What the runtime has allocated stays while the gate is closed.
+ */
 static bool take_host(struct rp_snapshot *s, const struct rp_memory_entry *entry)
 {
     const bool own = entry->region.memory_class == RP_MEMORY_SVM ||
@@ -658,7 +665,7 @@ static bool is_stopped(const struct rp_snapshot_link *link)
     got = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
-    state = strrchr(text, ')'); /* behind the name, which may hold anything */
+    state = strrchr(text, ')'); /* The state follows the name, which may hold any characters. */
     return state && strncmp(state, ") T", 3) == 0;
 }
 

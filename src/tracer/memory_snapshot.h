@@ -27,7 +27,7 @@ bool rp_snapshot_link_open(struct rp_snapshot_link *link, const char *path, bool
                            uint32_t timing);
 void rp_snapshot_link_close(struct rp_snapshot_link *link);
 
-/** A message of up to two parts. @return false: the link is broken */
+/** Sends a message of up to two parts. @return false: the link is broken */
 bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *a, size_t a_bytes,
                       const void *b, size_t b_bytes);
 

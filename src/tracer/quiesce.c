@@ -10,8 +10,9 @@
  * that takes the snapshot, too. */
 static __thread unsigned inside;
 
-/* A writer that waits goes before readers that come: else threads that are within by turns keep the
- * gate open for ever. A thread that is within does not take the lock again. */
+/* A writer that waits goes before readers that come later, because otherwise threads that take
+ * turns would keep the gate open for ever. A thread that is within does not take the lock again.
+ */
 void rp_pause_init(struct rp_pause *gate, bool in_use)
 {
     pthread_rwlockattr_t kind;
@@ -51,7 +52,7 @@ bool rp_pause_begin(struct rp_pause *gate, int64_t patience_ms)
 {
     struct timespec end;
 
-    if (inside) /* this thread itself is within another call: it would wait for itself */
+    if (inside) /* This thread itself is within another call, so it would wait for itself. */
         return false;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += patience_ms / 1000;
@@ -127,7 +128,9 @@ static void drop(struct rp_shared_copies *copies, struct rp_shared_copy *entry)
     __atomic_store_n(&copies->count, copies->count - 1, __ATOMIC_RELEASE);
 }
 
-/* Not above zero: where the signal counts something else besides, that is waited for, too. */
+/* A copy is over when its signal is not above zero. If the signal counts something else as well,
+ * that is waited for, too.
+ */
 static bool is_over(const struct rp_tool *tool, const struct rp_shared_copy *entry)
 {
     return !entry->unknown &&
@@ -163,7 +166,8 @@ bool rp_shared_copies_add(struct rp_tool *tool, rp_hsa_signal signal, unsigned p
     struct rp_shared_copies *copies = enter(tool);
     struct rp_shared_copy *entry = find(copies, signal);
 
-    const bool fresh = !entry || is_over(tool, entry); /* set anew past our hooks */
+    /* The program has set the signal again without calling our hooks. */
+    const bool fresh = !entry || is_over(tool, entry);
 
     if (!entry)
         entry = another(tool, copies);

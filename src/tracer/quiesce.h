@@ -38,11 +38,10 @@ bool rp_pause_holds_up_others(const struct rp_pause *gate);
 /** No snapshot will come any more. */
 void rp_pause_retire(struct rp_pause *gate);
 
-/* Asynchronous copies whose completion signal several operations share: HIP copies an area
- *        with odd pitches row by row, all with one signal that starts at the number of rows.
- *
- * Such a signal has no times of its own to be recorded, but its value says when all of them are
- * over. Followed only where a dispatch is to be captured.
+/* Several operations share the completion signal of these asynchronous copies. HIP copies an area
+ * with odd pitches row by row, all with one signal that starts at the number of rows. Such a
+ * signal has no times of its own to be recorded, but its value says when all of them are over.
+ * They are followed only where a dispatch is to be captured.
  */
 
 struct rp_shared_copy {

@@ -22,8 +22,7 @@ enum { RP_TRACE_WINDOW_BYTES = 1 << 20 };
 
 enum {
     HEADER_MAP_BYTES = 4096,
-    PREPARED_BYTES =
-        128 << 10, /**< some hundred microseconds of a program that does nothing else */
+    PREPARED_BYTES = 128 << 10, /**< some hundred microseconds of a program that only records */
     PAGE_BYTES = 4096,
     RETRY_EVERY_LOST = 4096, /**< a full disk costs one system call per this many lost records */
 };
@@ -297,7 +296,7 @@ uint32_t rp_trace_string(struct rp_trace *trace, const char *text)
         size_t written = write_string(trace, trace->string_count + 1, text, bytes);
 
         if (written > 0)
-            trace->string_count++; /* used up, even if the end of the text did not fit */
+            trace->string_count++; /* The number is used even if the end of the text did not fit. */
         if (written == bytes) {
             id = trace->string_count;
             remember_string(trace, text, hash, id);

@@ -93,7 +93,7 @@ void rp_signal_pool_free(struct rp_signal_pool *pool)
         pool->hsa->hsa_signal_destroy(pool->free_signals[i]);
     pool->made -= pool->free_count;
     pool->free_count = 0;
-    if (pool->made == 0) { /* else the array waits for those that are in use */
+    if (pool->made == 0) { /* Otherwise the array waits for those that are in use. */
         free(pool->free_signals);
         pool->free_signals = NULL;
         pool->capacity = 0;
@@ -146,7 +146,7 @@ void rp_submitters_set(struct rp_submitters *producers, rp_hsa_signal signal, ui
     pthread_mutex_lock(lock);
     at = find(producers, bucket, signal);
     if (!*at)
-        *at = calloc(1, sizeof(**at)); /* without memory the dependency is an unknown one */
+        *at = calloc(1, sizeof(**at)); /* Without memory the dependency is unknown. */
     producer = *at;
     if (producer) {
         producer->signal = signal;
@@ -210,7 +210,7 @@ enum {
     PATIENCE_GRAPH_MS = 60000,
 };
 
-/* hsa_signal_condition_t of hsa.h */
+/* These are hsa_signal_condition_t of hsa.h. */
 enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
 
 struct rp_handler {
@@ -229,13 +229,14 @@ struct rp_handler {
 };
 
 static __thread const void *this_graph;
-static __thread bool inside; /* a callback */
+static __thread bool inside; /* This thread is inside a callback. */
 
 void rp_handlers_init(struct rp_handlers *handlers)
 {
     if (handlers->made)
-        return;                   /* callbacks of an earlier life of the tool may still come */
-    pthread_condattr_t monotonic; /* a wall clock that is set must not stretch the patience */
+        return; /* Callbacks from an earlier load of the tool may still come. */
+    /* A wall clock that is set must not stretch the patience, so this uses the monotonic clock. */
+    pthread_condattr_t monotonic;
 
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -351,7 +352,7 @@ static bool signal_has_come(const struct rp_handler *h)
     }
 }
 
-/* The one that runs; the runtime has one thread for all. */
+/* Returns the callback that runs; the runtime has one thread for all of them. */
 static struct rp_handler *running_one(struct rp_handlers *handlers)
 {
     struct rp_handler *h = handlers->first;
@@ -376,7 +377,7 @@ static struct rp_handler *first_awaited(struct rp_handlers *handlers, uint64_t u
     const struct rp_handler *running = graph ? NULL : running_one(handlers);
 
     if (running && running->stuck)
-        return NULL; /* all others come after it */
+        return NULL; /* All others come after it. */
     for (struct rp_handler *h = handlers->first; h; h = h->next)
         if (is_awaited(h, upto_number, graph))
             return h;

@@ -26,12 +26,14 @@ struct rp_signal_pool {
 
 void rp_signal_pool_init(struct rp_signal_pool *pool, const struct rp_hsa *hsa,
                          uint64_t attributes);
-/** Makes sure that at least @p count are free; what cannot be created is left out. */
+/**
+ * Makes sure that at least @p count signals are free; those that cannot be created are left out.
+ */
 void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count);
 /** Up to @p most signals with value 1 and times 0. @return how many: none when none is free and
  * none can be created */
 size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most);
-/** One of them, or 0. */
+/** Takes one of them, or returns 0. */
 static inline rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
 {
     rp_hsa_signal signal = 0;
@@ -43,7 +45,7 @@ static inline rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
 /** Signals of rp_signal_pool_take_some as they were taken. */
 void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
                                 size_t count);
-/** One that was used; the device must not use it any more. */
+/** Gives back a signal, which the device must not use any more. */
 static inline void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signal signal)
 {
     struct rp_amd_signal *raw = (struct rp_amd_signal *)signal;
@@ -81,13 +83,13 @@ struct rp_submitters {
 void rp_submitters_init(struct rp_submitters *producers);
 void rp_submitters_free(struct rp_submitters *producers);
 
-/** Number of what is being submitted; taken before it is handed over. */
+/** Returns the number of what is being submitted. It is taken before the packet is handed over. */
 static inline uint64_t rp_submitters_order(struct rp_submitters *producers)
 {
     return __atomic_add_fetch(&producers->order_count, 1, __ATOMIC_RELAXED);
 }
 
-/** @p order completes the signal; alone, or together with what was submitted before. */
+/** Says that @p order completes the signal, alone or together with what was submitted before. */
 void rp_submitters_set(struct rp_submitters *producers, rp_hsa_signal signal, uint64_t order,
                        bool alone);
 /** The signal is destroyed, or what completes it is not known. */
@@ -125,20 +127,23 @@ void rp_handlers_init(struct rp_handlers *handlers);
 /** Whether this thread is in a callback: waiting for another one would be for ever. */
 bool rp_handlers_inside(void);
 
-/** hsa_amd_signal_async_handler for the tool's own callbacks that the program's depend on. */
+/**
+ * Does what hsa_amd_signal_async_handler does, for the tool's own callbacks that the program's
+ * depend on.
+ */
 rp_hsa_status rp_handlers_register(rp_hsa_signal signal, uint32_t condition, int64_t value,
                                    bool (*callback)(int64_t value, void *data), void *data);
 
 void rp_handlers_hook(const struct rp_hsa_tables *tables);
 
-/** Callbacks that this thread registers from now on belong to @p graph; NULL: to none. */
+/** Callbacks that this thread registers from now on belong to @p graph. NULL: to none */
 void rp_handlers_set_graph(void *graph);
 
 /**
- * Waits for the callbacks that run or whose signals have come. One that has slept for a second, or
- * has used a second of processor time, because it waits for this thread or for something else of
- * the program, is not waited for again, nor are those behind it until it ends; likewise what has
- * not ended after ten seconds. Does nothing inside a callback.
+ * Waits for the callbacks that run or whose signals have come. A callback may wait for this thread
+ * or for something else in the program. If it has slept for a second, or used a second of
+ * processor time, it is not waited for again, nor are those behind it until it ends. The same
+ * holds for a callback that has not ended after ten seconds. Inside a callback this does nothing.
  */
 void rp_handlers_wait(struct rp_tool *tool);
 

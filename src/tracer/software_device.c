@@ -74,14 +74,14 @@ static void record_counters(struct rp_tool *tool, const struct rp_pending *entry
         if (record.u.simulation.replayed_waves)
             rp_trace_append(&tool->trace, &record);
     } else if (count || is_replayed(tool->device)) {
-        rp_trace_count_lost(&tool->trace); /* no memory, here or in the device */
+        rp_trace_count_lost(&tool->trace); /* Memory has ended, here or in the device. */
     }
     free(values);
 }
 
 /* --- what is wanted ------------------------------------------------------------------------ */
 
-/* "1-1,5-7"; none: the first launch, as rocprofv3. */
+/* Reads ranges such as "1-1,5-7". Without a text it is the first launch, as in rocprofv3. */
 static void read_launches(struct rp_thread_choice *c, const char *text)
 {
     uint64_t first, last;

@@ -22,8 +22,8 @@ const struct rp_device_table *rp_software_device_find(void);
 /** A dispatch is complete, its times are in its signal: records the rest that there is of it. */
 void rp_software_device_finish(struct rp_tool *tool, const struct rp_pending *entry);
 
-/* Thread traces: the collector chooses launches of kernels, the software device traces their
- * waves, and what it says becomes a file beside the record file (trace/records.h).
+/* Thread traces are made by both: the collector chooses launches of kernels, and the software
+ * device traces their waves. The result becomes a file beside the record file (trace/records.h).
  */
 
 enum { RP_THREADS_MOST_KERNELS = 1024, RP_THREADS_MOST_RANGES = 64 };
@@ -49,10 +49,10 @@ void rp_threads_choose(struct rp_tool *tool, const char *path);
 /** A kernel is there; whether launches of it may be traced. Calls must be serialised. */
 bool rp_threads_kernel(struct rp_tool *tool, uint32_t id, const char *symbol);
 
-/** The ELF file of a code object, for those who read the traces. */
+/** Writes the ELF file of a code object for readers of the traces. */
 void rp_threads_code(struct rp_tool *tool, uint32_t id, const void *bytes, uint64_t count);
 
-/** A dispatch with its completion signal, before it is submitted. */
+/** Announces a dispatch with its completion signal before it is submitted. */
 void rp_threads_submit(struct rp_tool *tool, struct rp_pending *entry,
                        const struct rp_hsa_packet *packet);
 

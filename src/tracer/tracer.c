@@ -123,7 +123,7 @@ static void drain(struct rp_tool *tool)
     tool->drained = true;
 }
 
-/* Everything that completed is recorded, and what did not is counted. */
+/* Records everything that completed, and counts what did not. */
 static void settle(struct rp_tool *tool)
 {
     drain(tool);
@@ -169,14 +169,15 @@ static void at_exit(void)
     if (!rp_tool_active(&rp_the_tool))
         return;
     rp_isolate_end(&rp_the_tool);
-    rp_hip_detach(&rp_the_tool); /* streams that are left are destroyed by HIP behind our back */
+    /* HIP destroys the streams that are left without calling our hooks. */
+    rp_hip_detach(&rp_the_tool);
     before_end(&rp_the_tool);
     rp_tool_log(&rp_the_tool, "exit");
 }
 
 static void register_once(void)
 {
-    static bool registered; /* of the process: atexit() cannot be taken back */
+    static bool registered; /* It is the process's, because atexit() cannot be undone. */
 
     if (registered)
         return;
@@ -189,9 +190,9 @@ static void reset(struct rp_tool *tool)
 {
     tool->loader_known = tool->drained = false;
     rp_pending_list_free(
-        &tool->harvest.copies); /* of an earlier life: OnUnload leaves it to late threads */
+        &tool->harvest.copies); /* OnUnload of an earlier load left it to late threads. */
     tool->queues = NULL;
-    tool->init_count = 1; /* the hsa_init that loads us */
+    tool->init_count = 1; /* The hsa_init() that loads the tool counts. */
     tool->device_hz = 0;
     tool->agent_count = tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
     tool->dispatch_count = tool->correlation_count = tool->copy_count = tool->lost_dispatches = 0;
@@ -203,7 +204,8 @@ static void reset(struct rp_tool *tool)
     rp_signal_pool_init(&tool->waking_signals, &tool->hsa, 0);
     rp_handlers_init(&tool->handlers);
     rp_completions_init(&tool->harvest);
-    rp_submitters_free(&tool->producers); /* as the copies: late threads may have looked */
+    /* Late threads may have read it until now, like the copies. */
+    rp_submitters_free(&tool->producers);
     rp_submitters_init(&tool->producers);
 }
 
@@ -256,7 +258,7 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
         rp_hip_attach(tool);
     }
     errno = saved_errno;
-    return true; /* false would make ROCr complain; the program runs without us as well */
+    return true; /* With false ROCr would complain, but the program also runs without the tool. */
 }
 
 void OnUnload(void)

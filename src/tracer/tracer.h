@@ -32,7 +32,7 @@ enum rp_tool_state {
     RP_TOOL_ON = 1,
 };
 
-/** Of the runtime's list, which does not change: CPUs and GPUs, in its order. */
+/** This is an agent of the runtime's list, which does not change: CPUs and GPUs, in its order. */
 struct rp_agent {
     rp_hsa_agent handle;
     bool gpu;
@@ -89,13 +89,13 @@ struct rp_tool {
 
 extern struct rp_tool rp_the_tool;
 
-/** Which of the kernel's clocks agrees with the runtime's. */
+/** Finds which of the kernel's clocks agrees with the runtime's. */
 void rp_tool_find_clock(struct rp_tool *tool);
-/** The runtime's own clock. */
+/** Reads the runtime's own clock. */
 uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
-/** Host time in the domain of the dispatch times. */
+/** Returns the host's time in the domain of the dispatch times. */
 uint64_t rp_tool_now_ns(struct rp_tool *tool);
-/** Ticks of a counter to nanoseconds. */
+/** Converts ticks of a counter to nanoseconds. */
 static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
 {
     const uint64_t ns_per_s = 1000000000;
@@ -103,7 +103,7 @@ static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
     return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
 }
 
-/** One line of the raw log; does nothing without ROCM_PERF_TOOL_DEBUG. */
+/** Writes one line of the raw log. Without ROCM_PERF_TOOL_DEBUG it does nothing. */
 void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count);
@@ -135,7 +135,7 @@ void rp_code_hook(const struct rp_hsa_tables *tables);
 /** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
 bool rp_agents_record(struct rp_tool *tool);
 
-/** Number of a GPU among all of them; UINT32_MAX: it is none. */
+/** Returns the number of a GPU among all of them. UINT32_MAX: it is none */
 static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
 {
     const uint32_t count = __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);

@@ -1,8 +1,7 @@
-/* Room for resident workgroups, reused from one to the next, and by later dispatches. */
-/*
- * Workgroup memory: wave states, register rows, LDS and scratch. Rows and scratch come from mmap,
- * so what is not touched costs nothing. A slot serves one workgroup after another and then other
- * dispatches: mapping memory afresh would cost more than a short dispatch takes.
+/* Workgroup memory has wave states, register rows, LDS and scratch. Rows and scratch come from
+ * mmap, so memory that is not touched costs nothing. A slot serves one workgroup after another and
+ * then other dispatches, because mapping memory afresh would cost more than a short dispatch
+ * takes.
  */
 #include "device/exec/kernel_launch.h"
 
@@ -298,7 +297,7 @@ static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32
     }
 }
 
-/** The workgroup's place in the grid. */
+/** Finds the workgroup's place in the grid. */
 static void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
 {
     /* Division is slow, so a single row avoids it. */
@@ -485,7 +484,7 @@ static struct rp_resident_group *slot_new(const struct rp_kernel *k)
     return slot;
 }
 
-/* One that is large enough, taken off the list, or NULL. */
+/* Takes a slot that is large enough off the list, or returns NULL. */
 static struct rp_resident_group *take_kept(const struct rp_kernel *k)
 {
     struct rp_resident_group *slot = NULL;
@@ -533,7 +532,9 @@ struct rp_resident_group *rp_resident_group_take(struct rp_dispatch *d)
     return slot;
 }
 
-/* Scratch as zero as it was in the beginning: the next dispatch's waves divide it differently. */
+/* Zeroes scratch as it was in the beginning, because the next dispatch's waves divide it
+ * differently.
+ */
 static void clear_scratch(struct rp_resident_group *slot)
 {
     size_t dirty_bytes = 0;
