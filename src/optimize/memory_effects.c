@@ -953,7 +953,7 @@ static void value_of_call(struct arithmetic_walk *walk, const struct rp_ast_node
         value(walk, &node->children[i]);
 }
 
-/** A value that reaches memory, and what it is computed from. */
+/** Follows a value that reaches memory, and its operands. */
 static void value(struct arithmetic_walk *walk, const struct rp_ast_node *node)
 {
     const struct rp_ast_node *target = rp_ast_call_target(node);
@@ -1025,7 +1025,7 @@ static void arithmetic_visit(struct arithmetic_walk *walk, const struct rp_ast_n
         for (size_t i = 0; i < node->count; i++)
             value(walk, &node->children[i]);
     if ((assigns || steps) && node->count && lvalue_reaches(walk, &node->children[0])) {
-        if (node->opcode) /* nothing is certain to be in a dump */
+        if (node->opcode) /* A dump may lack any of it. */
             note_operator(walk, node, node->opcode);
         if (assigns && node->count == 2)
             value(walk, &node->children[1]);
@@ -1035,7 +1035,7 @@ static void arithmetic_visit(struct arithmetic_walk *walk, const struct rp_ast_n
     for (size_t i = 0; rp_ast_is(node, "AtomicExpr") && i < node->count; i++)
         value(walk, &node->children[i]);
     for (size_t i = 0; i < node->count; i++)
-        if (i != 3 || !rp_ast_is(node, "ForStmt")) /* the step of its counter */
+        if (i != 3 || !rp_ast_is(node, "ForStmt")) /* This is the step of its counter. */
             arithmetic_visit(walk, &node->children[i]);
 }
 
@@ -1069,7 +1069,7 @@ static int refuse(const struct rp_shape_text *candidate, enum rp_number number,
                    rp_shape_line(candidate, offset), operations[operation], numbers, bits, before);
 }
 
-/** Whether the original has nothing as narrow as that, or the candidate nothing as wide. */
+/** Says whether the original has nothing as narrow as that, or the candidate nothing as wide. */
 static bool is_narrower(const struct rp_arithmetic *was, const struct rp_arithmetic *is,
                         enum rp_number number, enum rp_operation operation, size_t wide,
                         size_t narrow)
@@ -1090,7 +1090,7 @@ int rp_arithmetic_compare(const struct rp_arithmetic *was, const struct rp_shape
     for (int number = 0; number < RP_NUMBERS; number++)
         for (int operation = 0; operation < RP_OPERATIONS; operation++)
             for (size_t wide = RP_WIDTHS; wide-- > 1;) {
-                /* Of conversions it matters that anything of that width is computed. */
+                /* For conversions it matters that anything of that width is computed. */
                 bool has = was->kinds[number][operation][wide].is;
 
                 for (int other = 0; operation == RP_OPERATION_CONVERT && other < operation; other++)

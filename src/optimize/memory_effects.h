@@ -1,7 +1,7 @@
 /**
  * @file memory_effects.h
- * @brief What a function may read and write: which memory its pointers may reach, which places it
- *        accesses, and in which order it calculates.
+ * @brief Finds what a function may read and write: which memory its pointers may reach, which
+ * places it accesses, and in which order it calculates.
  */
 #ifndef RP_OPTIMIZE_MEMORY_EFFECTS_H
 #define RP_OPTIMIZE_MEMORY_EFFECTS_H
@@ -21,7 +21,7 @@ struct rp_points_to;
 struct rp_shape_text;
 
 struct rp_points_to {
-    struct rp_memory_variable *variables; /* by id, once they are all there */
+    struct rp_memory_variable *variables; /**< by id, once they are all there */
     size_t variable_count, variable_capacity;
     struct rp_place *places;
     size_t count;
@@ -38,16 +38,16 @@ struct rp_memory_set {
     uint64_t words[RP_MEMORY_SET_WORDS];
 };
 
-/** The name of RP_MEMORY_OBJECT_UNKNOWN. */
+/** This is the name of RP_MEMORY_OBJECT_UNKNOWN. */
 extern const char rp_unknown_memory[];
 
-/** @param function  with a body, no template itself */
+/** @param function with a body, not a template itself */
 int rp_points_to_make(const struct rp_ast_node *function, struct rp_points_to **ret,
                       struct rp_err *err);
 void rp_points_to_free(struct rp_points_to *places);
 
-/** Of memory that other work-items see. NULL: a local variable. The same in two texts of a kernel
- *  that declare the same LDS. */
+/** Returns the name of memory that other work-items see, or NULL for a local variable. It is the
+ * same in two texts of a kernel that declare the same LDS. */
 const char *rp_memory_object_name(const struct rp_points_to *places, size_t place);
 
 /** Adds the places of which an lvalue is a part. */
@@ -58,41 +58,40 @@ void rp_points_to_of_value(const struct rp_points_to *places, const struct rp_as
                            struct rp_memory_set *set);
 
 /**
- * Whether two operands hold pointers into different memory.
- * @param pointers  they are pointers: those of which nothing is known are apart, too
+ * Says whether two operands hold pointers into different memory.
+ * @param pointers they are pointers: unknown ones are different, too
  */
 bool rp_points_to_disjoint(const struct rp_points_to *places, const struct rp_ast_node *a,
                            const struct rp_ast_node *b, bool pointers);
 
-/** Whether an expression's value is a pointer. */
+/** Says whether an expression's value is a pointer. */
 bool rp_ast_is_pointer(const struct rp_ast_node *node);
-/** Without the names given to it; never NULL. */
+/** Returns the type without the names given to it; it is never NULL. */
 const char *rp_ast_type(const struct rp_ast_node *node);
-/** What is called, below its casts; NULL: the node is no call. */
+/** Returns what is called, below its casts. It is NULL when the node is no call. */
 const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node);
 
 struct rp_memory_variable {
     uint64_t id;
     size_t place;
-    bool reference; /* stands for what its place points to */
+    bool reference; /**< stands for what its place points to */
 };
 
 struct rp_place {
-    char *name;  /* of memory; NULL: a local variable */
-    bool number; /* holds no pointers, if it has a plain type */
+    char *name;  /**< of memory; NULL: a local variable */
+    bool number; /**< holds no pointers, if it has a plain type */
     struct rp_memory_set points;
 };
-/** Whether a declaration is that of a reference. */
+/** Says whether a declaration is that of a reference. */
 bool rp_ast_is_reference(const struct rp_ast_node *node);
 
-/* What a kernel reads and writes between which of its barriers, fences and atomics.
- *
- * The text is cut behind each barrier, fence, atomic or volatile access, inline assembly and call
- * of a function whose effects are not known, and where a loop or branch with one of these begins
- * and ends.
- */
+/* This section finds what a kernel reads and writes between which of its barriers, fences and
+ * atomics. The text is cut behind each barrier, fence, atomic or volatile access, inline assembly
+ * and call of a function whose effects are not known, and where a loop or branch with one of these
+ * begins and ends. */
 
-/** A shape and the text whose lines are named: they are counted from the kernel's beginning. */
+/** Holds a shape and the text whose lines are named; they are counted from the kernel's beginning.
+ */
 struct rp_shape_text {
     const struct rp_kernel_shape *shape;
     const char *text; /**< of the file */
@@ -108,7 +107,7 @@ enum rp_access_kind {
     RP_ACCESS_VOLATILE_WRITE,
 };
 
-/** One for all of the same kind to the same memory in an interval. */
+/** This stands for all accesses of the same kind to the same memory in an interval. */
 struct rp_access {
     size_t interval; /**< from 0 on, in the order of the text */
     enum rp_access_kind kind;
@@ -148,11 +147,12 @@ struct rp_arithmetic {
 void rp_arithmetic_find(const struct rp_ast_node *function, const struct rp_points_to *places,
                         size_t bytes, struct rp_arithmetic *ret);
 
-/** @return 0, or RP_VERDICT when something that the original computes is computed narrower */
+/** @return 0, or RP_VERDICT when something that the original computes is computed with fewer bits
+ */
 int rp_arithmetic_compare(const struct rp_arithmetic *was, const struct rp_shape_text *candidate,
                           const struct rp_arithmetic *is, struct rp_err *err);
 
-/** The kernel's first line when the place is not known. */
+/** Returns the line of a place, or the kernel's first line when the place is not known. */
 unsigned rp_shape_line(const struct rp_shape_text *in, size_t offset);
 
 static inline bool rp_memory_set_has(const struct rp_memory_set *set, size_t place)

@@ -32,14 +32,14 @@ enum {
     VERSION_NOT_SUPPORTED = 505,
 };
 
-/** Too many requests, or the server's own trouble. */
+/** The server has too many requests, or a fault of its own. */
 static bool rp_http_status_is_temporary(long status)
 {
     return status == TOO_MANY_REQUESTS ||
            (status >= 500 && status != NOT_IMPLEMENTED && status != VERSION_NOT_SUPPORTED);
 }
 
-/* Scheme, host and path: a query may hold what is not meant to be read. */
+/* Shows scheme, host and path only, because a query may hold secrets. */
 static int redirected(const struct rp_llm_settings *s, const char *location, struct rp_err *err)
 {
     char where[200];
@@ -63,7 +63,7 @@ static const char *remedy(const struct rp_llm_settings *s, long status)
 }
 
 /**
- * @param body     what came with it
+ * @param body of the answer
  * @param location of a redirect, or NULL
  * @return RP_ENVIRONMENT with a message that names the remedy
  */
@@ -84,17 +84,18 @@ static int rp_http_status_fail(const struct rp_llm_settings *s, struct rp_exchan
 
 static const int64_t NS_PER_S = 1000000000, NS_PER_MS = 1000000;
 enum {
-    POLL_MS = 100, /* how soon an interrupt is seen */
-    /* A piece of a stream is one token in some 300 bytes of JSON: room for 100 000 tokens. */
+    POLL_MS = 100, /**< how soon an interrupt is noticed */
+    /* A piece of a stream is one token in some 300 bytes of JSON, so there is room for 100 000
+     * tokens. */
     MAX_RECEIVED_BYTES = 32 << 20,
     MAX_WHOLE_BYTES = 8 << 20,
-    /* Status lines, headers, those of "100 Continue", and trailers, together: libcurl keeps
-     * trailers without a bound of its own, and 300 KiB of headers. */
+    /* This limits status lines, headers, those of "100 Continue", and trailers together: libcurl
+     * keeps trailers without a bound of its own, and 300 KiB of headers. */
     MAX_HEADER_BYTES = 256 << 10,
-    /* All that comes through the sockets: also what no function of ours is called for, as the
-     * extensions of chunks, the encryption's own records and the frames of HTTP/2. */
+    /* This limits all that comes through the sockets, also what is not passed to any function of
+     * ours: the extensions of chunks, the encryption's own records and the frames of HTTP/2. */
     MAX_WIRE_BYTES = 2 * MAX_RECEIVED_BYTES,
-    MOST_SOCKETS = 8, /* libcurl tries two addresses at a time */
+    MOST_SOCKETS = 8, /**< libcurl tries two addresses at a time */
 };
 
 enum body_kind { UNDECIDED, EVENTS, WHOLE, REFUSAL };
@@ -106,12 +107,12 @@ struct receiving {
     struct rp_sse sse;
     struct rp_buf body;
     size_t header_bytes;
-    curl_socket_t sockets[MOST_SOCKETS]; /* the first socket_count are open */
+    curl_socket_t sockets[MOST_SOCKETS]; /**< the first socket_count are open */
     size_t socket_count;
-    uint64_t closed_bytes; /* that came through sockets which are closed again */
-    int64_t last_ns;       /* when anything went either way */
-    bool failed;           /* err says why */
-    bool complete;         /* nothing more is wanted */
+    uint64_t closed_bytes; /**< received through sockets that are closed now */
+    int64_t last_ns;       /**< when anything went either way */
+    bool failed;           /**< err says why */
+    bool complete;         /**< nothing more is wanted */
     struct rp_err err;
 };
 
@@ -177,7 +178,7 @@ static int take_body(struct receiving *r, const char *bytes, size_t count)
         return 0;
     }
     if (r->body.len + count > most && r->kind == REFUSAL) {
-        r->complete = true; /* enough of it for a message */
+        r->complete = true; /* The message needs no more of it. */
         return 0;
     }
     if (r->body.len + count > most)
@@ -203,7 +204,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     } else {
         r->failed = take_body(r, bytes, count) < 0;
     }
-    return r->failed || r->complete ? 0 : count; /* fewer than count: libcurl ends it */
+    /* libcurl ends the transfer when this is fewer than count. */
+    return r->failed || r->complete ? 0 : count;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *context)
@@ -219,12 +221,12 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     rp_fail(&r->err, RP_VERDICT, "the model server sent more than %d bytes of headers and trailers",
             MAX_HEADER_BYTES);
     r->failed = true;
-    return 0; /* fewer than count: libcurl ends it */
+    return 0; /* libcurl ends the transfer when this is fewer than count. */
 }
 
 /* --- bytes on the wire ---------------------------------------------------------------------- */
 
-/* 0 where the system does not count them: then the time limits are what ends it. */
+/* Returns 0 where the system does not count them; then only the time limits end the transfer. */
 static uint64_t wire_bytes_of(curl_socket_t fd)
 {
     struct tcp_info info = {0};
@@ -275,7 +277,7 @@ static struct curl_slist *make_headers(void)
 {
     static const char *const lines[] = {
         "Content-Type: application/json", "Accept: text/event-stream, application/json",
-        "Expect:", /* small servers do not know 100-continue */
+        "Expect:", /* Small servers do not know 100-continue. */
     };
     struct curl_slist *list = NULL;
 
@@ -300,9 +302,9 @@ static void set_security(CURL *easy, const struct rp_llm_settings *s)
     curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     if (s->ca_file)
         curl_easy_setopt(easy, CURLOPT_CAINFO, s->ca_file);
-    if (s->loopback) /* a proxy would carry the key off this machine */
+    if (s->loopback) /* A proxy would carry the key off this machine. */
         curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    if (s->api_key) { /* libcurl gives it to this host only */
+    if (s->api_key) { /* libcurl gives the key to this host only. */
         curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
         curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, s->api_key);
     }
@@ -329,7 +331,7 @@ static void set_request(CURL *easy, const struct rp_llm_settings *s, const char 
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, r);
 }
 
-/* 0 while it may go on. */
+/* Returns 0 while the transfer may go on. */
 static int check_time(const struct rp_llm_settings *s, const struct receiving *r, int64_t begin_ns,
                       struct rp_err *err)
 {
@@ -379,7 +381,8 @@ static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving
     }
 }
 
-/* Whoever breaks off in the middle may do better the next time. Whom nobody hears will not. */
+/* A server that breaks off in the middle may do better the next time. A server that cannot be
+ * reached will not. */
 static bool is_temporary(CURLcode result)
 {
     return result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR ||
@@ -406,7 +409,7 @@ static int transport_failed(const struct rp_llm_settings *s, CURLcode result, st
     return rp_fail(err, RP_ENVIRONMENT, "%s: %s", s->base_url, curl_easy_strerror(result));
 }
 
-/* All bytes are here: what do they say? */
+/* All bytes have arrived, so they are judged. */
 static int conclude(const struct rp_llm_settings *s, struct receiving *r, struct rp_err *err)
 {
     struct rp_exchange *x = r->exchange;
@@ -485,7 +488,8 @@ static void cleanup_json(json_t **slot)
     json_decref(*slot);
 }
 
-/* Text of a server in a line of ours: no line feeds, no escape sequences for the terminal. */
+/* A server's text in one of our lines must have no line feeds, and no escape sequences for the
+ * terminal. */
 static void one_line(const char *text, size_t bytes, char *ret, size_t capacity)
 {
     rp_autobuf clean = {0};
@@ -500,7 +504,7 @@ static void one_line(const char *text, size_t bytes, char *ret, size_t capacity)
     if (room > clean.len)
         room = clean.len;
     while (room > 0 && room < clean.len && ((unsigned char)clean.data[room] & 0xC0) == 0x80)
-        room--; /* not in the middle of a character */
+        room--; /* A character must not be cut in half. */
     memcpy(ret, rp_buf_text(&clean), room);
     ret[room] = '\0';
 }
@@ -587,7 +591,7 @@ static int take_text(struct rp_completion *c, const json_t *message, struct rp_e
     return 0;
 }
 
-/* jansson's own text quotes the answer: say where, not what. */
+/* jansson's own text quotes the answer, so the message only says where the fault is. */
 static int not_json(const char *text, size_t bytes, const json_error_t *where, struct rp_err *err)
 {
     for (size_t at = 0, length; at < bytes; at += length)
@@ -598,7 +602,7 @@ static int not_json(const char *text, size_t bytes, const json_error_t *where, s
                    where->position);
 }
 
-/* Only the first choice was asked for; the last event of a stream has none, only the usage. */
+/* Only the first choice was asked for. The last event of a stream has no choice, only the usage. */
 static int take(struct rp_completion *c, const char *json, size_t bytes, const char *member,
                 bool *ret_message, struct rp_err *err)
 {
@@ -651,11 +655,11 @@ int rp_completion_event(void *context, const char *data, size_t bytes, struct rp
         return 0;
     }
     if (c->done || bytes == 0)
-        return 0; /* what comes behind the end is no part of the answer */
+        return 0; /* Text behind the end is no part of the answer. */
     return take(c, data, bytes, "delta", &message, err);
 }
 
-/* Of one event. One piece of an answer takes some hundred bytes. */
+/* This limits one event. One piece of an answer takes some hundred bytes. */
 enum { MAX_EVENT_BYTES = 8 << 20 };
 
 static int too_large(struct rp_err *err)
@@ -690,7 +694,7 @@ static int field(struct rp_sse *sse, const char *line, size_t bytes, struct rp_e
         name_bytes = bytes;
     if (name_bytes != 4 || memcmp(line, "data", 4) != 0)
         return 0;
-    skip = name_bytes + (bytes > name_bytes); /* the colon, and one space behind it */
+    skip = name_bytes + (bytes > name_bytes); /* The colon and one space behind it are skipped. */
     if (skip > name_bytes && bytes > skip && line[skip] == ' ')
         skip++;
     if (sse->data.len + (bytes - skip) >= MAX_EVENT_BYTES)

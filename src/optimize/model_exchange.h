@@ -1,7 +1,7 @@
 /**
  * @file model_exchange.h
- * @brief One question to a model server over HTTP, and what came of it. The only user of libcurl
- *        beside model_proposer.c.
+ * @brief Asks a model server one question over HTTP. Only this module and model_proposer.c use
+ * libcurl.
  */
 #ifndef RP_OPTIMIZE_MODEL_EXCHANGE_H
 #define RP_OPTIMIZE_MODEL_EXCHANGE_H
@@ -16,10 +16,8 @@ struct rp_err;
 struct rp_exchange;
 struct rp_llm_settings;
 
-/* What a chat completion says, whether it came whole or in pieces.
- *
- * The format: platform.openai.com, API reference, "Chat"; servers add and leave out members.
- */
+/* This section reads a chat completion, whether it came whole or in pieces. The format is described
+ * at platform.openai.com, API reference, "Chat"; servers add and leave out members. */
 
 enum rp_finish {
     RP_FINISH_NONE,   /**< it was not said: the answer may be a part */
@@ -28,7 +26,7 @@ enum rp_finish {
     RP_FINISH_OTHER,  /**< a filter of the server, a call of a tool */
 };
 
-/** Zero-initialise; release with rp_completion_free. */
+/** Initialise it with zeros, and release it with rp_completion_free. */
 struct rp_completion {
     struct rp_buf text;
     enum rp_finish finish;
@@ -39,19 +37,21 @@ struct rp_completion {
     bool refused; /**< the model said that it will not answer */
 };
 
-/** A whole answer. @return as rp_completion_event; RP_VERDICT, too, when it holds no message */
+/** Reads a whole answer.
+ * @return as rp_completion_event; RP_VERDICT, too, when it holds no message */
 int rp_completion_whole(struct rp_completion *completion, const char *json, size_t bytes,
                         struct rp_err *err);
 
 /**
- * One event of a stream: of type rp_sse_event.
+ * Reads one event of a stream. Its type is rp_sse_event.
  * @param context struct rp_completion
  * @return 0; RP_VERDICT: it is no JSON, no UTF-8 or too large, so another try may do better;
- *         RP_ENVIRONMENT: this server does not do chat completions, or says that it failed
+ * RP_ENVIRONMENT: this server does not do chat completions, or says that it failed
  */
 int rp_completion_event(void *context, const char *data, size_t bytes, struct rp_err *err);
 
-/** What the body of a refused request says, one line without control characters; may be "". */
+/** Extracts the message from the body of a refused request, as one line without control characters.
+ * It may be "". */
 void rp_completion_error_text(const char *body, size_t bytes, char *ret, size_t capacity);
 
 static inline void rp_completion_free(struct rp_completion *completion)
@@ -59,7 +59,8 @@ static inline void rp_completion_free(struct rp_completion *completion)
     rp_buf_free(&completion->text);
 }
 
-/** Zero-initialise; release with rp_exchange_free. All of it is valid after a failure, too. */
+/** Initialise it with zeros, and release it with rp_exchange_free. All of it is valid after a
+ * failure, too. */
 struct rp_exchange {
     struct rp_completion completion; /**< after a failure: as far as it came */
     long http_status;                /**< 0: no answer at all */
@@ -71,10 +72,10 @@ struct rp_exchange {
 };
 
 /**
- * POSTs the body to BASE/chat/completions and reads the answer, as a stream of events or whole,
- * whatever the server chose. Redirects are not followed. SIGINT stops it (rp_proc_interrupted).
+ * POSTs the body to BASE/chat/completions and reads the answer, as a stream of events or whole, as
+ * the server chooses. Redirects are not followed. SIGINT stops it (rp_proc_interrupted).
  * @return 0; RP_VERDICT: an answer came that cannot be used; RP_ENVIRONMENT: none came;
- *         RP_INTERRUPTED
+ * RP_INTERRUPTED
  */
 int rp_llm_exchange(const struct rp_llm_settings *settings, const char *body, size_t bytes,
                     struct rp_exchange *exchange, struct rp_err *err);
@@ -84,17 +85,16 @@ static inline void rp_exchange_free(struct rp_exchange *exchange)
     rp_completion_free(&exchange->completion);
 }
 
-/* What a refusal of a model server means to the user. */
+/* This section explains to the user why a model server refused. */
 
-/* Server-sent events out of a stream of bytes, however it is cut.
- *
- * The format: html.spec.whatwg.org, "Server-sent events", section "Parsing an event stream".
- */
+/* Reads server-sent events from a stream of bytes, wherever it is cut. html.spec.whatwg.org
+ * describes the format in "Server-sent events", section "Parsing an event stream". */
 
-/** Called with the data of each event, terminated. @return 0, or negative to stop */
+/** It is called with the data of each event, terminated.
+ * @return 0, or negative to stop */
 typedef int (*rp_sse_event)(void *context, const char *data, size_t bytes, struct rp_err *err);
 
-/** Zero-initialise, set event and context; release with rp_sse_free. */
+/** Initialise it with zeros, and set event and context. Release it with rp_sse_free. */
 struct rp_sse {
     rp_sse_event event;
     void *context;
@@ -108,7 +108,8 @@ struct rp_sse {
 /** @return 0; RP_VERDICT when one line or event is too large; what the callback returned */
 int rp_sse_feed(struct rp_sse *sse, const char *bytes, size_t count, struct rp_err *err);
 
-/** The stream is over. An event that no empty line ended is one all the same: servers do that. */
+/** Ends the stream. An event that no empty line ended counts all the same, because servers do that.
+ */
 int rp_sse_end(struct rp_sse *sse, struct rp_err *err);
 
 void rp_sse_free(struct rp_sse *sse);

@@ -137,7 +137,7 @@ static int take_all(json_t *root, struct rp_llm_settings *s, struct rp_err *err)
     return 0;
 }
 
-/* Looks at what was opened, not at a name that may be another file's a moment later. */
+/* Checks the file that was opened, because its name may be another file's a moment later. */
 static int check_owner(int fd, struct rp_err *err)
 {
     struct stat st;
@@ -192,7 +192,7 @@ static int read_file(const char *path, struct rp_llm_settings *s, struct rp_err 
         return -(int)err->code;
     root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
     explicit_bzero(text, sizeof text);
-    if (!root) /* jansson's own text quotes what stands there, which may be the key */
+    if (!root) /* jansson's own text quotes the file, which may hold the key. */
         return rp_fail(err, RP_BAD_INPUT, "not JSON: line %d, column %d", where.line, where.column);
     rc = take_all(root, s, err);
     json_decref(root);
@@ -200,9 +200,10 @@ static int read_file(const char *path, struct rp_llm_settings *s, struct rp_err 
 }
 
 /**
- * Puts what the file says over the settings. @return 0; RP_USAGE when others could read it (mode
- * other than 0600 or 0400, another owner) or it does not exist, RP_BAD_INPUT when it is not such a
- * file. No message holds anything out of the file but the names of its members.
+ * Replaces settings by those of the file.
+ * @return 0; RP_USAGE when others could read it (mode other than 0600 or 0400, another owner) or it
+ * does not exist, RP_BAD_INPUT when it is not such a file. No message quotes more from the file
+ * than the names of its members.
  */
 static int rp_llm_settings_file(const char *path, struct rp_llm_settings *settings,
                                 struct rp_err *err)
@@ -223,8 +224,8 @@ static void cleanup_part(char **slot)
     curl_free(*slot);
 }
 
-/* Only what cannot be another machine: a name that a resolver answers is not proof. libcurl itself
- * takes localhost to be this machine without asking one. */
+/* Only an address that cannot be another machine's is accepted: a resolver's answer for a name is
+ * no proof. libcurl itself takes localhost to be this machine without asking one. */
 static bool is_loopback(const char *host)
 {
     struct in_addr v4;
@@ -242,10 +243,11 @@ static bool has_part(CURLU *url, CURLUPart which)
 }
 
 /**
+ * Checks the address of a server.
  * @param ret_encrypted https
  * @param ret_loopback the host is this machine: localhost, 127.0.0.0/8, ::1
  * @return 0; RP_USAGE for anything but a plain http or https address without name, password, query
- *         and fragment
+ * and fragment
  */
 static int rp_llm_url_check(const char *text, bool *ret_encrypted, bool *ret_loopback,
                             struct rp_err *err)
@@ -316,14 +318,14 @@ static void keep(const char *value, char **ret)
 }
 
 struct variables {
-    const char *base_url, *model, *api_key; /* names */
-    const char *usual_base_url;             /* when none is set */
+    const char *base_url, *model, *api_key; /**< names */
+    const char *usual_base_url;             /**< when none is set */
 };
 
 static const struct variables ours = {"ROCM_PERF_LLM_BASE_URL", "ROCM_PERF_LLM_MODEL",
                                       "ROCM_PERF_LLM_API_KEY", NULL};
 
-/* The names and the address of OpenAI's own client libraries. */
+/* These are the names and the address of OpenAI's own client libraries. */
 static const struct variables usual = {"OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY",
                                        "https://api.openai.com/v1"};
 
@@ -347,7 +349,7 @@ static int from_variables(const struct variables *names, struct rp_llm_settings 
     return 1;
 }
 
-/* ~/.config/rocm-perf/llm.json; NULL where there is no home. */
+/* Makes ~/.config/rocm-perf/llm.json, or returns NULL where there is no home. */
 static char *default_file(void)
 {
     const char *config = set_variable("XDG_CONFIG_HOME"), *home = set_variable("HOME");
@@ -378,7 +380,7 @@ static int find(const char *file, struct rp_llm_settings *s, struct rp_err *err)
                    usual_file ? usual_file : "a file and name it with --llm-config");
 }
 
-/* The key becomes a line of the request: a line feed in it would begin another. */
+/* The key becomes a line of the request, in which a line feed would begin another line. */
 static int check_key(const struct rp_llm_settings *s, struct rp_err *err)
 {
     for (const char *c = s->api_key; c && *c; c++)
@@ -420,13 +422,13 @@ int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct r
     set_defaults(&s);
     if (find(file, &s, err) < 0)
         return -(int)err->code;
-    /* Which model is no secret, so this one may be chosen apart. */
+    /* The model is no secret, so this variable may be combined with others. */
     model = file ? NULL : set_variable(ours.model);
     if (model) {
         free(rp_steal(s.model));
         keep(model, &s.model);
     }
-    if (s.api_key && !*s.api_key) /* "" in a file: none */
+    if (s.api_key && !*s.api_key) /* "" in a file stands for no key. */
         free(rp_steal(s.api_key));
     if (check(&s, err) < 0)
         return -(int)err->code;
@@ -436,7 +438,8 @@ int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct r
 }
 
 enum {
-    /* Too little for a kernel: better no question than an answer that is cut. */
+    /* Fewer tokens are too few for a kernel, and no question is better than an answer that is cut.
+     */
     LEAST_ANSWER_TOKENS = 256,
     /* Servers on one's own machine get keys such as "none", which answers may well hold. */
     LEAST_SECRET_BYTES = 8,
@@ -448,13 +451,13 @@ struct rp_llm_client {
     rp_llm_log log;
     void *log_context;
     uint64_t spent_tokens;
-    const char *limit_member; /* how this server calls the limit of an answer */
+    const char *limit_member; /**< the server's name for the limit of an answer */
 };
 
 /**
- * The client takes the settings over; *settings is empty afterwards.
- * @param spent_tokens of the budget, by others before
- * @param log          may be NULL
+ * Opens a client, which takes the settings over; *settings is empty afterwards.
+ * @param spent_tokens of the budget, before this client
+ * @param log may be NULL
  */
 static int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_tokens,
                               rp_llm_log log, void *log_context, struct rp_llm_client **ret,
@@ -515,7 +518,8 @@ static char *make_body(const struct rp_llm_client *client, const char *system, c
     return text;
 }
 
-/* What an attempt cost: the server's count, or an estimate of what went over the line. */
+/* Adds what an attempt cost: the server's count, or an estimate from the bytes that were sent and
+ * received. */
 static void account(struct rp_llm_client *client, const struct rp_exchange *x,
                     struct rp_llm_record *record)
 {
@@ -571,7 +575,7 @@ static int wait_ns(int64_t ns, struct rp_err *err)
             return -(int)err->code;
         if (ns < WAIT_STEP_NS)
             step.tv_nsec = (long)ns;
-        nanosleep(&step, NULL); /* a signal ends it early: seen in the next round */
+        nanosleep(&step, NULL); /* A signal ends the sleep early, which the next round notices. */
     }
     return rp_proc_interrupted(err);
 }
@@ -629,9 +633,9 @@ static int attempt_once(struct rp_llm_client *client, const char *system, const 
 }
 
 /**
- * Asks, and again after a wait where a fault was temporary (429, 5xx, a broken connection).
+ * Asks, and asks again after a wait where a fault was temporary (429, 5xx, a broken connection).
  * @return 1 with an answer; 0 when the session's budget allows no further question; RP_VERDICT: an
- *         answer came that cannot be used; RP_ENVIRONMENT; RP_INTERRUPTED
+ * answer came that cannot be used; RP_ENVIRONMENT; RP_INTERRUPTED
  */
 static int rp_llm_client_ask(struct rp_llm_client *client, const char *system, const char *user,
                              struct rp_completion *ret, struct rp_err *err)
@@ -679,7 +683,8 @@ static void close_llm(void *state)
     rp_llm_client_close(state);
 }
 
-/* The first words of the answer that are not code: the model was asked to say what it changed. */
+/* Takes the first words of the answer that are not code, because the model was asked to say what it
+ * changed. */
 static char *title_of(const char *answer, const char *model)
 {
     const char *line = answer + strspn(answer, " \t\r\n#*-");
@@ -694,7 +699,8 @@ static char *title_of(const char *answer, const char *model)
         bytes--;
     while (bytes > 0 && isspace((unsigned char)title.data[bytes - 1]))
         bytes--;
-    for (size_t i = 0; i < bytes; i++) /* behind a colon messages have the outcome */
+    /* In messages the outcome follows a colon, so the title must not have one. */
+    for (size_t i = 0; i < bytes; i++)
         if (title.data[i] == ':')
             title.data[i] = ';';
     return title.failed ? NULL : rp_format("%.*s", (int)bytes, title.data);
@@ -749,8 +755,9 @@ static size_t common_bytes(const char *a, const char *b)
 }
 
 /**
- * Overwrites the key with asterisks wherever it stands, and beginnings of it of eight and more
- * characters: a message may have been cut in its middle. @param key NULL: nothing to do
+ * Overwrites the key with asterisks wherever it stands, and also its beginnings of eight and more
+ * characters, because a message may have been cut in its middle.
+ * @param key NULL: nothing to do
  */
 static void rp_llm_redact(char *text, const char *key)
 {
@@ -767,15 +774,15 @@ static void rp_llm_redact(char *text, const char *key)
 }
 
 struct blocks {
-    size_t count;      /* closed and open ones */
-    bool open;         /* the last has no end */
-    size_t begin, end; /* contents of the first */
+    size_t count;      /**< closed and open ones */
+    bool open;         /**< the last has no end */
+    size_t begin, end; /**< contents of the first */
 };
 
 struct fence {
-    char mark;     /* back-quote or tilde */
-    size_t length; /* how many */
-    bool alone;    /* nothing behind them: may close */
+    char mark;     /**< back-quote or tilde */
+    size_t length; /**< number of marks */
+    bool alone;    /**< nothing behind them: may close */
 };
 
 static bool is_blank(const char *text, size_t bytes)
@@ -786,7 +793,7 @@ static bool is_blank(const char *text, size_t bytes)
     return true;
 }
 
-/* CommonMark 4.5: up to three spaces, then at least three of one mark. */
+/* By CommonMark 4.5 a fence has up to three spaces, then at least three of one mark. */
 static bool read_fence(const char *line, size_t bytes, struct fence *ret)
 {
     size_t at = 0, begin;

@@ -22,7 +22,7 @@ struct rp_err;
 struct rp_llm_client;
 struct rp_llm_settings;
 
-/** Release with rp_llm_settings_free. */
+/** Release it with rp_llm_settings_free. */
 struct rp_llm_settings {
     char *base_url; /**< as configured, without a slash at the end */
     char *model;
@@ -45,23 +45,21 @@ struct rp_llm_settings {
 };
 
 /**
+ * Reads the settings.
  * @param file --llm-config, or NULL
  * @return 0; RP_USAGE when no server is configured or the settings are unsafe, RP_BAD_INPUT when
- *         the file cannot be used. Each message names the remedy.
+ * the file cannot be used. Each message names the remedy.
  */
 int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct rp_err *err);
 
 void rp_llm_settings_free(struct rp_llm_settings *settings);
 
-/* What the proposer "llm" needs to know: struct rp_proposer rp_proposer_llm is in
- *        proposers.def.
- *
- * propose() says RP_VERDICT when an answer came that holds no kernel: an attempt that failed, and
- * the next question may tell the model why. 0: the session's budget of tokens is used up. Other
- * errors: this server cannot be asked; asking again does not help.
- */
+/* The proposer "llm" needs these; struct rp_proposer rp_proposer_llm is in proposers.def. propose()
+ * returns RP_VERDICT when the answer holds no kernel: the attempt failed, and the next question may
+ * tell the model why. It returns 0 when the session's budget of tokens is used up. Other errors
+ * mean that this server cannot be asked, and asking again does not help. */
 
-/** One attempt, for the journal: texts and outcome, without headers, without the key. */
+/** This is one attempt for the journal: texts and outcome, without headers and without the key. */
 struct rp_llm_record {
     unsigned attempt;     /**< of this question, from 1 */
     const char *base_url; /**< who was asked */
@@ -76,15 +74,15 @@ struct rp_llm_record {
 
 typedef void (*rp_llm_log)(void *context, const struct rp_llm_record *record);
 
-/** Their sum, which does not overflow: above any budget it stays where it is. */
+/** Adds without overflow: a sum above any budget stays where it is. */
 static inline uint64_t rp_llm_add_tokens(uint64_t spent, uint64_t more)
 {
-    const uint64_t max = UINT64_MAX / 4; /* a server that counts absurdly is not asked on */
+    const uint64_t max = UINT64_MAX / 4; /* A server that counts absurdly is not asked any more. */
 
     return spent > max || more > max - spent ? max : spent + more;
 }
 
-/** Of all attempts so far. */
+/** Returns the tokens of all attempts so far. */
 uint64_t rp_llm_client_spent_tokens(const struct rp_llm_client *client);
 
 struct rp_llm_config {
@@ -95,11 +93,11 @@ struct rp_llm_config {
 };
 
 /**
- * Fences are lines of three or more back-quotes or tildes, as CommonMark has them; text around the
- * block is the model's talk and means nothing.
- * @param ret_kernel what stands between the fences, without the last line feed; free it
+ * Takes the kernel from an answer. Fences are lines of three or more back-quotes or tildes, as
+ * CommonMark has them. The text around the block is ignored.
+ * @param ret_kernel the text between the fences, without the last line feed; free it
  * @return 0; RP_VERDICT with one sentence for the next attempt: no block, several, an open one, an
- *         empty one, an answer that was cut or refused, no UTF-8
+ * empty one, an answer that was cut or refused, no UTF-8
  */
 int rp_llm_answer_kernel(const struct rp_completion *completion, char **ret_kernel,
                          size_t *ret_bytes, struct rp_err *err);

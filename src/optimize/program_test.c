@@ -14,7 +14,7 @@
 #include "experiment/child_run.h"
 #include "run/run_program.h"
 
-/* Where two texts that should be the same begin to differ, for a message. */
+/* This section shows in a message where two texts that should be the same begin to differ. */
 
 enum { MOST_SHOWN = 100, LEAD = 40 };
 
@@ -51,7 +51,7 @@ static bool find(FILE *a, FILE *b, struct place *ret)
     }
 }
 
-/** What a text has there, in quotes; what no terminal should get is a question mark. */
+/** Quotes a text at that place. Characters that no terminal should get become question marks. */
 static void show(FILE *file, const struct place *place, struct rp_buf *text)
 {
     const bool inside = place->at - place->begin > LEAD;
@@ -75,7 +75,7 @@ static void show(FILE *file, const struct place *place, struct rp_buf *text)
 }
 
 /**
- * @return `line 3 is "sum 12" instead of "sum 13"`, with what `after` has first and the part of
+ * @return `line 3 is "sum 12" instead of "sum 13"`, with the text of `after` first and the part of
  * long lines that differs; NULL: they are the same, or one cannot be read. Free it.
  */
 static char *rp_first_difference(const char *before_path, const char *after_path)
@@ -104,7 +104,7 @@ void rp_output_free(struct rp_output *output)
     *output = (struct rp_output){0};
 }
 
-/** How a run ended, with what it could have taken. */
+/** Says how a run ended, and how long it could have taken. */
 static char *end_text(const struct rp_child_context *m, enum rp_run_kind what,
                       const struct rp_proc_end *end)
 {
@@ -113,7 +113,7 @@ static char *end_text(const struct rp_child_context *m, enum rp_run_kind what,
     return limit ? rp_format("it did not end %s", limit) : rp_child_end_sentence(end);
 }
 
-/** What came of --check, into output. */
+/** Puts the verdict of --check into output. */
 static void take_verdict(const struct rp_child_context *m, enum rp_run_kind what,
                          const struct rp_proc_end *end, const char *log, struct rp_output *output)
 {
@@ -126,7 +126,8 @@ static void take_verdict(const struct rp_child_context *m, enum rp_run_kind what
         return;
     free(output->said);
     output->said = rp_child_last_lines(log);
-    if (how && (status == 126 || status == 127)) /* as of sh */
+    /* sh ends with these statuses when it cannot run the command. */
+    if (how && (status == 126 || status == 127))
         output->check_why = rp_format("the command of --check, or a part of it, %s: %s",
                                       status == 127 ? "was not found" : "cannot be executed", how);
     else if (how)
@@ -139,7 +140,7 @@ static int run_check(const struct rp_child_context *m, const char *check, const 
 {
     rp_autofree char *log = rp_path_join(m->folder, "check.log");
     rp_autofree char *status = rp_format("%d", output->status);
-    /* The file comes by name, so that the command is no part of a text that is put together. */
+    /* The file comes by name, so that the command is not part of a text that a shell reads. */
     const char *const argv[] = {"/bin/sh", "-c",  "exec <\"$ROCM_PERF_STDOUT\"; eval \"$1\"",
                                 "check",   check, NULL};
     const struct rp_env_change env[] = {{.name = "ROCM_PERF_STDOUT", .value = printed},
@@ -166,7 +167,7 @@ static int run_check(const struct rp_child_context *m, const char *check, const 
     return 0;
 }
 
-/** Where a run's stdout goes; that of the original is kept. */
+/** Returns where a run's stdout goes. That of the original is kept. */
 static char *printed_path(const struct rp_child_context *m, enum rp_run_kind what)
 {
     return rp_path_join(m->folder, what == RP_RUN_KIND_ORIGINAL ? "original.out" : "program.out");
@@ -237,7 +238,7 @@ char *rp_output_differs(const struct rp_child_context *measure, const struct rp_
     return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
 }
 
-/** profile's advice is none for optimize, which has nothing to go by without kernels. */
+/** profile's advice does not fit optimize, which can do nothing without kernels. */
 static char *for_optimize(const char *said, const struct rp_child_context *measure)
 {
     const char *advice = strstr(said, RP_WALLCLOCK_INSTEAD);
@@ -252,7 +253,7 @@ static char *for_optimize(const char *said, const struct rp_child_context *measu
                   : rp_strdup(said);
 }
 
-/** A profile that has failed, by the program or by what is around it. */
+/** The profile has failed, because of the program or of something around it. */
 static int profile_failed(const struct rp_child_context *measure, const char *program,
                           const struct rp_proc_end *end, const char *how, const char *log,
                           struct rp_err *err)
@@ -285,7 +286,7 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
     struct rp_proc_end end;
     int rc;
 
-    /* A result of a session is as closed as the session. */
+    /* A result of a session is as private as the session. */
     rc = rp_mkdirs_private(output, err);
     if (rc == 0)
         rc = rp_own_command_run(measure,
@@ -311,7 +312,8 @@ void rp_program_times_free(struct rp_program_times *times)
     *times = (struct rp_program_times){0};
 }
 
-/** Sum over the rows of a symbol: a program on several GPUs has several. Negative: not known. */
+/** Adds up the rows of a symbol, because a program on several GPUs has several. A negative sum
+ * means that it is not known. */
 static double time_of(const struct rp_facts *facts, const char *symbol)
 {
     double sum = -1;
@@ -323,7 +325,7 @@ static double time_of(const struct rp_facts *facts, const char *symbol)
     return sum;
 }
 
-/** Those of the last pair of runs; they are a remark, not a verdict. */
+/** Lists those of the last pair of runs; they are a remark, not a verdict. */
 static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts *after,
                            const char *symbol, double margin)
 {
@@ -361,7 +363,7 @@ static int has_times(const struct rp_facts *facts, struct rp_err *err)
                : rp_fail(err, RP_BAD_INPUT, "the program's dispatches have no times");
 }
 
-/** Of the program as it was: that it fails is no fault of the change. */
+/** Profiles the original program. If it fails, the change is not at fault. */
 static int profile_before(const struct rp_child_context *m, const char *program, struct pair *pair,
                           struct rp_err *err)
 {
@@ -410,7 +412,8 @@ char *rp_program_test_failed_launches(const struct rp_facts *facts)
                      facts->failed_launches.value, facts->launches.value);
 }
 
-/** Less work is no speed: launches that failed without the change, too, are no fault of it. */
+/** A program that does less work is not faster. If launches failed without the change, too, the
+ * change is not at fault. */
 static void judge_launches(const struct pair *pair, char **ret_why)
 {
     const struct rp_quantity *before = &pair->before.failed_launches,
@@ -434,7 +437,8 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
     for (unsigned i = 0; i < pairs && rc == 0; i++) {
         rp_cleanup(free_pair) struct pair pair = {{0}, {0}};
 
-        rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err); /* A B B A A B ... */
+        /* The order is A B B A A B ... */
+        rc = run_pair(measure, before, after, i % 2, &pair, ret_why, err);
         if (rc == 0)
             judge_launches(&pair, ret_why);
         if (rc < 0 || *ret_why)

@@ -1,7 +1,7 @@
 /**
  * @file program_test.h
- * @brief The whole program with one build of its kernels or another: is what it prints right, and
- *        how long do its kernels take.
+ * @brief Runs the whole program with one build of its kernels or another, and finds whether its
+ * output is right, and how long its kernels take.
  */
 #ifndef RP_OPTIMIZE_PROGRAM_TEST_H
 #define RP_OPTIMIZE_PROGRAM_TEST_H
@@ -15,7 +15,7 @@
 #include "experiment/judge.h"
 #include "optimize/kernel_facts.h"
 
-/** What a run has printed to stdout, and how it ended. Release with rp_output_free. */
+/** Holds what a run has printed to stdout, and how it ended. Release it with rp_output_free. */
 struct rp_output {
     int status; /**< exit status, or 128 + signal */
     char sha256[RP_SHA256_TEXT];
@@ -31,25 +31,26 @@ void rp_output_free(struct rp_output *output);
 
 /**
  * Runs the program on the device.
- * @param program  instead of the first word of measure->program
- * @param what     RP_RUN_KIND_ORIGINAL: what it prints is kept, for rp_output_differs to show
- * @param check    NULL, or a command for /bin/sh that ends with 0 when the program is right: its
- *                 standard input is what the program has printed, $ROCM_PERF_PROGRAM the program,
- *                 $ROCM_PERF_STATUS its exit status
- * @return 0, whatever becomes of the program; RP_ENVIRONMENT, RP_INTERRUPTED; RP_VERDICT: the time
- *         of --budget was over
+ * @param program instead of the first word of measure->program
+ * @param what RP_RUN_KIND_ORIGINAL: its output is kept, for rp_output_differs to show
+ * @param check NULL, or a command for /bin/sh that ends with 0 when the program is right: its
+ * standard input is the program's output, $ROCM_PERF_PROGRAM the program, $ROCM_PERF_STATUS its
+ * exit status
+ * @return 0, however the program ends; RP_ENVIRONMENT, RP_INTERRUPTED; RP_VERDICT: the time of
+ * --budget was over
  */
 int rp_program_test_run(const struct rp_child_context *measure, const char *program,
                         enum rp_run_kind what, const char *check, struct rp_output *ret,
                         struct rp_err *err);
 
-/** Why the output of the last run, of another build, is not right; NULL: it is. Free it. */
+/** Says why the output of the last run, of another build, is not right. NULL means that it is. The
+ * caller frees it. */
 char *rp_output_differs(const struct rp_child_context *measure, const struct rp_output *before,
                         const struct rp_output *after);
 
 /**
  * Profiles the program.
- * @param what  RP_RUN_KIND_TRACED: with all that the analysis can know; else times only
+ * @param what RP_RUN_KIND_TRACED: with everything for the analysis; else times only
  * @return 0; RP_PROGRAM when it fails; RP_ENVIRONMENT ...; RP_VERDICT: the time of --budget was
  * over
  */
@@ -57,10 +58,10 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
                             enum rp_run_kind what, const char *output, struct rp_facts *ret,
                             struct rp_err *err);
 
-/** "1 of its 2 launches started no kernel: HIP refused them"; owned. */
+/** Returns "1 of its 2 launches started no kernel: HIP refused them", which the caller owns. */
 char *rp_program_test_failed_launches(const struct rp_facts *facts);
 
-/** Times of both builds by dispatch timestamps, from interleaved runs. */
+/** Measures times of both builds by dispatch timestamps, from interleaved runs. */
 struct rp_program_times {
     double before_ms, after_ms;               /**< all dispatches; medians of the runs */
     double kernel_before_ns, kernel_after_ns; /**< of the changed kernel */
@@ -70,9 +71,10 @@ struct rp_program_times {
 void rp_program_times_free(struct rp_program_times *times);
 
 /**
- * @param pairs   runs of each; 1 where times are modelled
- * @param margin  0.02
- * @param ret_why NULL: there are times. Else why not: the program `after` fails; to be freed
+ * @param pairs runs of each; 1 where times are modelled
+ * @param margin 0.02
+ * @param ret_why NULL: there are times; else the reason, that the program `after` fails; to be
+ * freed
  * @return 0; negative also when the program `before` fails
  */
 int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,

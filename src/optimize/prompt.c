@@ -21,7 +21,7 @@
 #include "optimize/propose.h"
 #include "optimize/source_text.h"
 
-/** In the order of the text. */
+/** The sections are in the order of the text. */
 enum rp_prompt_section {
     RP_SECTION_TASK,
     RP_SECTION_HARDWARE,
@@ -36,7 +36,8 @@ enum rp_prompt_section {
     RP_SECTION_COUNT,
 };
 
-/** How a part gives way: within one of these, the largest index first; the last of these first. */
+/** When the text is too long, the last priority is left out first, and within a priority the
+ * largest index. */
 enum rp_prompt_priority {
     RP_RANK_NEEDED, /**< never */
     RP_RANK_REPAIR,
@@ -54,7 +55,7 @@ struct rp_prompt_part {
     bool left_out;
 };
 
-/** Zero-initialise; release with rp_prompt_parts_free. */
+/** Initialise it with zeros, and release it with rp_prompt_parts_free. */
 struct rp_prompt_parts {
     struct rp_buf heads[RP_SECTION_COUNT],
         tails[RP_SECTION_COUNT]; /**< around what a section has */
@@ -65,7 +66,7 @@ struct rp_prompt_parts {
 
 enum { LEAST_FENCE = 3 };
 
-/** A new part to write to; valid until the next one is made. Never NULL. */
+/** Begins a new part to write to, which is valid until the next one is made. It is never NULL. */
 static struct rp_buf *rp_prompt_part(struct rp_prompt_parts *parts, enum rp_prompt_section section,
                                      enum rp_prompt_priority rank, size_t index)
 {
@@ -78,7 +79,7 @@ static struct rp_buf *rp_prompt_part(struct rp_prompt_parts *parts, enum rp_prom
     return &longer[parts->count++].text;
 }
 
-/** Sees to it that the fence does not occur in this text. Before anything is fenced. */
+/** Makes sure that the fence does not occur in this text. Call it before anything is fenced. */
 static void rp_prompt_fence_for(struct rp_prompt_parts *parts, const char *text)
 {
     size_t longest = LEAST_FENCE - 1, most = sizeof parts->fence - 2;
@@ -97,7 +98,8 @@ static void rp_prompt_fence_for(struct rp_prompt_parts *parts, const char *text)
     parts->fence[longest + 1] = '\0';
 }
 
-/* A run of back-quotes that no fence outdoes: no kernel has it, and it must not end the fence. */
+/* Breaks a run of back-quotes that is longer than any fence: no kernel has it, and it must not end
+ * the fence. */
 static void break_runs(const struct rp_prompt_parts *parts, char *text)
 {
     size_t fence = strlen(parts->fence);
@@ -106,7 +108,7 @@ static void break_runs(const struct rp_prompt_parts *parts, char *text)
         c[fence - 1] = '\'';
 }
 
-/** Text that stands between fences: whole lines, in which the fence does not occur. */
+/** Adds text between fences: whole lines, in which the fence does not occur. */
 static void rp_prompt_add_data(const struct rp_prompt_parts *parts, struct rp_buf *out,
                                const char *text, size_t bytes)
 {
@@ -119,7 +121,8 @@ static void rp_prompt_add_data(const struct rp_prompt_parts *parts, struct rp_bu
         rp_buf_puts(out, "\n");
 }
 
-/** The text between fences. @param language behind the first one; may be "" */
+/** Adds the text with its fences.
+ * @param language behind the first one; may be "" */
 static void rp_prompt_add_fenced(const struct rp_prompt_parts *parts, struct rp_buf *out,
                                  const char *language, const char *text, size_t bytes)
 {
@@ -161,7 +164,7 @@ static void render(struct rp_prompt_parts *parts, struct rp_buf *out)
                 rp_buf_add(out, rp_buf_text(&part->text), part->text.len);
         }
         if (out->len == begin + parts->heads[section].len)
-            out->len = begin; /* a head alone says nothing */
+            out->len = begin; /* A heading alone says nothing. */
         else
             rp_buf_add(out, rp_buf_text(&parts->tails[section]), parts->tails[section].len);
     }
@@ -170,9 +173,10 @@ static void render(struct rp_prompt_parts *parts, struct rp_buf *out)
 }
 
 /**
- * @param rules_bytes of what is sent with it
- * @param most_bytes  of both
- * @return 0 with the text and how many parts it lacks; RP_BAD_INPUT when what is needed is longer
+ * @param rules_bytes length of the rules that are sent with it
+ * @param most_bytes of both
+ * @return 0 with the text and how many parts it lacks; RP_BAD_INPUT when the necessary parts are
+ * longer
  */
 static int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_bytes,
                                 size_t most_bytes, char **ret, size_t *ret_left_out,
@@ -215,7 +219,7 @@ static void rp_prompt_parts_free(struct rp_prompt_parts *parts)
 
 enum { MAX_CEILINGS = 8, MAX_RULES = 8, MAX_LINE_BYTES = 160 };
 
-/* Names come out of the user's files, too. */
+/* Names are from the user's files, too, so they are escaped. */
 static void add_word(struct rp_buf *out, const char *word)
 {
     size_t bytes = strcspn(word, "\n\r`");
@@ -328,7 +332,7 @@ static void add_measured(struct rp_prompt_parts *parts, const struct rp_kernel_f
     }
 }
 
-/* "dir/k.hip:14" of this file: what stands in its line 14. */
+/* "dir/k.hip:14" of this file gets the text of its line 14. */
 static void add_line_text(struct rp_buf *out, const char *place,
                           const struct rp_kernel_source *source)
 {
@@ -374,8 +378,9 @@ static void add_stalls(struct rp_prompt_parts *parts, const struct rp_kernel_fac
     }
 }
 
-/** Adds the sections of the hardware, of what was measured, and of stalls. What is unknown is not
- *  said. @param facts may be NULL */
+/** Adds the sections about the hardware, the measurements and the stalls. Unknown values are left
+ * out.
+ * @param facts may be NULL */
 static void rp_prompt_add_facts(struct rp_prompt_parts *parts, const struct rp_kernel_facts *facts,
                                 const struct rp_kernel_source *source)
 {
@@ -399,7 +404,7 @@ static bool starts(const char *text, const char *end, const char *word)
     return (size_t)(end - text) >= bytes && memcmp(text, word, bytes) == 0;
 }
 
-/** ":12:5: " at a colon. */
+/** Reads ":12:5: " at a colon. */
 static bool read_place(const char *at, const char *end, struct head *ret)
 {
     char *behind;
@@ -416,7 +421,7 @@ static bool read_place(const char *at, const char *end, struct head *ret)
     return true;
 }
 
-/** "path:12:5: error: ...", as clang and gcc write it. */
+/** Reads "path:12:5: error: ...", as clang and gcc write it. */
 static bool read_head(const char *line, const char *end, struct head *ret)
 {
     static const char *const kinds[] = {"error: ", "fatal error: ", "warning: ", "note: "};
@@ -441,7 +446,7 @@ static bool has_extension(const char *line, size_t path_bytes, const char *path)
     return path_bytes >= bytes && memcmp(line + path_bytes - bytes, dot ? dot : "", bytes) == 0;
 }
 
-/** Lines between diagnostics that belong to none of them. */
+/** These lines between diagnostics belong to none of them. */
 static bool is_between(const char *line, const char *end)
 {
     static const char generated[] = " generated";
@@ -452,7 +457,8 @@ static bool is_between(const char *line, const char *end)
 
 /**
  * Keeps diagnostics of lines [first_line, first_line + line_count) of a file with the extension of
- * @p path, each with the lines that follow it; their lines count from the kernel's first one, 1.
+ * @p path, each with the lines that follow it. Their lines are counted from the kernel's first one,
+ * which is 1.
  */
 static void rp_llm_own_diagnostics(const char *output, const char *path, uint32_t first_line,
                                    uint32_t line_count, struct rp_buf *to)
@@ -481,9 +487,9 @@ static void rp_llm_own_diagnostics(const char *output, const char *path, uint32_
 }
 
 enum {
-    MAX_COMPILER_BYTES = 6000, /* the first errors matter; the rest follows from them */
+    MAX_COMPILER_BYTES = 6000, /**< the first errors matter; the rest follows from them */
     MAX_REASON_BYTES = 400,
-    MAX_TEXT_PART = 3, /* an earlier proposal that takes up more than a third is not shown */
+    MAX_TEXT_PART = 3, /**< an earlier proposal that takes up more than a third is not shown */
 };
 
 static const char general_rules[] =
@@ -509,7 +515,7 @@ static const char unroll_rules[] =
     "unroll N` (N from 2 to 8) or `#pragma nounroll` directly before a loop that the list below "
     "allows. Every other token must stay as it is.\n";
 
-/* docs/how-it-decides.md has them all. */
+/* docs/how-it-decides.md has all of them. */
 static const char body_rules[] =
     "- Change only what stands between the braces of the kernel. No inline assembly, no static "
     "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "

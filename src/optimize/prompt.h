@@ -1,13 +1,14 @@
 /**
  * @file prompt.h
- * @brief The question to a model: the kernel, what is known of it, what was tried, what is allowed.
+ * @brief Makes the question to a model: the kernel, what is known of it, what was tried, what is
+ * allowed.
  *
- * The same input gives the same text. Whatever comes out of the user's files, of tools and of
- * earlier answers stands between fences that do not occur in it, and the rules say that it is
- * data. What does not fit is left out in this order: texts of earlier attempts, oldest first;
- * declarations of the file, last first; earlier attempts, oldest first; lines with stalls and rules
- * of the bottleneck, least first; in a repair the text that failed; what the compiler said of it.
- * A proposal that would take up more than a third is never shown. The kernel and the rules always
+ * The same input gives the same text. All text of the user's files, of tools and of earlier answers
+ * stands between fences that do not occur in it, and the rules say that it is data. If it is too
+ * long, parts are left out in this order: texts of earlier attempts, oldest first; declarations of
+ * the file, last first; earlier attempts, oldest first; lines with stalls and rules of the
+ * bottleneck, least first; in a repair the text that failed; what the compiler said of it. A
+ * proposal that would take up more than a third is never shown. The kernel and the rules always
  * stand there.
  */
 #ifndef RP_OPTIMIZE_PROMPT_H
@@ -24,7 +25,7 @@
 struct rp_err;
 struct rp_proposer_input;
 
-/** Release with rp_llm_prompt_free. */
+/** Release it with rp_llm_prompt_free. */
 struct rp_llm_prompt {
     char *system;    /**< the rules */
     char *user;      /**< everything else */
@@ -42,22 +43,18 @@ static inline void rp_llm_prompt_free(struct rp_llm_prompt *prompt)
     *prompt = (struct rp_llm_prompt){0};
 }
 
-/* What was measured of a kernel, in words. */
+/* This section puts the measurements of a kernel into words. */
 
-/* A text in sections, of which the less important parts give way when it is too long. */
+/* A prompt has sections, of which the less important parts are left out when it is too long. */
 
-/* What of a compiler's output a model server is given: what is said of the kernel's own
- * lines.
- *
- * Errors bring lines of other places with them (where a name was declared, a macro expanded). The
- * user's source may hold there what the question does not.
- */
+/* A model server gets only the part of a compiler's output that is about the kernel's own lines.
+ * Errors bring lines of other places with them (where a name was declared, a macro expanded), and
+ * the user's source may hold text there that the question does not. */
 
-/* Questions to a model server within a budget: again when that may help, never the key in
- *        what is told.
- */
+/* This section asks a model server within a budget. It asks again when that may help, and never
+ * prints the key. */
 
-/** Tokens of a text, estimated: source code has about three bytes in each. */
+/** Estimates the tokens of a text: source code has about three bytes in each. */
 static inline uint64_t rp_llm_estimate_tokens(size_t bytes)
 {
     return (bytes + 2) / 3;

@@ -40,8 +40,8 @@ const struct rp_proposer *rp_proposer_named(const char *name)
     return NULL;
 }
 
-/* Which loops of a kernel to unroll, how far, in which order, from what was measured of it: the
- * loop with most stalls first; factors by how many registers are free. */
+/* Chooses from the measurements which loops of a kernel to unroll, how far, and in which order: the
+ * loop with most stalls first, and factors by how many registers are free. */
 
 struct rp_unroll_step {
     size_t loop; /**< index in the source's loops */
@@ -50,7 +50,7 @@ struct rp_unroll_step {
 
 enum { FACTORS = RP_UNROLL_MAX - RP_UNROLL_MIN + 1 };
 
-/* Powers of two first: trip counts mostly are multiples of them, and addresses stay cheap. */
+/* Powers of two come first: trip counts mostly are multiples of them, and addresses stay cheap. */
 static const unsigned usual[FACTORS] = {2, 4, 8, 3, 6, 5, 7};
 
 /* Waves that wait want many loads on their way at once. */
@@ -59,7 +59,7 @@ static const unsigned waiting[FACTORS] = {4, 8, 2, 6, 3, 5, 7};
 /* Each further copy may cost a wave. */
 static const unsigned careful[FACTORS] = {2, 3, 4, 5, 6, 7, 8};
 
-/* A loop below a third of stalled time has other troubles than latency; one copy of a small body
+/* A loop below a third of stalled time has other troubles than latency. One copy of a small body
  * takes about 8 registers, the granule of CDNA's files. */
 static const double MANY_STALLS = 0.3;
 enum { FEW_REGISTERS = 8 };
@@ -74,7 +74,8 @@ static uint32_t waves_with(const struct rp_arch *gpu, uint32_t vgprs)
     return occupancy.known ? occupancy.vgpr_waves_per_simd : 0;
 }
 
-/** Registers that may be added before fewer waves fit. @return -1: not known */
+/** Returns how many registers may be added before fewer waves fit.
+ * @return -1: not known */
 static int free_registers(const struct rp_kernel_facts *facts)
 {
     const struct rp_arch *gpu = facts && facts->arch ? rp_arch_find(facts->arch) : NULL;
@@ -96,7 +97,7 @@ static const unsigned *factors_for(const struct rp_kernel_facts *facts)
     int left = free_registers(facts);
 
     if (facts && facts->scratch_bytes.known && facts->scratch_bytes.value > 0)
-        return careful; /* it has too few registers as it is */
+        return careful; /* The kernel has too few registers already. */
     if (left >= 0 && left < FEW_REGISTERS)
         return careful;
     if (facts && facts->stall.known && facts->stall.value >= MANY_STALLS)
@@ -108,9 +109,9 @@ static const unsigned *factors_for(const struct rp_kernel_facts *facts)
 
 struct ranked {
     size_t loop;
-    double stalls; /* of the kernel's, at its lines */
+    double stalls; /**< of the kernel's, at its lines */
     uint32_t depth;
-    uint64_t trips; /* UINT64_MAX: not known */
+    uint64_t trips; /**< UINT64_MAX: not known */
 };
 
 static uint32_t last_line(const struct rp_kernel_source *source, const struct rp_source_loop *loop)
@@ -129,7 +130,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/** "kernels.hip:12" of a path that ends so, in these lines. */
+/** Says whether "kernels.hip:12" is of a path that ends so, and in these lines. */
 static bool is_in(const char *place, const char *path, uint32_t first, uint32_t last)
 {
     const char *file = base_name(place), *colon = strrchr(file, ':'), *name = base_name(path);
@@ -164,7 +165,7 @@ static int most_promising_first(const void *a, const void *b)
     return x->loop < y->loop ? -1 : x->loop > y->loop;
 }
 
-/** Whether a factor belongs to a pass: those that divide a known trip count come first. */
+/** Says whether a factor belongs to a pass: those that divide a known trip count come first. */
 static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_pass)
 {
     if (ranked->trips == UINT64_MAX)
@@ -173,8 +174,8 @@ static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_
 }
 
 /**
- * @param facts  NULL: nothing is known
- * @param ret    loop_count * 7 entries have room
+ * @param facts NULL: nothing is known
+ * @param ret has room for loop_count * 7 entries
  * @return how many were written
  */
 static size_t rp_unroll_plan(const struct rp_kernel_source *source,
@@ -203,12 +204,13 @@ static size_t rp_unroll_plan(const struct rp_kernel_source *source,
     return steps;
 }
 
-/* Unroll pragmas, one loop at a time. What comes next depends on the attempts alone, so a session
- * that goes on gets the same proposals. */
+/* Proposes unroll pragmas, one loop at a time. The next proposal depends on the attempts alone, so
+ * a resumed session gets the same proposals. */
 
 extern const struct rp_proposer rp_proposer_unroll;
 
-/* A loop whose pragmas change nothing in the code twice is unrolled as the compiler likes. */
+/* If pragmas of a loop change nothing in the code twice, the compiler unrolls it by its own rules.
+ */
 enum { MOST_SAME = 2 };
 
 static int open_unroll(const struct rp_proposer_config *config, void **ret_state,
@@ -230,7 +232,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/** Whether nothing but blanks stands before a place on its line. */
+/** Says whether only blanks precede a place on its line. */
 static bool begins_line(const struct rp_kernel_source *source, size_t at)
 {
     while (at > source->begin && is_blank(source->text[at - 1]))
@@ -245,7 +247,7 @@ static bool ends_line(const struct rp_kernel_source *source, size_t at)
     return source->text[at] == '\n';
 }
 
-/** The kernel with one loop's pragmas as one of this factor. */
+/** Makes the kernel with one loop's pragmas replaced by one of this factor. */
 static char *with_pragma(const struct rp_kernel_source *source, const struct rp_source_loop *loop,
                          unsigned factor)
 {

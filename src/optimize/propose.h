@@ -1,6 +1,6 @@
 /**
  * @file propose.h
- * @brief Who proposes changes of a kernel: one struct per kind, listed in proposers.def.
+ * @brief Proposes changes of a kernel. Each kind of proposer is a struct, listed in proposers.def.
  */
 #ifndef RP_OPTIMIZE_PROPOSE_H
 #define RP_OPTIMIZE_PROPOSE_H
@@ -16,12 +16,12 @@ struct rp_kernel_facts;
 struct rp_kernel_source;
 struct rp_llm_config;
 
-/** What the proposers need to know beforehand; each looks at its own part. */
+/** The proposers need these beforehand; each looks at its own part. */
 struct rp_proposer_config {
     const struct rp_llm_config *llm; /**< NULL: no server is configured */
 };
 
-/** A proposal of before and how it ended. */
+/** This is an earlier proposal, with how it ended. */
 struct rp_attempt {
     const char *title;
     const char *kernel_text;
@@ -40,7 +40,7 @@ struct rp_proposer_input {
     enum rp_edit_scope scope;
 };
 
-/** Release with rp_proposal_free. */
+/** Release it with rp_proposal_free. */
 struct rp_proposal {
     char *kernel_text; /**< the complete definition */
     size_t bytes;
@@ -52,14 +52,15 @@ struct rp_proposer {
     const char *summary;
     int (*open)(const struct rp_proposer_config *config, void **ret_state, struct rp_err *err);
     /** @return 1 with a proposal; 0 when it has nothing more for this kernel, or with a text in err
-     *          for any; RP_VERDICT: what it says is no proposal; RP_BAD_INPUT: it cannot be asked
-     *          about this kernel; RP_ENVIRONMENT: about any; other ones end the session */
+     * for any; RP_VERDICT: its answer is no proposal; RP_BAD_INPUT: it cannot be asked about this
+     * kernel; RP_ENVIRONMENT: about any; other errors end the session */
     int (*propose)(void *state, const struct rp_proposer_input *input, struct rp_proposal *ret,
                    struct rp_err *err);
     void (*close)(void *state);
 };
 
-/** In the order of proposers.def. @return NULL when there is none of that name */
+/** Finds a proposer in proposers.def.
+ * @return NULL when none has that name */
 const struct rp_proposer *rp_proposer_named(const char *name);
 /** @return NULL behind the last */
 const struct rp_proposer *rp_proposer_at(size_t index);

@@ -1,5 +1,5 @@
-/* A session from its lock to its end: rounds, in each of which kernels are ranked anew and one
- * change is accepted at most. */
+/* Runs a session from its lock to its end. In each round kernels are ranked anew and at most one
+ * change is accepted. */
 #include "optimize/session.h"
 
 #include <stdarg.h>
@@ -20,10 +20,11 @@
 #include "optimize/session_parts.h"
 #include "run/run_options.h"
 
-/* What a session begins with: the program as the user has it does the same as what the build
- * command makes of the source. Found once; a session that goes on takes it from the journal. */
+/* A session begins with a check that the user's program does the same as the one that the build
+ * command makes of the source. It is done once; a resumed session takes the result from the
+ * journal. */
 
-/** What the program prints, from the journal. */
+/** Reads the program's output from the journal. */
 static bool restore(struct rp_session *s)
 {
     const json_t *data = rp_journal_find(s->journal, "program", NULL);
@@ -77,7 +78,7 @@ static int build(struct rp_session *s, struct rp_err *err)
                    rp_compile_command_hint(s->command), reason ? reason : built.why);
 }
 
-/** How a message goes on with what a program or --check said last. */
+/** Says how a message continues before the last words of a program or of --check. */
 static const char *before_words(const struct rp_output *output)
 {
     return !output->said || !*output->said ? ""
@@ -137,7 +138,7 @@ static int run_rebuilt(struct rp_session *s, struct rp_err *err)
         s->rebuilt);
 }
 
-/** Builds and runs the program, for what it prints. */
+/** Builds and runs the program to get its output. */
 static int rp_session_build(struct rp_session *s, struct rp_err *err)
 {
     int rc;
@@ -189,7 +190,8 @@ static int read_source(struct rp_session *s, struct rp_err *err)
     return 0;
 }
 
-/** What a model server was asked and said. A failure to keep it fails the next record. */
+/** Keeps the question to a model server, and its answer. If that fails, the next record fails, too.
+ */
 static void keep_exchange(void *context, const struct rp_llm_record *r)
 {
     struct rp_session *s = context;
@@ -205,7 +207,7 @@ static void keep_exchange(void *context, const struct rp_llm_record *r)
     rp_journal_add(s->journal, "exchange", NULL, data, NULL);
 }
 
-/** Of the budget, before the session was resumed. */
+/** Returns what of the budget was spent before the session was resumed. */
 static uint64_t spent_tokens(const struct rp_journal *journal)
 {
     uint64_t spent = 0;
@@ -234,7 +236,7 @@ static int open_proposer(struct rp_session *s, struct rp_err *err)
                                 err);
 }
 
-/** How long its runs may take. */
+/** Says how long its runs may take. */
 static struct rp_run_deadline rp_session_deadline(const struct rp_session_options *o,
                                                   int64_t begin_ns)
 {
@@ -246,7 +248,8 @@ static struct rp_run_deadline rp_session_deadline(const struct rp_session_option
         .context = o->context};
 }
 
-/** None outlives the session, nor is one of a session that was killed left. */
+/** Temporary files are removed with the session, and those of a session that was killed when the
+ * next one begins. */
 static int make_temporary(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(s->o->folder, "tmp");
@@ -304,7 +307,8 @@ void rp_session_result_free(struct rp_session_result *result)
     *result = (struct rp_session_result){0};
 }
 
-/** A failure may be for want of space, whatever it says: compilers and programs are many. */
+/** A failure may be due to a full disk, whatever its message says, because compilers and programs
+ * are many. */
 static int explain(const struct rp_session *s, int rc, struct rp_err *err)
 {
     const struct rp_err failed = *err;
@@ -316,7 +320,7 @@ static int explain(const struct rp_session *s, int rc, struct rp_err *err)
     return rp_fail(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);
 }
 
-/** Why there were no more rounds. */
+/** Says why there were no more rounds. */
 static const char *ended_by(const struct rp_session *s, int rc)
 {
     if (rc < 0)
@@ -333,8 +337,9 @@ static const char *ended_by(const struct rp_session *s, int rc)
 }
 
 /**
- * Writes what there is, also when the session ends by a failure: what was accepted is not lost.
- * @param rc   how it ended; its failure is told rather than one of writing
+ * Writes the result, also when the session ends by a failure, so that accepted changes are not
+ * lost.
+ * @param rc how it ended; its failure is reported rather than one of writing
  */
 static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, struct rp_err *err)
 {
@@ -359,7 +364,7 @@ static int finish(struct rp_session *s, int rc, struct rp_session_result *ret, s
         *err = unwritten;
         rc = explain(s, written, err);
     } else if (rc == 0 && !result.accepted && s->failure.code != RP_OK) {
-        *err = s->failure; /* that nothing is worth it would not be true */
+        *err = s->failure; /* It would be wrong to say that nothing is worth a try. */
         rc = -(int)err->code;
     }
     *ret = result;

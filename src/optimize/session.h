@@ -1,7 +1,7 @@
 /**
  * @file session.h
- * @brief From a program and its source to a better source, or to the knowledge that nothing was
- *        worth keeping. docs/optimize.md says what is done in which order.
+ * @brief Turns a program and its source into a better source, or finds that no change was worth
+ * keeping. docs/optimize.md describes the steps.
  */
 #ifndef RP_OPTIMIZE_SESSION_H
 #define RP_OPTIMIZE_SESSION_H
@@ -44,12 +44,13 @@ struct rp_session_options {
     bool dry_run;                        /**< candidates are built, not measured */
     bool apply;                          /**< the source is replaced at the end, its backup kept */
     void (*progress)(void *context, const char *line); /**< may be NULL */
-    /** While what the last line says goes on, some times a second; may be NULL. */
+    /** It is called some times a second while the action of the last line goes on; it may be NULL.
+     */
     void (*waiting)(void *context, int64_t elapsed_ns);
     void *context;
 };
 
-/** Release with rp_session_result_free. */
+/** Release it with rp_session_result_free. */
 struct rp_session_result {
     json_t *json;           /**< optimize.json ... */
     char *text;             /**< ... as it was written, without the newline at its end */
@@ -63,9 +64,9 @@ struct rp_session_result {
 };
 
 /**
- * @param ret  what there is, also after a failure; its json is NULL when no round has begun
+ * @param ret is valid after a failure, too; its json is NULL when no round has begun
  * @return 0, whether or not anything was accepted; RP_USAGE, RP_BAD_INPUT (the program is not of
- *         this source), RP_ENVIRONMENT, RP_PROGRAM, RP_INTERRUPTED: the session can be resumed
+ * this source), RP_ENVIRONMENT, RP_PROGRAM, RP_INTERRUPTED: the session can be resumed
  */
 int rp_session_run(const struct rp_session_options *options, struct rp_session_result *ret,
                    struct rp_err *err);

@@ -1,5 +1,4 @@
-/* The way of a faster candidate into the program: confirmed by fresh sessions, then in the whole
- * program. */
+/* A faster candidate is confirmed by fresh sessions, and then tried in the whole program. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +17,8 @@
 
 enum { RP_MAX_CONFIRMATIONS = 20 };
 
-/* As replay compare: the probability of a false acceptance among all candidates of a session. */
+/* As in replay compare, this is the probability of a false acceptance among all candidates of a
+ * session. */
 static const double ALPHA = 0.01;
 enum { PAIRS_ON_A_GPU = 5 };
 
@@ -33,8 +33,8 @@ static void end_with(struct rp_session_candidate *tried, enum rp_outcome outcome
 }
 
 /**
- * One fresh session.
- * @param error  times what this one is false with, at most
+ * Does one fresh session.
+ * @param error is multiplied by the probability that this one is false, at most
  * @return 1 faster again, 0 not, negative
  */
 static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *tried,
@@ -113,7 +113,7 @@ static int build_program(struct rp_kernel_run *run, const struct rp_session_cand
     return 0;
 }
 
-/** Is its output right, in two runs? NULL in ret_why: yes. */
+/** Checks the output of two runs. NULL in ret_why means that it is right. */
 static int check_output(struct rp_kernel_run *run, const char *program, char **ret_why,
                         struct rp_err *err)
 {
@@ -147,7 +147,7 @@ static enum rp_outcome judge(const struct rp_program_times *t, double margin, ch
                : RP_OUTCOME_PROGRAM_SLOWER;
 }
 
-/** Times of both builds. A program that fails there is a reason in ret_why. */
+/** Measures times of both builds. If a program fails, ret_why has the reason. */
 static int time_program(struct rp_kernel_run *run, const char *program,
                         struct rp_program_times *ret, char **ret_why, struct rp_err *err)
 {
@@ -170,7 +170,7 @@ static json_t *times_json(const struct rp_program_times *t, double margin, const
                      t->slower, "program_sha256", hash);
 }
 
-/** What becomes of it in the program, as the journal keeps it. */
+/** Tries it in the program, and keeps the result in the journal. */
 static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *tried,
                        const char *program, json_t **ret, struct rp_err *err)
 {
@@ -194,7 +194,8 @@ static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *t
     return rc;
 }
 
-/** Of the last confirmation: that of the session which chose it among others is too good. */
+/** Takes the ratio of the last confirmation: that of the session which chose the candidate among
+ * others is too good. */
 static json_t *fresh_ratio(const struct rp_session_candidate *tried)
 {
     const json_t *list = json_object_get(tried->json, "confirmations");
@@ -204,7 +205,7 @@ static json_t *fresh_ratio(const struct rp_session_candidate *tried)
                      json_object_get(last, "low"), "high", json_object_get(last, "high"));
 }
 
-/** In the comparisons of the last confirmation, as its ratio. */
+/** Takes it from the comparisons of the last confirmation, as the ratio is. */
 static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_session_candidate *tried)
 {
     rp_autofree char *key = rp_format(
@@ -215,7 +216,7 @@ static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_sessio
                : NULL;
 }
 
-/** Its source is the one to go on with. */
+/** Takes its source as the new base. */
 static int take(struct rp_kernel_run *run, struct rp_session_candidate *tried, char **program,
                 const json_t *application)
 {
@@ -263,7 +264,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     if (rc < 0)
         return rc;
     shown = json_deep_copy(json_object_get(data, "application"));
-    json_object_del(shown, "program_sha256"); /* a linker may write paths into it */
+    json_object_del(shown, "program_sha256"); /* A linker may write paths into the program. */
     json_object_set_new(tried->json, "program", shown);
     outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
     end_with(tried, outcome, json_string_value(json_object_get(shown, "reason")) ?: "?");
@@ -283,8 +284,8 @@ int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tr
     return rc;
 }
 
-/* With which other inputs an accepted change was not compared. What replay compare could not vary
- * is no fault of the candidate, but whoever takes it should know. */
+/* This section lists the other inputs with which an accepted change was not compared. A kind that
+ * replay compare could not vary is no fault of the candidate, but its user should know. */
 
 static bool is(const json_t *entry, const char *key, const char *text)
 {
@@ -323,7 +324,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/** In the order of their names: what the journal has kept has them in another one than replay. */
+/** Sorts them by name, because the journal and replay have them in different orders. */
 static const char **sorted_input_kinds(json_t *inputs)
 {
     const char **kinds = rp_alloc_zero(json_object_size(inputs) + 1, sizeof *kinds), *kind;
@@ -373,11 +374,12 @@ json_t *rp_session_untried_inputs(const json_t *comparisons, const char *kernel)
     return list;
 }
 
-/* What all that was accepted brings: the program of the source as it was and that of the result,
- * in fresh interleaved runs. Times of the sessions by which candidates were chosen are not used:
- * the best of many is chosen for its luck, too. */
+/* The gain of all accepted changes is measured at the end: the original program and the result, in
+ * fresh interleaved runs. Times of the sessions by which candidates were chosen are not used,
+ * because the best of many is partly chosen for its luck. */
 
-/* With six the interval is from the smallest ratio to the largest, at 1 - 2 / 2^6 = 96.9 %. */
+/* With six pairs the interval is from the smallest ratio to the largest, at 1 - 2 / 2^6 = 96.9 %.
+ */
 enum { SESSION_WHOLE_PAIRS_ON_A_GPU = 6 };
 
 /** @return NULL when a run has no time */

@@ -1,5 +1,5 @@
-/* Candidates of one kernel: proposed, guarded, built, read, compared. Each ends with a record in
- * the journal, from which a session that goes on takes it. */
+/* Candidates of one kernel are proposed, guarded, built, read, and compared. Each ends with a
+ * record in the journal, which a resumed session uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void rp_session_candidate_free(struct rp_session_candidate *tried)
     *tried = (struct rp_session_candidate){0};
 }
 
-/** @return 0: it has an end */
+/** @return 0: it has ended */
 static int end_with(struct rp_session_candidate *tried, enum rp_outcome outcome, const char *reason)
 {
     free(tried->reason);
@@ -159,7 +159,8 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
         *err = why;
         return rc;
     }
-    if (rc < 0) { /* also when it cannot be told: what is not known to be harmless is refused */
+    /* This includes an unknown result: only what is known to be harmless is accepted. */
+    if (rc < 0) {
         rc = end_with(tried, guarded.compiler_output ? RP_OUTCOME_NOT_COMPILED : RP_OUTCOME_REFUSED,
                       why.text);
         tried->compiler_output = rp_steal(guarded.compiler_output);
@@ -178,7 +179,7 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
 
 /* --- the journal --------------------------------------------------------------------------- */
 
-/** Takes the end of an attempt from the journal, if its files are as they were. */
+/** Restores the end of an attempt from the journal, if its files are unchanged. */
 static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *tried)
 {
     const json_t *data = rp_journal_find(run->s->journal, "attempt", tried->key);
@@ -221,7 +222,7 @@ static int keep(struct rp_kernel_run *run, struct rp_session_candidate *tried, j
 
 /* --- proposals ----------------------------------------------------------------------------- */
 
-/** What has been tried, as proposers see it. */
+/** Makes the list of attempts that proposers see. */
 static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
 {
     struct rp_attempt *list = rp_alloc_zero(run->count + 1, sizeof *list);
@@ -261,12 +262,13 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
                               &proposal, &why);
     if (rc == 0 && !*why.text)
         return 0;
-    if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) { /* what was tried is not lost for it */
+    /* Earlier attempts are not lost because of it. */
+    if (rc == 0 || (rc < 0 && why.code == RP_ENVIRONMENT)) {
         run->s->proposer_ended = rp_strdup(why.text);
         run->s->proposer_failed = rc < 0;
         return 0;
     }
-    if (rc < 0 && why.code == RP_BAD_INPUT) { /* a kernel that is too long to ask about */
+    if (rc < 0 && why.code == RP_BAD_INPUT) { /* The kernel is too long to ask about. */
         rp_session_message(run->s, "  no more proposals: %s", why.text);
         if (!run->count)
             json_object_set_new(run->json, "stop", rp_session_text(why.text));
@@ -276,7 +278,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
         *err = why;
         return rc;
     }
-    if (rc < 0) { /* an answer that is none: an attempt like others */
+    if (rc < 0) { /* An answer without a kernel is an attempt like others. */
         tried->title = rp_strdup("no proposal");
         tried->text = rp_strdup("");
         tried->outcome = RP_OUTCOME_REFUSED;
@@ -289,7 +291,8 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
     return 1;
 }
 
-/** A proposal is in the journal before anything is done with it: a model server gives it once. */
+/** Writes a proposal to the journal before it is used, because a model server gives it only once.
+ */
 static int propose(struct rp_kernel_run *run, const struct rp_session_candidate *failed,
                    struct rp_session_candidate *tried, struct rp_err *err)
 {
@@ -328,7 +331,7 @@ static void name_files(struct rp_kernel_run *run, struct rp_session_candidate *t
     tried->hsaco = rp_format("%s/candidate-%zu.hsaco", run->folder, number);
 }
 
-/** Of compilers, or of what ran it: not a verdict on what was measured. */
+/** These are failures of compilers or of the run, and no verdict on a measurement. */
 static bool is_failure(enum rp_outcome outcome)
 {
     return outcome == RP_OUTCOME_REFUSED || outcome == RP_OUTCOME_NOT_COMPILED ||
@@ -347,7 +350,7 @@ static int try_one(struct rp_kernel_run *run, const struct rp_session_candidate 
     rc = propose(run, failed, tried, err);
     if (rc <= 0)
         return rc;
-    if (tried->reason) /* refused before there was a text */
+    if (tried->reason) /* It was refused before there was a text. */
         tried->outcome = RP_OUTCOME_REFUSED;
     tried->json = json_pack("{s:I, s:s, s:o, s:b}", "number", (json_int_t)run->count + 1,
                             "proposer", run->s->o->proposer->name, "title",
@@ -432,7 +435,7 @@ static void not_captured(const char *name, const char *why, struct rp_decision *
              "it also changes %.120s, which was not captured: %.200s", name, why);
 }
 
-/** On its own dispatches, if the program has any. */
+/** Compares another kernel on its own dispatches, if the program has any. */
 static int compare_another(struct rp_kernel_run *run, const char *symbol, const char *hsaco,
                            struct rp_decision *decision, json_t *json, struct rp_err *err)
 {
@@ -449,14 +452,14 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
         not_captured(symbol, "the program does not run it", decision);
         return 0;
     }
-    rp_sha256(symbol, strlen(symbol), hash); /* a mangled name may be too long for a file */
+    rp_sha256(symbol, strlen(symbol), hash); /* A mangled name may be too long for a file. */
     folder = rp_path_join(parent, hash);
     rc = rp_mkdirs_private(parent, err);
     if (rc < 0)
         return rc;
     rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,
                           &why);
-    /* what the end of the budget cuts off is no verdict, and is tried again by --resume */
+    /* The end of the budget is no verdict, and --resume tries it again. */
     if (rc < 0 && !s->patience.over &&
         (why.code == RP_VERDICT || why.code == RP_PROGRAM || why.code == RP_BAD_INPUT)) {
         not_captured(k->name, why.text, decision);
@@ -476,7 +479,7 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
                             hsaco, decision, json, err);
 }
 
-/** What is faster is no gain if another kernel pays for it. */
+/** A faster kernel is no gain if another kernel becomes slower. */
 static int compare_others(struct rp_kernel_run *run, const char *hsaco,
                           struct rp_decision *decision, json_t *json, struct rp_err *err)
 {

@@ -1,5 +1,5 @@
-/* What a session stands for: all that decides what it does, and the source as it was. The first
- * record of the journal holds it; --resume with anything else is refused. */
+/* The identity of a session has everything that decides what it does, and the original source. It
+ * is the first record of the journal, and --resume with anything else is refused. */
 #include "optimize/session_files.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 enum { RP_MAX_SOURCE_BYTES = 16 << 20 };
 
-/* The difference of two texts as a unified diff, which patch(1) and git apply take. */
+/* The difference of two texts is a unified diff, which patch(1) and git apply take. */
 
 enum { CONTEXT = 3 };
 
@@ -86,8 +86,9 @@ static size_t first_line(size_t begin, size_t count)
 }
 
 /**
- * One hunk from the first line that differs to the last one; nothing when the texts are equal.
- * @param name  of the file, without blanks at its ends
+ * Writes one hunk from the first line that differs to the last one, or nothing when the texts are
+ * equal.
+ * @param name of the file, without blanks at its ends
  */
 static void rp_patch_write(const char *name, const char *before, size_t before_bytes,
                            const char *after, size_t after_bytes, struct rp_buf *ret)
@@ -122,10 +123,10 @@ static void rp_patch_write(const char *name, const char *before, size_t before_b
     free(b.at);
 }
 
-/* What a session leaves: optimize.json, and when something was accepted the better source beside
- * the user's, its patch, and with --apply the user's source replaced. In this order, each file
- * whole or not at all, and the journal knows their hashes before: behind a kill --resume writes
- * what is missing. */
+/* A session leaves optimize.json, and when something was accepted the better source beside the
+ * user's, its patch, and with --apply the user's source replaced. They are written in this order,
+ * each file whole or not at all, and the journal has their hashes before. After a kill --resume
+ * writes the missing ones. */
 
 /* --- whose the files there are ------------------------------------------------------------- */
 
@@ -148,7 +149,8 @@ static void name_files(const struct rp_session *s, char **ret_source, char **ret
     *ret_patch = beside(s->o->source, "_opt", ".patch");
 }
 
-/** Has a result of this session that hash? @param key  "source_sha256" or "patch_sha256" */
+/** Says whether a result of this session has that hash.
+ * @param key "source_sha256" or "patch_sha256" */
 static bool rp_session_left_result(const struct rp_session *s, const char *key, const char *hash)
 {
     for (size_t i = 0; i < rp_journal_count(s->journal); i++) {
@@ -162,7 +164,8 @@ static bool rp_session_left_result(const struct rp_session *s, const char *key, 
     return false;
 }
 
-/** A patch as a session wrote it, unchanged since. @param ret  hash of the source it leads to */
+/** Says whether it is a patch as a session wrote it, unchanged since.
+ * @param ret hash of the source it leads to */
 static bool is_own_patch(const char *path, char ret[RP_SHA256_TEXT])
 {
     const size_t hash = RP_SHA256_TEXT - 1, first = sizeof session_write_mark - 1;
@@ -189,7 +192,7 @@ static int session_write_refuse(const char *path, struct rp_err *err)
                    path);
 }
 
-/** What another wrote, or changed, is not overwritten. */
+/** Files that others wrote or changed are not overwritten. */
 static int check_files(const struct rp_session *s, const char *source, const char *patch,
                        struct rp_err *err)
 {
@@ -208,7 +211,8 @@ static int check_files(const struct rp_session *s, const char *source, const cha
                : session_write_refuse(source, err);
 }
 
-/** Can the result be written beside the source, and is nothing of others in the way? */
+/** Checks that the result can be written beside the source, and would not replace a file of others.
+ */
 static int rp_session_check_place(const struct rp_session *s, struct rp_err *err)
 {
     const char *slash = strrchr(s->o->source, '/');
@@ -234,7 +238,7 @@ static bool holds(const char *path, const char *text, size_t bytes)
     return now && strlen(now) == bytes && memcmp(now, text, bytes) == 0;
 }
 
-/** A name that is free, or the backup that is there: an older one is never overwritten. */
+/** Finds a free name, or the backup that is there: an older one is never overwritten. */
 static int write_backup(const struct rp_session *s, char **ret, struct rp_err *err)
 {
     for (unsigned i = 0; i < 1000; i++) {
@@ -250,7 +254,7 @@ static int write_backup(const struct rp_session *s, char **ret, struct rp_err *e
         rc = rp_write_file_like(temporary, s->o->source, s->original, s->original_bytes, err);
         if (rc < 0)
             return rc;
-        if (link(temporary, path) == 0) { /* fails when it is there */
+        if (link(temporary, path) == 0) { /* link() fails when the file is there. */
             unlink(temporary);
             *ret = rp_steal(path);
             return 0;
@@ -263,11 +267,12 @@ static int write_backup(const struct rp_session *s, char **ret, struct rp_err *e
     return rp_fail(err, RP_ENVIRONMENT, "%s.orig to .orig.999 are there already", s->o->source);
 }
 
-/** Only if it is what the session began with, and with the rights it has; or it is done. */
+/** Replaces the source only if it is the one that the session began with, and keeps its
+ * permissions. It may be done already. */
 static int apply(struct rp_session *s, const char *text, size_t bytes,
                  struct rp_session_result *ret, struct rp_err *err)
 {
-    rp_autofree char *file = realpath(s->o->source, NULL); /* a link to it stays one */
+    rp_autofree char *file = realpath(s->o->source, NULL); /* A link to the file stays a link. */
     char hash[RP_SHA256_TEXT];
     bool done, of_a_result;
     int rc;
@@ -301,7 +306,7 @@ static void make_patch(const struct rp_session *s, const char *text, const char 
     rp_buf_add(ret, rp_buf_text(&lines), lines.len);
 }
 
-/** The journal knows what will be there, so that it is recognised behind a kill. */
+/** Writes to the journal what the files will be, so that they are recognised after a kill. */
 static int announce(struct rp_session *s, const char *source_hash, const struct rp_buf *patch,
                     struct rp_err *err)
 {
@@ -337,7 +342,7 @@ static int write_files(struct rp_session *s, const char *text, const struct rp_b
     return whole && s->o->apply ? apply(s, text, strlen(text), ret, err) : 0;
 }
 
-/** Each file is tried, whatever becomes of those before; the first failure is told. */
+/** Each file is tried, even if one before failed; the first failure is reported. */
 int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
                      struct rp_session_result *ret, struct rp_err *err)
 {
@@ -370,9 +375,9 @@ int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
 
 enum { MOST_VERSION = 4096 };
 static const int64_t VERSION_PATIENCE_NS = (int64_t)60 * 1000000000;
-static const char any_arch[] = "gfx942"; /* in a command that is only compared */
+static const char any_arch[] = "gfx942"; /* The command is only compared, so any GPU will do. */
 
-/** What is run to build; null where that cannot be made. */
+/** Makes the words of the build command, or null where that cannot be made. */
 static json_t *words_of(const struct rp_session *s, enum rp_compile_what what)
 {
     struct rp_err why = RP_ERR_INIT;
@@ -390,7 +395,7 @@ static json_t *words_of(const struct rp_session *s, enum rp_compile_what what)
     return list;
 }
 
-/** What the compiler says of itself; "" when it says nothing. */
+/** Returns the compiler's own version text, or "" when it has none. */
 static json_t *compiler_version(const struct rp_session *s, const char *compiler)
 {
     rp_autofree char *log = rp_path_join(s->scratch, "compiler.log");
@@ -408,7 +413,7 @@ static json_t *compiler_version(const struct rp_session *s, const char *compiler
     return rp_session_text(text ? text : "");
 }
 
-/** Whose times they are, whichever options and variables have said so. */
+/** Describes the device whose times they are, whichever options and variables chose it. */
 static json_t *device_of(const struct rp_device_identity *on)
 {
     rp_autofree char *gpu = rp_device_identity_gpu(on);
@@ -451,7 +456,7 @@ static json_t *record_of(const struct rp_session *s)
 
 /* --- what differs -------------------------------------------------------------------------- */
 
-/** In the order in which a user would want to know. */
+/** The rows are in the order that is most useful to a user. */
 static const struct rp_identity_row rows[] = {
     {"format", "the format of the journal", false},
     {"source", "--source", false},
@@ -477,7 +482,7 @@ static const struct rp_identity_row rows[] = {
     {"dry_run", "--dry-run", false},
 };
 
-/** Times of one device are not to be compared with those of another. */
+/** Times of one device must not be compared with those of another. */
 static const struct rp_identity_row device_rows[] = {
     {"gpu", "the GPU (--device, ROCM_PERF_DEVICE)", false},
     {"rocm", "ROCm (ROCM_PATH)", false},
@@ -506,8 +511,8 @@ static char *copy_path(const struct rp_session *s)
 }
 
 /**
- * The user's file may be the result of this session already: --apply was the last thing before a
- * kill, or was given before. The session goes on with its copy of what the file was.
+ * The user's file may be the result of this session already: --apply was the last step before a
+ * kill, or was given before. The session goes on with its copy of the original file.
  */
 static int restore_original(struct rp_session *s, struct rp_err *err)
 {
@@ -556,7 +561,8 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
 
     s->journal = s->folder.journal;
     if (rc == 0)
-        rc = rp_session_check_place(s, err); /* no record yet: one can begin here later */
+        /* There is no record yet, so a session can begin here later. */
+        rc = rp_session_check_place(s, err);
     if (rc == 0)
         rc = restore_original(s, err);
     if (rc < 0)
@@ -614,8 +620,8 @@ bool rp_session_is_file(const char *path, const json_t *data, const char *key)
     return !expected || (rp_sha256_file(path, hash, NULL) == 0 && strcmp(hash, expected) == 0);
 }
 
-/** By what the program is judged: "check", "stdout", or "none": it prints nothing; NULL: it was not
- * run. */
+/** Says by what the program is judged: "check", "stdout", or "none" without output. NULL means that
+ * it was not run. */
 static const char *rp_session_judged_by(const struct rp_session *s)
 {
     return !*s->expected.sha256  ? NULL
@@ -624,7 +630,7 @@ static const char *rp_session_judged_by(const struct rp_session *s)
                                  : "none";
 }
 
-/* What optimize.json has. */
+/* The functions from here on make the members of optimize.json. */
 
 json_t *rp_session_text(const char *text)
 {

@@ -21,18 +21,18 @@
 
 struct rp_session;
 
-/* What the files of a session share. */
+/* The files of a session share these. */
 
 void rp_session_message(const struct rp_session *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** The file has the hash that stands in a record of the journal, or none stands there. */
+/** Says whether the file has the hash in a record of the journal, or the record has none. */
 bool rp_session_is_file(const char *path, const json_t *data, const char *key);
-/** Is there time for something new, or has the journal what it came to? */
+/** Says whether there is time for something new, or the journal has its result. */
 bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *key);
 
 /**
- * The end of the budget within a run is said, and fails nothing: that run decides nothing.
+ * Reports the end of the budget within a run, which is no failure, but decides nothing.
  * @return 0 for that; else rc
  */
 int rp_session_excuse_budget_end(struct rp_session *s, int rc, struct rp_err *err);

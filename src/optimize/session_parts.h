@@ -1,4 +1,4 @@
-/* What the files of a session share. */
+/* The files of a session share these. */
 #ifndef RP_OPTIMIZE_SESSION_PARTS_H
 #define RP_OPTIMIZE_SESSION_PARTS_H
 
@@ -52,7 +52,7 @@ struct rp_session {
     struct rp_err failure; /**< of the first kernel of which nothing could be told */
 };
 
-/** One candidate. */
+/** This is one candidate. */
 struct rp_session_candidate {
     char *title, *text, *reason;
     char *compiler_output; /**< of one that does not compile; NULL */
@@ -66,7 +66,7 @@ struct rp_session_candidate {
     json_t *json;    /**< as it stands in optimize.json */
 };
 
-/** A kernel in a round. */
+/** This is a kernel in a round. */
 struct rp_kernel_run {
     struct rp_session *s;
     unsigned round;
@@ -82,20 +82,22 @@ struct rp_kernel_run {
     size_t count;
     json_t *json; /**< as it stands in optimize.json; borrowed */
 };
-/** A JSON string of text that may be no UTF-8; null of NULL. */
+/** Makes a JSON string of text that need not be UTF-8; NULL becomes null. */
 json_t *rp_session_text(const char *text);
 
-/** Opens the journal, and writes what the session is, or compares with what it was begun as. */
+/** Opens the journal, and writes the session's identity, or compares it with the old one. */
 int rp_session_record(struct rp_session *s, struct rp_err *err);
 
-/** All rounds. @return 0; negative: the session ends, s->rounds and s->accepted hold what was */
+/** Does all rounds.
+ * @return 0; negative: the session ends, and s->rounds and s->accepted hold what was done */
 int rp_session_rounds(struct rp_session *s, struct rp_err *err);
 
-/** Proposals of a kernel, one after the other, into run->tried. */
+/** Tries proposals of a kernel, one after the other, and puts them into run->tried. */
 int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err);
 void rp_session_candidate_free(struct rp_session_candidate *tried);
 
-/** All geometries. @return 0 with the decision */
+/** Compares all geometries.
+ * @return 0 with the decision */
 int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
                        json_t **ret_json, struct rp_err *err);
 
@@ -104,21 +106,24 @@ int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tr
                       struct rp_err *err);
 
 /**
- * Which other inputs no candidate was compared with, and why: of each kernel, kind and reason the
- * geometries. @param comparisons  as the journal has them  @param kernel  whose they are, unless
- * they say another @return a new array
+ * Lists the other inputs that no candidate was compared with, with the reason. Each kernel, kind
+ * and reason has its geometries.
+ * @param comparisons as the journal has them
+ * @param kernel to which they belong, unless they name another
+ * @return a new array
  */
 json_t *rp_session_untried_inputs(const json_t *comparisons, const char *kernel);
 
-/** optimize.json of all that is in the session. @param error  that ended it; NULL */
+/** Makes optimize.json from the whole session.
+ * @param error that ended it; NULL */
 json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const char *error);
 
-/** The result against the source as it was, into s->whole. */
+/** Measures the result against the original source, for s->whole. */
 int rp_session_measure_all_changes(struct rp_session *s, struct rp_err *err);
 
 /**
- * optimize.json, NAME_opt.ext, its patch, and with --apply the source itself.
- * @param whole  the session came to its end: else nothing is applied
+ * Writes optimize.json, NAME_opt.ext, its patch, and with --apply the source itself.
+ * @param whole the session came to its end: else nothing is applied
  */
 int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
                      struct rp_session_result *ret, struct rp_err *err);

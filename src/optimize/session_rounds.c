@@ -1,6 +1,5 @@
-/* Rounds of a session: in each, kernels are ranked anew and one change is accepted at most. A
- * kernel of which nothing can be told is left with the reason; the others are tried all the same.
- */
+/* In each round of a session, kernels are ranked anew and at most one change is accepted. If a
+ * kernel cannot be judged, it is left with the reason, and the others are tried all the same. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,8 @@
 #include "optimize/session_parts.h"
 #include "run/kernel_names.h"
 
-/* One kernel in a round: its source, its code, its dispatches, all candidates, the best of them. */
+/* One kernel in a round has its source, its code, its dispatches, all candidates, and the best of
+ * them. */
 
 static void free_run(struct rp_kernel_run *run)
 {
@@ -32,11 +32,11 @@ static void free_run(struct rp_kernel_run *run)
     free(run->folder);
 }
 
-/** What no build of it can be faster than. */
+/** No build of the kernel can be faster than this. */
 static struct rp_time_floor floor_of(const struct rp_kernel_facts *facts, enum rp_edit_scope scope)
 {
-    /* Bytes of a channel of the L2 in a clock: "CDNA3 ISA" and MI300X whitepaper, 128; of CDNA2
-     * as many. Whatever the results' way, they pass it. */
+    /* A channel of the L2 moves 128 bytes in a clock, by "CDNA3 ISA" and the MI300X whitepaper;
+     * CDNA2 has as many. All results pass it. */
     enum { L2_CHANNEL_BYTES = 128 };
     const struct rp_arch *arch = facts->arch ? rp_arch_find(facts->arch) : NULL;
     struct rp_time_floor floor = {.same_work = scope == RP_EDIT_UNROLL};
@@ -86,7 +86,7 @@ static int build_twice(struct rp_kernel_run *run, struct rp_err *err)
     return rc;
 }
 
-/** The best source so far as a code object, built once. */
+/** Builds the best source so far as a code object, once. */
 static int build_base(struct rp_kernel_run *run, struct rp_err *err)
 {
     struct rp_journal *journal = run->s->journal;
@@ -108,7 +108,7 @@ static int build_base(struct rp_kernel_run *run, struct rp_err *err)
                                 err);
 }
 
-/** What ran is what the source and the build command make. */
+/** Checks that the code that ran is the one that the source and the build command make. */
 static int check_origin(struct rp_kernel_run *run, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(run->captures.list[0].folder, "kernel.hsaco");
@@ -141,9 +141,9 @@ static json_t *geometries_json(const struct rp_captures *captures)
 }
 
 /**
- * Its dispatches, into run->captures.
- * @return 1 they are there, 0 they cannot be had (the JSON says why), negative; RP_VERDICT: the
- *         time of --budget was over
+ * Captures its dispatches into run->captures.
+ * @return 1 they are there, 0 they cannot be captured (the JSON says why), negative; RP_VERDICT:
+ * the time of --budget was over
  */
 static int rp_session_capture(struct rp_kernel_run *run, const char *profile, const char *folder,
                               struct rp_err *err)
@@ -161,7 +161,7 @@ static int rp_session_capture(struct rp_kernel_run *run, const char *profile, co
         *err = why;
         return rc;
     }
-    if (s->patience.over) { /* that is no verdict on the kernel, and --resume captures it */
+    if (s->patience.over) { /* That is no verdict on the kernel, and --resume captures it. */
         json_object_set_new(run->json, "stop", json_string("the time of --budget was over"));
         *err = why;
         return rc;
@@ -229,14 +229,14 @@ static int accept_best(struct rp_kernel_run *run, struct rp_err *err)
         if (run->tried[i].outcome == RP_OUTCOME_FASTER)
             winners[count++] = &run->tried[i];
     qsort(winners, count, sizeof *winners, best_first);
-    run->s->patience.end_ns = 0; /* the budget is for the search, not for what it has found */
+    run->s->patience.end_ns = 0; /* The budget is for the search, and not for its result. */
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = rp_session_accept(run, winners[i], err);
     run->s->patience.end_ns = end_ns;
     return rc;
 }
 
-/** Nothing was proposed: of each loop why it may not be unrolled. */
+/** Nothing was proposed, so each loop gets the reason why it may not be unrolled. */
 static char *why_nothing(const struct rp_kernel_run *run)
 {
     rp_autobuf text = {0};
@@ -269,7 +269,7 @@ static void report_why_nothing(struct rp_kernel_run *run)
 
 static bool rp_session_ends_by(const struct rp_err *failed);
 
-/** What was tried before a failure is decided as always, unless the session ends with it. */
+/** Attempts before a failure are decided as always, unless the session ends with it. */
 static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
 {
     struct rp_err failed = RP_ERR_INIT;
@@ -294,8 +294,8 @@ static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
 }
 
 /**
- * Tries changes of one kernel and accepts the best, if it is any good.
- * @param json  gets all attempts, also those before a failure
+ * Tries changes of one kernel and accepts the best, if it is good enough.
+ * @param json gets all attempts, also those before a failure
  * @return 1 accepted, 0 nothing, negative
  */
 static int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
@@ -345,7 +345,7 @@ static int profile(struct rp_session *s, unsigned round, const char *folder, str
     return rc;
 }
 
-/** Which kernels the user has named; NULL in ret: none was. */
+/** Finds which kernels the user has named. NULL in ret means none. */
 static int named_kernels(const struct rp_session *s, const struct rp_facts *facts, bool **ret,
                          struct rp_err *err)
 {
@@ -368,8 +368,8 @@ static int named_kernels(const struct rp_session *s, const struct rp_facts *fact
 }
 
 /**
- * An expression that finds nothing is a mistake. Nothing has been decided: the journal is emptied,
- * so that another session can begin in the same folder.
+ * An expression that finds nothing is a mistake. Nothing has been decided, so the journal is
+ * emptied, and another session can begin in the same folder.
  */
 static int check_named(const struct rp_session *s, const struct rp_facts *facts, const bool *named,
                        struct rp_err *err)
@@ -420,7 +420,7 @@ static void leave_for_later(json_t *kernels, size_t from, size_t to)
                             json_string("a change of another kernel was accepted before"));
 }
 
-/** Would this failure of a kernel meet the others, too? */
+/** Says whether this failure of a kernel would affect the others, too. */
 static bool rp_session_ends_by(const struct rp_err *failed)
 {
     return failed->code == RP_INTERRUPTED || failed->code == RP_ENVIRONMENT;
@@ -439,7 +439,7 @@ static bool ends_session(const struct rp_session *s, const struct rp_err *failed
     return true;
 }
 
-/** @return as rp_session_kernel; 0 also when nothing can be told of this kernel */
+/** @return as rp_session_kernel; 0 also when this kernel cannot be judged */
 static int try_kernel(struct rp_session *s, unsigned round, size_t place,
                       const struct rp_kernel_facts *facts, const char *profile, json_t *json,
                       struct rp_err *err)

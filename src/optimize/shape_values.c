@@ -1,4 +1,4 @@
-/* Variables are found in the heads that are left, then whatever is put into them. */
+/* Finds variables in the heads that are left, and then everything that is assigned to them. */
 #include "optimize/kernel_shape.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct ids {
     bool failed;
 };
 
-/** Sums and the like are what a kernel computes; which memory holds what is compared elsewhere. */
+/** Sums and the like are what a kernel computes. Which memory holds what is compared elsewhere. */
 static bool is_counter(const struct rp_ast_node *variable)
 {
     static const char *const types[] = {"int",  "unsigned", "long",  "short",
@@ -75,7 +75,7 @@ static void collect(const struct rp_shape_walk *walk, const struct rp_ast_node *
         collect(walk, &node->children[i], ids);
 }
 
-/** Whether an operator changes its first operand, or gives its address away. */
+/** Says whether an operator changes its first operand, or gives its address away. */
 static bool is_change(const struct rp_ast_node *node)
 {
     static const char *const opcodes[] = {"=", "++", "--", "&"};
@@ -88,7 +88,7 @@ static bool is_change(const struct rp_ast_node *node)
     return false;
 }
 
-/** Of which variable, if a node gives one a value or makes another name for it. */
+/** Returns the variable to which a node gives a value or another name. */
 static uint64_t changed(const struct rp_ast_node *node, const struct ids *ids)
 {
     const struct rp_ast_node *to = node->count ? &node->children[0] : NULL;
@@ -136,8 +136,8 @@ void rp_shape_add_loop_updates(struct rp_shape_walk *walk)
 }
 
 /* Values of arguments are varied when a candidate is measured, but not 0 and 1, nor members of
- * structures, pointers that are null and sizes of workgroups: with those of one capture a kernel
- * that has them built in looks right. */
+ * structures, pointers that are null and sizes of workgroups: a kernel that has those of one
+ * capture built in looks right. */
 
 struct uses {
     struct rp_shape_walk *walk;
@@ -165,7 +165,7 @@ static bool is_parameter(const struct uses *uses, uint64_t id)
     return false;
 }
 
-/** Variables of outside may change from launch to launch, if they are no constants. */
+/** Variables from outside may change from launch to launch, if they are no constants. */
 static bool is_outside(const struct uses *uses, const struct rp_ast_node *node)
 {
     return node->ref_kind && strcmp(node->ref_kind, "VarDecl") == 0 && !rp_ast_is_index(node) &&
@@ -180,7 +180,8 @@ static bool is_named(const struct uses *uses, const struct rp_ast_node *node)
            (is_parameter(uses, node->ref_id) || is_outside(uses, node));
 }
 
-/** "p", "p.width". @return whether it is one of these */
+/** Adds names as "p" and "p.width".
+ * @return whether it is one of these */
 static bool add_name(const struct uses *uses, const struct rp_ast_node *node, struct rp_buf *out)
 {
     const struct rp_ast_node *base;
@@ -215,7 +216,8 @@ static const char *first_name(const struct rp_ast_node *node, bool member)
     return NULL;
 }
 
-/** blockDim.x: a property that is read by __get_x(). @return whether it is one */
+/** blockDim.x is a property that is read by __get_x().
+ * @return whether it is one */
 static bool add_index(const struct uses *uses, const struct rp_ast_node *node)
 {
     static const char get[] = "__get_";
@@ -237,7 +239,7 @@ static bool add_index(const struct uses *uses, const struct rp_ast_node *node)
     return true;
 }
 
-/** p, p == nullptr, where p is a pointer. */
+/** Adds tests of a pointer p: p, p == nullptr. */
 static void add_test(const struct uses *uses, const struct rp_ast_node *node)
 {
     const struct rp_ast_node *pointer = NULL;
@@ -294,9 +296,9 @@ bool rp_shape_use_covers(const char *use, const char *other)
     return (!use[a] || !other[b]) && a == b && strncmp(use, other, a) == 0;
 }
 
-/* Arguments that are constants, as the compiler would evaluate them. */
+/* Arguments may be constants, which are evaluated as the compiler does. */
 
-/* Constants of constants of constants ...; of two of them each, that are many. */
+/* Constants of constants of constants ... are many when each has two, so this is bounded. */
 enum { MOST_DEPTH = 32, MOST_NODES = 1024 };
 
 struct integer {
@@ -304,7 +306,7 @@ struct integer {
     bool is_signed;
 };
 
-/** @return false: it is none that is known */
+/** @return false: it is no known integer */
 static bool integer_of(const struct rp_ast_node *node, struct integer *ret)
 {
     static const struct {
@@ -334,7 +336,7 @@ static bool integer_of(const struct rp_ast_node *node, struct integer *ret)
 }
 
 /**
- * What becomes of a value in the type of a node. What the language leaves open and what is larger
+ * Converts a value to the type of a node. A result that the language leaves open or that is larger
  * than int64_t is no constant here.
  */
 static bool fit(const struct rp_ast_node *node, int64_t value, int64_t *ret)
@@ -354,7 +356,7 @@ static bool fit(const struct rp_ast_node *node, int64_t value, int64_t *ret)
     return true;
 }
 
-/** The value of a constant variable of the kernel. NULL: it is none. */
+/** Returns the value of a constant variable of the kernel. NULL means that it is none. */
 static const struct rp_ast_node *initial(const struct rp_shape_walk *walk,
                                          const struct rp_ast_node *node)
 {
@@ -367,7 +369,7 @@ static const struct rp_ast_node *initial(const struct rp_shape_walk *walk,
                : NULL;
 }
 
-/** What stands for its operand as it is. NULL: it does not. */
+/** Returns the operand that a node stands for unchanged. NULL means none. */
 static const struct rp_ast_node *same_value(const struct rp_ast_node *node)
 {
     static const char *const kinds[] = {"ParenExpr", "ConstantExpr", "InitListExpr",
@@ -385,7 +387,7 @@ static const struct rp_ast_node *same_value(const struct rp_ast_node *node)
     return NULL;
 }
 
-/** Below what changes no value, and the constant variables of the kernel. */
+/** Removes nodes that change no value, and constant variables of the kernel. */
 static const struct rp_ast_node *bare(const struct rp_shape_walk *walk,
                                       const struct rp_ast_node *node)
 {
@@ -429,7 +431,7 @@ static bool apply(const char *opcode, int64_t a, int64_t b, int64_t *ret)
     return true;
 }
 
-/** Each node in its own type, as the language does. */
+/** Evaluates each node in its own type, as the language does. */
 static bool evaluate(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
                      unsigned *left, int64_t *ret)
 {
@@ -462,7 +464,7 @@ static bool evaluate(const struct rp_shape_walk *walk, const struct rp_ast_node 
            fit(node, value, ret);
 }
 
-/** Constants of outside and parameters of templates are what they were, if they are the same. */
+/** Constants from outside and parameters of templates have the same value if they are the same. */
 static bool is_named_constant(const struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     if (!rp_ast_is(node, "DeclRefExpr") || !node->ref_kind || !node->ref_name)
@@ -475,7 +477,7 @@ static bool is_named_constant(const struct rp_shape_walk *walk, const struct rp_
            strncmp(node->ref_type, "const ", strlen("const ")) == 0;
 }
 
-/** With the types that it is turned into: they may change its value. */
+/** Adds the types that it is converted to, because they may change its value. */
 static bool add_named_constant(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
                                struct rp_buf *out)
 {
@@ -510,7 +512,7 @@ bool rp_shape_constant(const struct rp_shape_walk *walk, const struct rp_ast_nod
     return add_named_constant(walk, node, out);
 }
 
-/** Lambdas and unnamed classes have the place in their names, which moves. */
+/** Lambdas and unnamed classes have their place in their names, which moves, so it is left out. */
 static void add_without_places(struct rp_buf *out, const char *text)
 {
     static const char *const marks[] = {"(lambda at ", "(unnamed at ", "(anonymous at "};

@@ -13,12 +13,12 @@
 #include "base/vec.h"
 #include "optimize/kernel_source.h"
 
-/* Where the reader stands. Behind the end there is '\0', which is no part of a token. */
+/* Says where the reader stands. Behind the end there is '\0', which is no part of a token. */
 struct reader {
     const char *text;
     size_t bytes, at;
     uint32_t line;
-    bool line_begins; /* only blanks and comments stand before on this line */
+    bool line_begins; /**< only blanks and comments stand before on this line */
     struct rp_tokens tokens;
     size_t capacity;
 };
@@ -43,7 +43,7 @@ static void step_to(struct reader *reader, size_t end)
         step(reader);
 }
 
-/** Bytes of a \ and the line break behind it; 0: none is here. */
+/** Counts the bytes of a \ and the line break behind it; 0: there is none here. */
 static size_t joined_line(const struct reader *reader)
 {
     if (peek(reader, 0) != '\\')
@@ -109,14 +109,15 @@ static int read_directive(struct reader *reader, struct rp_err *err)
         if (!isspace((unsigned char)reader->text[reader->at - 1]))
             end = reader->at;
     }
-    reader->at = end; /* blanks and comments at its end are none of it, and may hold line breaks */
+    /* Blanks and comments at its end do not belong to it, and may hold line breaks. */
+    reader->at = end;
     reader->line = line;
     for (size_t i = begin; i < end; i++)
         reader->line += reader->text[i] == '\n';
     return add(reader, RP_TOKEN_DIRECTIVE, begin, line);
 }
 
-/** From the " on. Its prefix has been read. */
+/** Reads from the " on, because the prefix has been read. */
 static int read_raw_string(struct reader *reader, size_t begin, uint32_t line, struct rp_err *err)
 {
     size_t open = reader->at + 1, length = 0;
@@ -134,7 +135,7 @@ static int read_raw_string(struct reader *reader, size_t begin, uint32_t line, s
     return rp_fail(err, RP_VERDICT, "line %u: a raw string is not closed", line);
 }
 
-/** From the quote on. Its prefix has been read. */
+/** Reads from the quote on, because the prefix has been read. */
 static int read_quoted(struct reader *reader, size_t begin, struct rp_err *err)
 {
     char quote = peek(reader, 0);
@@ -196,7 +197,7 @@ static int read_number(struct reader *reader)
     return add(reader, RP_TOKEN_NUMBER, begin, reader->line);
 }
 
-/* Longest first: + + and ++ are not the same. */
+/* The longest are tried first, because + + and ++ are not the same. */
 static size_t punctuator_bytes(const struct reader *reader)
 {
     static const char *const known[] = {"<<<", ">>>", "<=>", "<<=", ">>=", "...", "->*", "::", "->",
@@ -239,7 +240,7 @@ int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct
     int rc = 0;
 
     if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        reader.at = 3; /* a byte order mark */
+        reader.at = 3; /* This is a byte order mark. */
     while (reader.at < bytes && rc >= 0) {
         if (isspace((unsigned char)text[reader.at]))
             step(&reader);
@@ -283,10 +284,11 @@ bool rp_token_same(const char *text_a, const struct rp_token *a, const char *tex
     return same;
 }
 
-/* What makes a text look like another one than the compiler reads: looked for in the bytes, so also
- * in comments and strings. */
+/* Some text looks different from what the compiler reads. The bytes are searched for it, so also
+ * comments and strings. */
 
-/** One character of UTF-8. @return its bytes; 0: there is none */
+/** Reads one character of UTF-8.
+ * @return its bytes; 0: there is none */
 static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret)
 {
     size_t bytes = at[0] < 0x80   ? 1
@@ -311,8 +313,8 @@ static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret
     return bytes;
 }
 
-/** Characters that change the direction of writing, or cannot be seen, or that terminals obey:
- *  beyond ASCII. */
+/** These characters beyond ASCII change the direction of writing, or cannot be seen, or act on
+ * terminals. */
 static bool rp_codepoint_is_hidden(uint32_t c)
 {
     return rp_utf8_is_invisible(c);
@@ -332,7 +334,7 @@ static bool joins_lines(const char *at, size_t left)
 {
     size_t i = 1;
 
-    /* The compiler takes blanks between the two for nothing, with a warning. */
+    /* The compiler ignores blanks between the two, with a warning. */
     while (at[0] == '\\' && i < left && strchr(" \t\r\f\v", at[i]) && at[i])
         i++;
     return at[0] == '\\' && (i == left || at[i] == '\n');
@@ -387,9 +389,9 @@ int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err)
     return rc;
 }
 
-/* Unroll pragmas in their three spellings. */
+/* This section reads unroll pragmas in their three spellings. */
 
-/* The words of a pragma that are read one by one. */
+/* The words of a pragma are read one by one. */
 struct words {
     const char *text;
     struct rp_tokens tokens;
@@ -423,7 +425,7 @@ static void take_count(struct words *words, struct rp_unroll_pragma *ret)
     ret->count = count;
 }
 
-/** `unroll`, `unroll 4`, `unroll(4)`. Anything between the parentheses. */
+/** Reads `unroll`, `unroll 4` and `unroll(4)`, with anything between the parentheses. */
 static bool read_unroll(struct words *words, struct rp_unroll_pragma *ret)
 {
     bool open = take(words, "(");
@@ -438,7 +440,7 @@ static bool read_unroll(struct words *words, struct rp_unroll_pragma *ret)
     return words->at == words->tokens.count;
 }
 
-/** Behind `clang loop`: unroll(...) and unroll_count(...) only, any number of them. */
+/** Reads what follows `clang loop`: only unroll(...) and unroll_count(...), any number of them. */
 static bool read_clang(struct words *words, struct rp_unroll_pragma *ret)
 {
     bool any = false;
@@ -462,7 +464,7 @@ static bool read_clang(struct words *words, struct rp_unroll_pragma *ret)
     return any;
 }
 
-/** Behind `pragma`. */
+/** Reads what follows `pragma`. */
 static bool read_pragma(const char *text, size_t bytes, struct rp_unroll_pragma *ret)
 {
     struct words words = {.text = text};
@@ -512,7 +514,7 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
     return read_pragma(text + token[2].begin + 1, token[2].end - token[2].begin - 2, ret) ? 4 : 0;
 }
 
-/* Of whole UTF-8. */
+/* Reads a character of valid UTF-8. */
 static uint32_t character_at(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -523,7 +525,7 @@ static uint32_t character_at(const char *text, size_t length)
     return value;
 }
 
-/* Terminals obey it, or nobody sees it. */
+/* Says whether a terminal acts on it, or nobody sees it. */
 static bool is_unseen(const char *text, size_t length)
 {
     const uint32_t c = character_at(text, length);

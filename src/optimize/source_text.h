@@ -1,6 +1,6 @@
 /**
  * @file source_text.h
- * @brief C++ text as tokens, as far as two texts must be compared without their comments and
+ * @brief Reads C++ text as tokens, so that two texts can be compared without their comments and
  * blanks.
  */
 #ifndef RP_OPTIMIZE_SOURCE_TEXT_H
@@ -32,7 +32,7 @@ struct rp_token {
     uint32_t line;     /**< 1 = first */
 };
 
-/** Zero-initialise; release with rp_tokens_free. */
+/** Initialise it with zeros, and release it with rp_tokens_free. */
 struct rp_tokens {
     struct rp_token *list;
     size_t count;
@@ -41,11 +41,11 @@ struct rp_tokens {
 /** @return 0, or RP_VERDICT when a comment, a string or a character is not closed */
 int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err);
 
-/** Whether two tokens are the same; blanks and comments in directives do not count. */
+/** Says whether two tokens are the same. Blanks and comments in directives do not count. */
 bool rp_token_same(const char *text_a, const struct rp_token *a, const char *text_b,
                    const struct rp_token *b);
 
-/** What an unroll pragma asks for. */
+/** Says what an unroll pragma asks for. */
 struct rp_unroll_pragma {
     bool disables;    /**< nounroll, unroll(disable) */
     bool count_known; /**< a number stands in it */
@@ -54,24 +54,24 @@ struct rp_unroll_pragma {
 };
 
 /**
- * Whether an unroll pragma begins at a token: `#pragma unroll`, `#pragma nounroll`, `#pragma clang
- * loop unroll...`, or _Pragma of one.
- * @return how many tokens it has; 0: none begins there. ret may be NULL
+ * Finds out whether an unroll pragma begins at a token: `#pragma unroll`, `#pragma nounroll`,
+ * `#pragma clang loop unroll...`, or _Pragma of one.
+ * @return how many tokens it has; 0: none begins there; ret may be NULL
  */
 size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t at,
                         struct rp_unroll_pragma *ret);
 
 /**
- * Whether a text is free of what makes it look like another one: bytes that are not UTF-8, control
+ * Checks that a text has nothing that makes it look different: bytes that are not UTF-8, control
  * characters, characters that change the direction of writing, trigraphs, joined lines, digraphs.
  * @return 0, or RP_VERDICT naming the line
  */
 int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err);
 
 /**
- * Adds the text; what is no UTF-8, control characters but tab and line feed, and characters that
- * are not seen or change the direction of writing become U+FFFD.
- * A carriage return before a line feed is left out.
+ * Adds the text. Bytes that are not UTF-8, control characters but tab and line feed, and characters
+ * that are not seen or change the direction of writing become U+FFFD. A carriage return before a
+ * line feed is left out.
  */
 void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes);
 
@@ -97,7 +97,7 @@ static inline void rp_tokens_free(struct rp_tokens *tokens)
     *tokens = (struct rp_tokens){0};
 }
 
-/** Whether a token is this text. */
+/** Says whether a token is this text. */
 static inline bool rp_token_is(const char *text, const struct rp_token *token, const char *is)
 {
     return strlen(is) == token->end - token->begin &&
