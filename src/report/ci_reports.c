@@ -1,6 +1,6 @@
-/* JUnit XML of a comparison, for CI servers. It agrees with the exit status: a gate that does not
- * hold or is undecided, and a replay with other output, are failures. A verdict is none, for only
- * gates say what a program may cost. */
+/* A comparison is written as JUnit XML for CI servers. It agrees with the exit status: a gate that
+ * does not hold or is undecided, and a replay with other output, are failures. A verdict is no
+ * failure, because only gates say what a program may cost. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Servers tell cases of several results apart by the class. */
+/* Servers use the class to keep cases of several results apart. */
 static void begin_case(struct rp_buf *buf, const struct rp_versus_found *c, const char *name)
 {
     rp_buf_puts(buf, "    <testcase");
@@ -25,7 +25,7 @@ static void begin_case(struct rp_buf *buf, const struct rp_versus_found *c, cons
     rp_xml_attribute(buf, "name", name);
 }
 
-/* The text twice: some servers show the attribute, others the element. */
+/* The text is written twice, because some servers show the attribute, others the element. */
 static void put_outcome(struct rp_buf *buf, const char *element, const char *type, const char *text)
 {
     rp_buf_printf(buf, "      <%s", element);
@@ -69,10 +69,10 @@ static void put_gate(struct rp_buf *buf, const struct rp_versus_found *c,
     buf->failed |= text.failed;
 }
 
-/* Beyond it is nothing that was measured, and nothing that servers take for a number. */
+/* No measured time is larger, and servers take no larger number. */
 static const double most_ms = 1e12;
 
-/* @param changes  NULL: none */
+/* @param changes NULL: none */
 static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const char *name,
                      const struct rp_versus_time *t, const char *changes)
 {
@@ -232,8 +232,8 @@ int rp_report_compare_refused(char *const *paths, size_t count, const struct rp_
     return buf->failed || name.failed ? rp_out_of_memory(err) : 0;
 }
 
-/* JUnit XML: kernels as test cases with their times, which CI servers draw over builds. None fails:
- * a report judges nothing; gates are for `compare`. */
+/* JUnit XML has kernels as test cases with their times, which CI servers draw over builds. None
+ * fails, because a report judges nothing; gates are for `compare`. */
 
 static void put_seconds(struct rp_buf *buf, double ns, unsigned decimals)
 {
@@ -307,7 +307,7 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
     rp_buf_puts(buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite");
     rp_xml_attribute(buf, "name", parts->title);
     rp_buf_printf(buf, " tests=\"%zu\" failures=\"0\" errors=\"0\" skipped=\"0\"", b->kernel_count);
-    if (parts->dag) /* Jenkins refuses a suite with more decimals */
+    if (parts->dag) /* Jenkins refuses a suite with more decimals. */
         put_seconds(buf, (double)parts->dag->makespan_ns, 3);
     rp_buf_puts(buf, ">\n    <properties>\n      <property name=\"device\"");
     rp_xml_attribute(buf, "value", *device ? device : "unknown");
@@ -325,16 +325,16 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
     return rp_report_end(buf, err);
 }
 
-/* For GitHub: annotations of a workflow, and a table for a pull request. */
+/* For GitHub there are annotations of a workflow, and a table for a pull request. */
 
-/* Text within Markdown, as GitHub reads it. */
+/* This section writes text within Markdown, as GitHub reads it. */
 
-/** What a comment may have is 65,535 bytes; whoever writes one stops here, with room for an end. */
+/** A comment may have 65,535 bytes. Writers stop here, so that there is room for an end. */
 enum { RP_MARKDOWN_MOST_BYTES = 60000, RP_MARKDOWN_NAME_CELLS = 120 };
 
-/** Appends words of ours, of which nothing is Markdown or HTML, cut to RP_MARKDOWN_NAME_CELLS.
- * GitHub reads
- * "@name", "#1" and "www." in them nevertheless: what is from a trace goes into a code span. */
+/** Appends our own words, which have no Markdown or HTML in them, cut to RP_MARKDOWN_NAME_CELLS.
+ * GitHub reads "@name", "#1" and "www." in them nevertheless, so text from a trace goes into a code
+ * span. */
 static void rp_markdown_plain(struct rp_buf *buf, const char *text)
 {
     rp_autobuf clean = {0};
@@ -348,7 +348,7 @@ static void rp_markdown_plain(struct rp_buf *buf, const char *text)
     buf->failed |= clean.failed;
 }
 
-/* Of backquotes, the most in a row. */
+/* Counts the largest number of backquotes in a row. */
 static size_t longest_run(const char *text)
 {
     size_t most = 0;
@@ -360,8 +360,8 @@ static size_t longest_run(const char *text)
     return most;
 }
 
-/* What is read as code is that between the first run of so many backquotes and the next; of a space
- * on both sides each is taken away. */
+/* Code is the text between the first run of so many backquotes and the next. If it has a space on
+ * both sides, one of each is removed. */
 static void put_code(struct rp_buf *buf, const char *text, bool in_table)
 {
     rp_autobuf clean = {0};
@@ -385,14 +385,14 @@ static void put_code(struct rp_buf *buf, const char *text, bool in_table)
     buf->failed |= clean.failed;
 }
 
-/** Appends a code span, in which nothing is acted on, with any text, cut to RP_MARKDOWN_NAME_CELLS;
- * nothing for an empty one. */
+/** Appends a code span, in which nothing is acted on, with any text, cut to RP_MARKDOWN_NAME_CELLS.
+ * It appends nothing for an empty text. */
 static void rp_markdown_code(struct rp_buf *buf, const char *text)
 {
     put_code(buf, text, false);
 }
 
-/** The same in a cell of a table, where also within code a '|' would end the cell. */
+/** Writes the same in a cell of a table, where a '|' would end the cell even within code. */
 static void rp_markdown_cell(struct rp_buf *buf, const char *text)
 {
     put_code(buf, text, true);
@@ -400,7 +400,7 @@ static void rp_markdown_cell(struct rp_buf *buf, const char *text)
 
 /* --- annotations --------------------------------------------------------------------------- */
 
-/* As workflow commands want it; a property ends with a comma or two colons, too. */
+/* Escapes text for workflow commands. A property ends with a comma or two colons, too. */
 static void escape(struct rp_buf *buf, const char *text, bool property)
 {
     rp_autobuf clean = {0};
@@ -436,7 +436,7 @@ static void annotate_gate(struct rp_buf *buf, const struct rp_versus_condition *
     buf->failed |= title.failed || text.failed;
 }
 
-/* Said beside the gates: what they do not ask for may matter, too. */
+/* Times are reported beside the gates, because a time without a gate may matter, too. */
 static void annotate_time(struct rp_buf *buf, const struct rp_versus_found *c,
                           const struct rp_versus_time *t, const char *name)
 {
@@ -475,7 +475,7 @@ int rp_report_compare_github(const struct rp_compare_report *r, struct rp_buf *b
 
 enum { MOST_ROWS = 50 };
 
-/* One unit for both: rows differ by more than their ratios. */
+/* Both times have one unit, because rows differ by more than their ratios. */
 static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
 {
     struct rp_unit_span span = {0};
@@ -491,7 +491,7 @@ static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
                   unit.name, rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
 }
 
-/* @p name: NULL for the whole. */
+/* @p name is NULL for the whole. */
 static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
                     const char *changes)
 {
@@ -552,7 +552,7 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
     rp_buf_puts(buf, r->gate_count ? "\n" : "");
     for (size_t i = 0; i < r->gate_count && buf->len < RP_MARKDOWN_MOST_BYTES; i++) {
         const struct rp_versus_outcome *gated = &r->gated[at * r->gate_count + i];
-        struct rp_versus_outcome numbers = *gated; /* what else there is may be of the results */
+        struct rp_versus_outcome numbers = *gated; /* The rest may be numbers of the results. */
         rp_autobuf text = {0};
 
         numbers.reason[0] = '\0';
@@ -581,7 +581,7 @@ int rp_report_compare_markdown(const struct rp_compare_report *r, struct rp_buf 
     return rp_report_end(buf, err);
 }
 
-/* Tables for a pull request. */
+/* This section writes tables for a pull request. */
 
 enum { MARKDOWN_MOST_ROWS = 50, MOST_DOUBTS = 5 };
 
@@ -617,7 +617,7 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
                           rp_number_fixed((double)dag->path_ns[i] / whole * 100, 1).text);
 }
 
-/* @param unit  of the column of times */
+/* @param unit of the column of times */
 static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k,
                                 struct rp_unit unit)
 {
@@ -659,7 +659,7 @@ static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
                       b->kernel_count - shown);
 }
 
-/* Work that did not happen took no time. */
+/* Work that did not happen took no time, so the reader is told. */
 static void github_markdown_put_launches(struct rp_buf *buf, const struct rp_report_parts *parts)
 {
     const struct rp_launches *launches = rp_form_launches(parts);
@@ -684,7 +684,7 @@ static void github_markdown_put_launches(struct rp_buf *buf, const struct rp_rep
     rp_buf_puts(buf, "\n");
 }
 
-/* Rates that no GPU of the kind has say that something else is wrong, too. */
+/* Rates that no GPU of this kind can have show that something else is wrong, too. */
 static void github_markdown_put_impossible(struct rp_buf *buf, const struct rp_report_parts *parts,
                                            const struct rp_form_known *known)
 {

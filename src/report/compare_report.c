@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
 static void add(struct rp_json_writer *json, const char *key, double value)
 {
@@ -249,7 +249,7 @@ static void add_gaps(struct rp_buf *buf, const char *side, const struct rp_versu
                       runs->count - timed, runs->count, side);
 }
 
-/** "no time in 2 of 10 runs before": where the verdict is of fewer runs than there were. */
+/** Writes "no time in 2 of 10 runs before" where the verdict is from fewer runs than there were. */
 static void rp_versus_gaps_text(struct rp_buf *buf, const struct rp_versus_runs *before,
                                 const struct rp_versus_runs *after, const struct rp_versus_time *t)
 {
@@ -333,7 +333,8 @@ static void put_failed(const struct rp_page *page, const struct rp_versus_side *
                   side->failed_launches);
 }
 
-/* One unit for both, chosen line by line: these compare with each other, kernels by their ratio. */
+/* Both times have one unit, chosen line by line, because these two are compared; kernels are
+ * compared by their ratio. */
 static void put_times(const struct rp_page *page, struct rp_buf *buf,
                       const struct rp_versus_time *t)
 {
@@ -360,7 +361,7 @@ static void compare_term_put_time(const struct rp_page *page, const struct rp_ve
     page->out->failed |= line.failed;
 }
 
-/* @param said  a reason that was given before; NULL */
+/* @param said a reason that was given before, or NULL */
 static void compare_term_put_kernel(const struct rp_page *page, const struct rp_versus_pair *k,
                                     const char *said)
 {

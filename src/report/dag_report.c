@@ -10,8 +10,8 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Written piece by piece: a trace may have millions of dispatches, and no tree of them is needed.
- * Keys are in alphabetical order in every object. */
+/* The document is written piece by piece: a trace may have millions of dispatches, and no tree of
+ * them is needed. Keys are in alphabetical order in every object. */
 
 static double share(int64_t part, int64_t whole)
 {
@@ -23,7 +23,7 @@ static void add_share(struct rp_json_writer *json, const char *key, double value
     rp_json_add_json(json, key, "%.9f", value);
 }
 
-/* Nanoseconds by part. */
+/* Writes nanoseconds by part. */
 static void add_parts(struct rp_json_writer *json, const char *key, const int64_t *part_ns)
 {
     unsigned order[RP_DAG_PART_COUNT];
@@ -42,7 +42,7 @@ static void add_item(struct rp_json_writer *json, unsigned blanks)
     rp_json_add_object(json, NULL);
 }
 
-/* Time of ranges of the host or of symbols. */
+/* Writes the time of ranges of the host or of symbols. */
 static void add_shares(struct rp_json_writer *json, const char *key,
                        const struct rp_dag_share *shares, size_t count)
 {
@@ -321,7 +321,7 @@ static void add_delays(struct rp_json_writer *json, const struct rp_dag_result *
     rp_json_end(json);
 }
 
-/* Kernels or copies with their slack. */
+/* Writes kernels or copies with their slack. */
 static void add_steps(struct rp_json_writer *json, const struct rp_dag_result *r, bool copies)
 {
     rp_json_add_array(json, copies ? "copies" : "dispatches");
@@ -433,12 +433,12 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
 
 enum {
     LEAST_WIDTH = 60,
-    MOST_SHARES = 12, /* shown; dag.json has them all */
-    MOST_KERNELS = 5, /* with their what-ifs */
+    MOST_SHARES = 12, /**< shown; dag.json has them all */
+    MOST_KERNELS = 5, /**< with their what-ifs */
     MOST_AGENTS = 8,
     MOST_RANGES = 5,
-    LEAST_GAIN = 1000, /* of the end-to-end time, one part in so many: less is not shown */
-    MOST_CAUSES = 3,   /* of an agent's idle time */
+    LEAST_GAIN = 1000, /**< of the end-to-end time, one part in so many: less is not shown */
+    MOST_CAUSES = 3,   /**< of an agent's idle time */
 };
 
 static struct rp_unit_text time_of(const struct rp_page *page, int64_t ns)
@@ -451,13 +451,13 @@ static struct rp_number_text percent(int64_t part, int64_t whole)
     return rp_number_fixed(whole ? (double)part / (double)whole * 100 : 0, 1);
 }
 
-/* How much of the end-to-end time is won, with the sign of a change; "0.0" has none. */
+/* Says how much of the end-to-end time is won, with the sign of a change. "0.0" has none. */
 static struct rp_number_text change(int64_t to_ns, int64_t from_ns)
 {
     return rp_number_signed(from_ns ? (double)(to_ns - from_ns) / (double)from_ns * 100 : 0, 1);
 }
 
-/* Would it be printed as 0.0 %? */
+/* Says whether it would be printed as 0.0 %. */
 static bool is_nothing(int64_t part, int64_t whole)
 {
     return strcmp(percent(part, whole).text, "0.0") == 0;
@@ -468,8 +468,7 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
     if (r->device && strcmp(r->device, "software") == 0)
         rp_software_line(page, r->timing_model);
     rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s", time_of(page, r->makespan_ns).text);
-    /* Of what has no usable time the sum has nothing, and the chain what it is taken to have
-     * lasted. */
+    /* The sum lacks operations without a usable time, while the chain has their assumed time. */
     rp_page_line(page, RP_INK_PLAIN, 0,
                  r->kernel_span_ns > r->kernel_time_ns
                      ? "Kernels       %s recorded, %s the longest chain with repaired times"
@@ -539,7 +538,7 @@ static void put_agents(const struct rp_page *page, const struct rp_dag_result *r
                      r->agent_count - shown);
 }
 
-/* Only those that would bring something. */
+/* Shows only limits with a gain. */
 static void put_limits(const struct rp_page *page, const struct rp_dag_result *r)
 {
     static const char *const texts[RP_DAG_LIMIT_COUNT] = {
@@ -564,7 +563,7 @@ static void put_limits(const struct rp_page *page, const struct rp_dag_result *r
     }
 }
 
-/* What-ifs stand together by kernel: the line of a kernel names its doubling and its limit. */
+/* What-ifs are grouped by kernel: the line of a kernel has its doubling and its limit. */
 static void dag_term_put_what_ifs(const struct rp_page *page, const struct rp_dag_result *r)
 {
     static const char title[] = "If a kernel were faster, end to end";
@@ -615,8 +614,8 @@ static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r
                      r->path_range_count - shown);
 }
 
-/* By dependencies, not by the path's time: what a path of recorded durations goes through, and what
- * a faster kernel would free, depends on all of them. */
+/* Guesses are counted by dependencies, not by the path's time, because the course of a path and the
+ * gain of a faster kernel depend on all of them. */
 static void put_guesses(const struct rp_page *page, const struct rp_dag_result *r)
 {
     const uint64_t *of = r->grade_dependencies;
@@ -635,7 +634,7 @@ static void put_guesses(const struct rp_page *page, const struct rp_dag_result *
                      percent(r->grade_path_ns[RP_DAG_INFERRED], r->makespan_ns).text);
 }
 
-/* Of the first kernel whose what-ifs may be something else: the rest is in dag.json. */
+/* Shows the first kernel whose what-ifs are uncertain; dag.json has the others. */
 static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r)
 {
     for (size_t i = 0; i < r->what_if_count; i++) {
@@ -758,15 +757,15 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     return rp_report_end(buf, err);
 }
 
-/* Column by column: a page with 100,000 kernels is read by a browser, in which an object for each
- * would take ten times as long. */
+/* The timeline is written column by column, because a browser would take ten times as long to read
+ * an object for each of 100,000 kernels. */
 
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of all steps, each once, sorted. */
+/* Lists the names of all steps, each once, sorted. */
 static size_t list_names(const struct rp_dag_result *dag, const char **names)
 {
     size_t kept = 0;
@@ -804,7 +803,7 @@ static void add_classes(struct rp_json_writer *json)
     rp_json_end(json);
 }
 
-/* Column of numbers: sixteen to a line, without blanks between. */
+/* Writes a column of numbers: sixteen to a line, without blanks between. */
 static void add_number(struct rp_json_writer *json, size_t i, int64_t number)
 {
     if (i && i % 16 == 0)
@@ -812,7 +811,7 @@ static void add_number(struct rp_json_writer *json, size_t i, int64_t number)
     rp_json_add_int(json, NULL, number);
 }
 
-/* A number of each step. */
+/* Writes a number of each step. */
 #define ADD_COLUMN(key, value)                                                                     \
     do {                                                                                           \
         rp_json_add_array(&json, key);                                                             \

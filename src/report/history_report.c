@@ -8,9 +8,9 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
-/* "KEY=VALUE" lines as an object. */
+/* Writes "KEY=VALUE" lines as an object. */
 static void add_config(struct rp_json_writer *json, const char *lines)
 {
     rp_json_add_object(json, "config");
@@ -42,7 +42,7 @@ static void add_times(struct rp_json_writer *json, const struct rp_history_times
     rp_json_end(json);
 }
 
-/* In a list of lines, each result is one; else its times have lines of their own. */
+/* In a list of lines each result is one line; otherwise its times have lines of their own. */
 static void add_result(struct rp_json_writer *json, const struct rp_history_result *r, bool times,
                        bool line)
 {
@@ -63,7 +63,7 @@ static void add_result(struct rp_json_writer *json, const struct rp_history_resu
     for (size_t i = 0; i < shown; i++) {
         if (!line)
             rp_json_break(json, 6);
-        json->compact = line; /* exported lines have no blank behind this comma */
+        json->compact = line; /* Exported lines have no blank behind this comma. */
         rp_json_add_object(json, NULL);
         json->compact = false;
         add_times(json, &r->times[i]);
@@ -109,7 +109,7 @@ static void put_cell(struct rp_buf *buf, const char *text)
     rp_buf_puts(buf, ",");
 }
 
-/* One line: what comes between two keys is a semicolon there. */
+/* A cell is one line, so keys are separated by semicolons there. */
 static void put_config_cell(struct rp_buf *buf, const char *lines)
 {
     rp_autobuf text = {0};
@@ -169,7 +169,7 @@ static void add_change(struct rp_json_writer *json, const struct rp_series *s,
     rp_json_end(json);
 }
 
-/* Of times that tell nothing: six digits have no more, and JSON no infinity. */
+/* Smaller ratios tell nothing: six digits have no more, and JSON has no infinity. */
 static const double least_ratio = 1e-5;
 
 static void add_newest(struct rp_json_writer *json, const struct rp_change_newest *is)
@@ -247,7 +247,7 @@ int rp_report_changes_json(const struct rp_series_list *list, const struct rp_ch
 
 enum { LEAST_WIDTH = 60, COMMIT = 8 };
 
-/* As many digits as git shows, and whether there were changes that no commit has. */
+/* Writes as many digits as git shows, and whether there were changes that no commit has. */
 static void put_commit(struct rp_buf *to, const char *commit)
 {
     const size_t length = commit ? strlen(commit) : 0;
@@ -256,7 +256,7 @@ static void put_commit(struct rp_buf *to, const char *commit)
     rp_buf_printf(to, "%.*s%s", COMMIT, commit ? commit : "-", dirty && length > COMMIT ? "+" : "");
 }
 
-/* "app  a=1 b=2" */
+/* Writes "app a=1 b=2". */
 static void put_program(struct rp_buf *to, const char *program, const char *lines)
 {
     rp_buf_printf(to, "%s%s", program[0] ? program : "-", lines[0] ? "  " : "");
@@ -291,7 +291,7 @@ static void put_kernels(const struct rp_page *page, const struct rp_history_resu
                       unit.name, r->times[i].run_count, r->times[i].run_count == 1 ? "" : "s");
 }
 
-/* @param unit  of the times of all results */
+/* @param unit of the times of all results */
 static void history_term_put_result(const struct rp_page *page, const struct rp_history_result *r,
                                     bool times, struct rp_unit unit)
 {
@@ -376,13 +376,13 @@ static double newest_ns(const struct rp_series *s)
     return s->points[s->point_count - 1].ms * 1e6;
 }
 
-/* "+1.2", of a ratio */
+/* Writes a ratio as "+1.2". */
 static void put_per_cent(struct rp_buf *to, double ratio)
 {
     rp_buf_puts(to, rp_number_signed(100 * (ratio - 1), 2).text);
 }
 
-/* Why, and what mends it. */
+/* Says why, and how to fix it. */
 static void put_undecided(const struct rp_page *page, const struct rp_series *s)
 {
     const struct rp_change_newest *is = &s->newest_is;
@@ -414,7 +414,7 @@ static void put_undecided(const struct rp_page *page, const struct rp_series *s)
     page->out->failed |= text.failed;
 }
 
-/* @param unit  of the times of the group */
+/* @param unit of the times of the group */
 static void history_term_put_series(const struct rp_page *page, const struct rp_series *s,
                                     struct rp_unit unit)
 {
@@ -432,7 +432,7 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
         put_undecided(page, s);
 }
 
-/* @param first  of a program on a device */
+/* @param first of a program on a device */
 static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
                              size_t first)
 {
@@ -465,12 +465,12 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
     return rp_report_end(buf, err);
 }
 
-/* Colours of Okabe and Ito, as the picture of a search has. */
+/* These are colours of Okabe and Ito, which the picture of a search has, too. */
 #define POINT  "#0072b2"
 #define SLOWER "#d55e00"
 #define FASTER "#009e73"
 
-/* One panel for each series, below each other. */
+/* Each series has a panel, one below the other. */
 enum {
     WIDTH = 900,
     LEFT = 90,
@@ -515,7 +515,7 @@ static struct axes axes_of(const struct rp_series *s, size_t panel)
         axes.low = fmin(axes.low, s->points[i].ms);
         axes.high = fmax(axes.high, s->points[i].ms);
     }
-    /* At least some per cent: noise is not to look like mountains. */
+    /* The axis covers at least some per cent, so that noise does not look like mountains. */
     margin = fmax(0.1 * (axes.high - axes.low), 0.02 * axes.high);
     axes.low -= margin;
     axes.high += margin;
@@ -566,7 +566,7 @@ static void put_titles(struct rp_buf *to, const struct axes *axes)
     to->failed |= where.failed;
 }
 
-/* Between the last result before and the first one after. */
+/* Draws it between the last result before and the first one after. */
 static void history_svg_put_change(struct rp_buf *to, const struct axes *axes,
                                    const struct rp_change *c)
 {

@@ -1,8 +1,6 @@
-/* Build step: the page of `rocm-perf report` from its template, styles and scripts, as a C file.
- *
- *   rp_html_embed OUT.c page.html LICENCE STYLE.css... SCRIPT.js...     (LICENCE "-": none)
- *
- * The page forbids itself everything but this very style and this very script (a Content Security
+/* This build step makes a C file of the page of `rocm-perf report` from its template, styles and
+ * scripts. rp_html_embed OUT.c page.html LICENCE STYLE.css... SCRIPT.js... (LICENCE "-": none) The
+ * page forbids itself everything but this very style and this very script (a Content Security
  * Policy with their hashes), so both have to be known here. The template's @TITLE@ and @DATA@ are
  * left for the command: what lies between them becomes three arrays. */
 #include <stdbool.h>
@@ -88,7 +86,7 @@ static void put_array(FILE *out, const char *name, const char *text, size_t len)
     fprintf(out, "0};\nconst size_t %s_bytes = %zu;\n", name, len);
 }
 
-/* The template with everything in place but @TITLE@ and @DATA@. */
+/* Fills everything into the template but @TITLE@ and @DATA@. */
 static void fill(const char *template, const struct rp_buf *style, const struct rp_buf *script,
                  const char *licence, struct rp_buf *page)
 {

@@ -1,4 +1,4 @@
-/* What the forms of a report share: numbers of kernels, and where times are from. */
+/* The forms of a report share these: numbers of kernels, and the origin of times. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,18 +19,18 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* A number of a kernel, row by row of kernel_values.def. */
+/* This is a number of a kernel, from a row of kernel_values.def. */
 struct rp_form_value {
     const char *name, *metric, *unit, *help;
-    double scale; /* from the value to the unit of the metric */
+    double scale; /**< from the value to the unit of the metric */
 };
 
-/* A kernel with its rows there; NULL: there is none, or not one. */
+/* Holds a kernel with its rows there. NULL means that there is none, or more than one. */
 struct rp_form_kernel {
     const struct rp_bottleneck_kernel *k;
     const struct rp_roofline_kernel *r;
     const struct rp_kernel_summary *s;
-    const char *gpu; /* "gfx942"; "" */
+    const char *gpu; /**< "gfx942"; "" */
 };
 
 enum { RP_FORM_MOST_VALUES = 32 };
@@ -70,14 +70,15 @@ static struct rp_quantity rp_form_bytes(const struct rp_kernel_summary *s, uint3
     return (struct rp_quantity){.known = s, .value = value};
 }
 
-/* Of a kernel that is always launched in the same way. */
+/* Computes work-items of a kernel that is always launched in the same way. */
 static struct rp_quantity rp_form_items(const struct rp_kernel_summary *s, double x, double y,
                                         double z)
 {
     return (struct rp_quantity){.known = s && s->geometries == 1, .value = x * y * z};
 }
 
-/* All numbers of a kernel. @param ret  RP_FORM_MOST_VALUES */
+/* Computes all numbers of a kernel.
+ * @param ret RP_FORM_MOST_VALUES */
 static void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
 {
     static const struct rp_kernel_summary none;
@@ -139,7 +140,7 @@ void rp_form_known_free(struct rp_form_known *known)
     *known = (struct rp_form_known){0};
 }
 
-/* The rows of a kernel in the roofline, one for each GPU that it ran on. */
+/* Finds the rows of a kernel in the roofline, one for each GPU that it ran on. */
 static const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
                                                                const char *name, size_t *ret_count)
 {
@@ -202,7 +203,8 @@ const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts)
     return parts->profile && parts->profile->launches.known ? &parts->profile->launches : NULL;
 }
 
-/* Has the kernel a rate at this level, on any GPU, that no GPU of its kind can have? */
+/* Says whether the kernel has a rate at this level, on any GPU, that no GPU of its kind can have.
+ */
 static bool rp_form_is_impossible(const struct rp_form_known *known, const char *name,
                                   enum rp_level level)
 {
@@ -244,7 +246,7 @@ bool rp_form_is_software(const struct rp_report_parts *parts)
            (graph && strcmp(graph, "software") == 0) || parts->bottlenecks->modelled_waves;
 }
 
-/* "fast" ...; "" */
+/* Returns "fast" and so on, or "". */
 static const char *rp_form_timing(const struct rp_report_parts *parts)
 {
     return parts->bottlenecks->origin.timing_model ?: "";
@@ -262,10 +264,11 @@ void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts)
     buf->failed |= line.failed;
 }
 
-/* Appends a number that is known and finite. @return whether it is */
+/* Appends a number if it is known and finite.
+ * @return whether it is */
 static bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale)
 {
-    /* Divided by a whole number: 1500 * 1e-9 is not 1.5e-6. */
+    /* It is divided by a whole number, because 1500 * 1e-9 is not 1.5e-6. */
     double scaled = scale < 1 ? value.value / round(1 / scale) : value.value * scale;
 
     if (!value.known || !isfinite(scaled))
@@ -274,9 +277,10 @@ static bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, dou
     return true;
 }
 
-/* A row for each kernel, for spreadsheets and scripts: RFC 4180 with lines that end as on Unix. */
+/* The CSV has a row for each kernel, for spreadsheets and scripts. It follows RFC 4180, but lines
+ * end as on Unix. */
 
-/* Sums of a kernel's counters over its GPUs. */
+/* Holds sums of a kernel's counters over its GPUs. */
 struct counted {
     double *sums;
     uint64_t *dispatches;
@@ -294,7 +298,8 @@ static bool has_counters(const struct rp_report_parts *parts)
     return parts->roofline && parts->roofline->counter_name_count > 0;
 }
 
-/* What is made of counters, then each of them under its own name: sum, mean and how often. */
+/* Writes the derived values first, then each counter under its own name: sum, mean and how often.
+ */
 static void put_counter_heads(struct rp_buf *buf, const struct rp_report_parts *parts)
 {
     static const char *const suffixes[] = {"", ":mean", ":dispatches"};
@@ -314,7 +319,7 @@ static void put_counter_heads(struct rp_buf *buf, const struct rp_report_parts *
         }
 }
 
-/* What is made of counters is of one GPU; where all have the same value, it is the kernel's. */
+/* Derived values belong to one GPU. Where all GPUs have the same value, it is the kernel's. */
 static struct rp_quantity derived_of_all(const struct rp_roofline_kernel *const *of, size_t count,
                                          unsigned derived)
 {
@@ -360,7 +365,7 @@ static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, 
     }
 }
 
-/* What only statistics of kernels say. */
+/* Writes what only statistics of kernels have. */
 static void put_statistics(struct rp_buf *buf, const struct rp_bottleneck_kernel *k)
 {
     const struct rp_quantity of[] = {k->features.of[RP_FEATURE_DURATION_NS], k->min_ns, k->max_ns,
@@ -398,7 +403,7 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
     rp_csv_cell(buf, kernel->gpu);
 }
 
-/* What keeps a row from being taken for good: rates that no GPU can have, launches that failed. */
+/* Writes the reasons to doubt a row: rates that no GPU can have, launches that failed. */
 static void put_doubts(struct rp_buf *buf, const struct rp_report_parts *parts,
                        const struct rp_form_known *known, const char *name)
 {
@@ -449,9 +454,9 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
     return rp_report_end(buf, err);
 }
 
-/* OpenMetrics 1.0: gauges with the unit in their names. */
+/* The format is OpenMetrics 1.0: gauges with the unit in their names. */
 
-/* Escaped, but for line ends: the format has its own way to write these. */
+/* Escapes a label except line ends, which the format writes in its own way. */
 static void clean_label(struct rp_buf *buf, const char *text)
 {
     for (;;) {
@@ -483,7 +488,7 @@ static void put_label(struct rp_buf *buf, const char *name, const char *text)
     buf->failed |= clean.failed;
 }
 
-/* The labels that each sample has: where its time is from, and of what. */
+/* Writes the labels that each sample has: the origin and the subject of its time. */
 static void put_origin(struct rp_buf *buf, const struct rp_report_parts *parts)
 {
     const char *device = rp_form_device(parts);
@@ -509,10 +514,10 @@ static void put_family(struct rp_buf *buf, const struct rp_report_parts *parts, 
 
 /* --- of kernels ----------------------------------------------------------------------------- */
 
-/* No two samples of a family may have the same labels: names that are the same once they are
+/* No two samples of a family may have the same labels, so names that are the same once they are
  * escaped get numbers. */
 struct labels {
-    char **text; /* per kernel */
+    char **text; /**< per kernel */
     size_t count;
 };
 
@@ -601,7 +606,7 @@ static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
     }
 }
 
-/* What a kernel ran on, and what was found of it: to be joined with its numbers. */
+/* Writes the device and the findings of a kernel, to be joined with its numbers. */
 static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
                      const struct labels *labels, const struct rp_form_known *known)
 {
@@ -624,7 +629,8 @@ static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
     }
 }
 
-/* Rates that no GPU of the kind can have: counters, times or the GPU are not those of one run. */
+/* Writes rates that no GPU of this kind can have: counters, times or the GPU are then not of one
+ * run. */
 static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *parts,
                            const struct labels *labels, const struct rp_form_known *known)
 {
@@ -707,11 +713,12 @@ int rp_form_openmetrics(const struct rp_report_parts *parts, struct rp_buf *buf,
     return rp_report_end(buf, err);
 }
 
-/* A trace for ui.perfetto.dev: a track for each stream, arrows from what an operation waited for,
- * and the critical path on a track of its own. Numbers of fields are those of Perfetto's
- * trace_packet.proto, track_descriptor.proto and track_event.proto; nothing is interned. */
+/* Writes a trace for ui.perfetto.dev: a track for each stream, arrows from the operations that one
+ * waited for, and the critical path on a track of its own. Numbers of fields are those of
+ * Perfetto's trace_packet.proto, track_descriptor.proto and track_event.proto; nothing is interned.
+ */
 
-/* Protocol buffers, written: fields of a message one after the other. */
+/* Protocol buffers are fields of a message, written one after the other. */
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
@@ -748,7 +755,7 @@ static void rp_protobuf_fixed64(struct rp_buf *buf, unsigned field, uint64_t val
     rp_buf_add(buf, bytes, sizeof bytes);
 }
 
-/** A message within another. */
+/** Writes a message within another. */
 static void rp_protobuf_message(struct rp_buf *buf, unsigned field, const struct rp_buf *message)
 {
     put_tag(buf, field, WIRE_BYTES);
@@ -757,7 +764,7 @@ static void rp_protobuf_message(struct rp_buf *buf, unsigned field, const struct
     buf->failed |= message->failed;
 }
 
-/** Made valid UTF-8, which is what the format asks for. */
+/** Makes the text valid UTF-8, because the format demands it. */
 static void rp_protobuf_text(struct rp_buf *buf, unsigned field, const char *text)
 {
     rp_autobuf clean = {0};
@@ -790,8 +797,8 @@ enum { ANNOTATION_BOOL = 2, ANNOTATION_INT = 4, ANNOTATION_TEXT = 6, ANNOTATION_
 
 enum { SEQUENCE = 1 };
 
-/* Of tracks: the path, then processes, then streams; those that a stream needs beside its first one
- * have numbers after all of these. */
+/* Tracks are the path, then processes, then streams. Further tracks of a stream have numbers after
+ * all of these. */
 enum { PATH_TRACK = 1, FIRST_PROCESS = 2 };
 
 struct writer {
@@ -800,10 +807,10 @@ struct writer {
     const struct rp_dag_result *dag;
     const struct rp_timeline *timeline;
     bool begun;
-    /* Per step: the first that waited for it, and the next that waited for the same; else
-     * RP_DAG_NO_STEP. */
+    /**< per step: the first that waited for it, and the next that waited for the same; else
+     * RP_DAG_NO_STEP */
     uint32_t *first, *next;
-    uint64_t *track; /* per step */
+    uint64_t *track; /**< per step */
     uint64_t next_track;
 };
 
@@ -834,8 +841,8 @@ static void put_track(struct writer *w, uint64_t uuid, uint64_t parent, const ch
     put_packet(w, &packet);
 }
 
-/* Perfetto takes processes of one number for one, and of several machines some have the same; it
- * knows none without a number. */
+/* Perfetto takes processes of one number for one, although processes of several machines may have
+ * the same, and it needs a number for each. */
 static bool has_own_pid(const struct rp_dag_result *dag, uint32_t index)
 {
     for (uint32_t i = 0; i < index; i++)
@@ -844,7 +851,7 @@ static bool has_own_pid(const struct rp_dag_result *dag, uint32_t index)
     return dag->processes[index].pid > 0;
 }
 
-/* Its name says what the times are: it is above all that is drawn. */
+/* Its name says what the times are, because it stands above everything that is drawn. */
 static void put_process(struct writer *w, uint32_t index)
 {
     rp_autobuf process = {0}, name = {0};
@@ -882,10 +889,10 @@ static void put_stream(struct writer *w, uint64_t track, uint32_t lane, size_t n
     w->out->failed |= name.failed;
 }
 
-/* What runs at the same time in one stream gets tracks of its own, for slices of one track may only
- * be within each other. */
+/* Operations that overlap in one stream get tracks of their own, because slices of one track may
+ * only be within each other. */
 struct busy {
-    int64_t *until_ns; /* per track of the stream */
+    int64_t *until_ns; /**< per track of the stream */
     uint64_t *track;
     size_t count;
 };
@@ -932,7 +939,8 @@ struct sorted {
     int64_t start_ns, duration_ns;
 };
 
-/* What takes no time is before what starts with it, as it may be what that waited for. */
+/* An operation that takes no time comes before others that start with it, because they may have
+ * waited for it. */
 static int by_start(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
@@ -1002,8 +1010,8 @@ static void put_end(struct writer *w, int64_t at_ns, uint64_t track)
     put_event(w, at_ns, &event);
 }
 
-/* Perfetto joins what has the same number one after the other, so each arrow has its own: that of
- * the step where it ends. */
+/* Perfetto joins events with the same number one after the other, so each arrow has its own: that
+ * of the step where it ends. */
 static void put_arrows(struct writer *w, uint32_t step, struct rp_buf *event)
 {
     for (uint32_t to = w->first[step]; to != RP_DAG_NO_STEP; to = w->next[to])
@@ -1043,7 +1051,7 @@ static int64_t end_on_path(const struct rp_dag_result *dag, size_t i)
     return end_ns < dag->chain[i].start_ns ? dag->chain[i].start_ns : end_ns;
 }
 
-/* Each operation on the path once more, one after the other. */
+/* Writes each operation on the path once more, one after the other. */
 static void put_path(struct writer *w)
 {
     put_track(w, PATH_TRACK, w->dag->process_count ? FIRST_PROCESS : 0, "critical path", NULL);

@@ -15,7 +15,7 @@
 #include "trace/counter_set.h"
 #include "trace/rocpd.h"
 
-/* Hardware counters of a profile's kernels: sums over dispatches. */
+/* Hardware counters of a profile's kernels are sums over dispatches. */
 
 struct rp_kernel_counters {
     const struct rp_counters *set;            /**< NULL: nothing was counted */
@@ -48,7 +48,7 @@ static const char *name_of_profiled(const void *list, size_t at)
 
 static void rp_kernel_counters_free(struct rp_kernel_counters *counters);
 
-/** @return false: out of memory. @p set may be NULL; both must stay until the end. */
+/** @return false: memory has ended. @p set may be NULL; both must stay until the end. */
 static bool rp_kernel_counters_make(struct rp_kernel_counters *ret,
                                     const struct rp_profile *profile, const struct rp_counters *set)
 {
@@ -81,7 +81,7 @@ static void rp_kernel_counters_free(struct rp_kernel_counters *counters)
     *counters = (struct rp_kernel_counters){0};
 }
 
-/* First dispatch of the kernel on the device. */
+/* Finds the first dispatch of the kernel on the device. */
 static size_t first_counted(const struct rp_kernel_counters *c, uint32_t kernel, uint32_t device)
 {
     size_t low = 0, high = c->set->dispatch_count;
@@ -111,10 +111,10 @@ static bool is_namesake(const struct rp_kernel_counters *c, const struct rp_kern
 }
 
 /**
- * Sums of all counters over the dispatches of a kernel, by number in the set. Dispatches were
+ * Adds up all counters over the dispatches of a kernel, by number in the set. Dispatches were
  * counted under the kernel's name: if another kernel of the GPU has it too, as when code is
- * compiled twice, nobody knows whose they are.
- * @param ret_known  whether all these dispatches have the counter; its sum is one only then
+ * compiled twice, nobody knows to which they belong.
+ * @param ret_known whether all these dispatches have the counter; only then its sum is valid
  * @return false: nothing is known of the kernel
  */
 static bool rp_kernel_counters_sum(const struct rp_kernel_counters *c,
@@ -149,7 +149,7 @@ static bool rp_kernel_counters_sum(const struct rp_kernel_counters *c,
     return true;
 }
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
 static void add_real(struct rp_json_writer *json, const char *key, double value)
 {
@@ -217,7 +217,7 @@ static void add_grid(struct rp_json_writer *json, const struct rp_kernel_summary
     add_counts(json, "grid", sizes, 3);
 }
 
-/* Parts. */
+/* The parts of the document follow. */
 
 static void add_gpu(struct rp_json_writer *json, const char *key,
                     const struct rp_agent_summary *agent)
@@ -311,7 +311,8 @@ static void add_counters(struct rp_json_writer *json, const struct rp_kernel_cou
     rp_json_end(json);
 }
 
-/* Keys of an object that come before the others of "timing". @p r  NULL: of no simulation */
+/* Writes keys of an object that come before the others of "timing". @p r is NULL without a
+ * simulation. */
 static void add_fast_waves(struct rp_json_writer *json, const struct rp_simulated_timing *r)
 {
     add_real(json, "error_share", r ? r->error_share : NAN);
@@ -409,7 +410,7 @@ static void add_kernel(struct rp_json_writer *json, const struct rp_profile_repo
     rp_json_end(json);
 }
 
-/* A kernel that only further runs launched: nothing of it is in a number of the base run. */
+/* Only further runs launched this kernel, so no number of the base run includes it. */
 static void add_repeat(struct rp_json_writer *json, const struct rp_profile_report *r,
                        const struct rp_repeat_kernel *repeat)
 {
@@ -453,7 +454,7 @@ static void add_failed_launch(struct rp_json_writer *json, const struct rp_faile
     rp_json_end(json);
 }
 
-/* null: no HIP calls were recorded. */
+/* It is null when no HIP calls were recorded. */
 static void add_launches(struct rp_json_writer *json, const struct rp_profile_report *r)
 {
     const struct rp_launches *l = &r->profile->launches;
@@ -560,7 +561,7 @@ static void add_provenance(struct rp_json_writer *json, const struct rp_profile_
     rp_json_end(json);
 }
 
-/** The user kernel that took most time; NULL if no user kernel ran. */
+/** Returns the user kernel that took most time, or NULL if no user kernel ran. */
 static const struct rp_kernel_summary *dominant(const struct rp_profile *p)
 {
     return p->kernel_count && !p->kernels[0].runtime_internal ? &p->kernels[0] : NULL;
@@ -588,7 +589,7 @@ static void add_roofline(struct rp_json_writer *json, const struct rp_roofline_k
     rp_json_end(json);
 }
 
-/* Of the dominant kernel, as everything beside it. */
+/* Writes it for the dominant kernel, as everything beside it. */
 static void add_roofline_or_reason(struct rp_json_writer *json, const struct rp_profile_report *r,
                                    const struct rp_kernel_summary *top)
 {
@@ -631,7 +632,7 @@ static void add_lists(struct rp_json_writer *json, const struct rp_profile_repor
     add_launches(json, r);
 }
 
-/* What runs and GPUs are: keys before the kernels. */
+/* Writes the keys before the kernels: runs and GPUs. */
 static void add_head(struct rp_json_writer *json, const struct rp_profile_report *r,
                      const struct rp_kernel_summary *top)
 {

@@ -14,8 +14,8 @@
 #include "trace/counter_set.h"
 
 enum {
-    LEAST_WIDTH = 70,  /* the line about the software device is never cut */
-    MOST_KERNELS = 20, /* shown; profile.json has them all */
+    LEAST_WIDTH = 70,  /**< the line about the software device is never cut */
+    MOST_KERNELS = 20, /**< shown; profile.json has them all */
     INDENT = 6,
 };
 
@@ -39,7 +39,7 @@ static const char *plural_es(uint64_t n)
     return n == 1 ? "" : "es";
 }
 
-/* Head: what ran, on what, how long, how steadily. */
+/* The head says what ran, on which device, how long, and how steadily. */
 
 static void put_command(const struct rp_page *page, const struct rp_provenance *from)
 {
@@ -127,7 +127,8 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                  time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
 }
 
-/* How far the times of a sample may be off; nothing where every wave was replayed as a whole. */
+/* Says how far the times of a sample may be off, but nothing where every wave was simulated as a
+ * whole. */
 static void put_simulated_timing(const struct rp_page *page, const struct rp_profile *p)
 {
     const struct rp_simulated_timing *r = &p->replayed;
@@ -146,7 +147,7 @@ static void put_simulated_timing(const struct rp_page *page, const struct rp_pro
                      (unsigned long long)p->dispatches);
 }
 
-/* What the model leaves out, where the trace shows that it matters. */
+/* Says what the model leaves out, where the trace shows that it matters. */
 static void put_unmodelled(const struct rp_page *page, const struct rp_profile *p)
 {
     const struct rp_simulated_timing *r = &p->replayed;
@@ -185,7 +186,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
     put_stability(page, &p->stability);
 }
 
-/* Kernels. */
+/* This section writes the kernels. */
 
 static const char *limiter_words(enum rp_occupancy_limit limit)
 {
@@ -230,7 +231,8 @@ static void put_resources(const struct rp_page *page, const struct rp_kernel_sum
                      r->scratch_bytes);
 }
 
-/** Units of the columns of both tables: a kernel of the runtime compares with the program's. */
+/** Both tables share the units of their columns, so that a kernel of the runtime can be compared
+ * with the program's. */
 struct columns {
     struct rp_unit total, mean, max;
 };
@@ -347,7 +349,7 @@ static void put_repeat_kernels(const struct rp_page *page, const struct rp_profi
                      repeats->count - MOST_KERNELS);
 }
 
-/* Tail: what to be careful about. */
+/* The tail has warnings about the result. */
 
 static unsigned long long count_fixed_gpus(const struct rp_profile *p)
 {
@@ -385,7 +387,7 @@ static void put_warnings(const struct rp_page *page, const struct rp_profile_rep
     }
 }
 
-/* Work that did not happen took no time: the numbers below are those of less than the program. */
+/* Work that did not happen took no time, so the numbers below cover less than the program. */
 static void put_launches(const struct rp_page *page, const struct rp_launches *l)
 {
     if (!l->failed)
@@ -446,7 +448,7 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
     if (page.width < LEAST_WIDTH)
         page.width = LEAST_WIDTH;
     put_head(&page, report);
-    put_warnings(&page, report); /* before the numbers that they are about */
+    put_warnings(&page, report); /* Warnings come before the numbers that they are about. */
     if (report->measurement == RP_MEASURED_DISPATCHES) {
         put_launches(&page, &report->profile->launches);
         put_differences(&page, report);
@@ -457,8 +459,8 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
 }
 
-/* The table kernel x counter: a block for each kernel. A terminal shows the first ones; what is
- * written to a file or a pipe is complete. */
+/* The table of kernels and counters has a block for each kernel. A terminal shows the first ones; a
+ * file or a pipe gets all. */
 
 enum { COUNTERS_TERM_MOST_KERNELS = 6, MOST_COUNTERS = 16, NUMBER = 15, LEAST_NAME = 30 };
 
@@ -501,7 +503,7 @@ static void put_derived(const struct rp_page *page, const struct rp_derived_valu
         snprintf(value, sizeof value, "%.1f", d->q.value * 100);
     else if (d->q.known && fabs(d->q.value) < 10000)
         snprintf(value, sizeof value, "%.4g", d->q.value);
-    else if (d->q.known) /* beside counters that are written out */
+    else if (d->q.known) /* The value stands beside counters that are written out. */
         number(d->q.value, value);
     for (size_t i = 0; i < RP_DERIVED_COUNTERS && d->missing[i]; i++)
         rp_buf_printf(&why, "%s%s", i ? ", " : "needs ", d->missing[i]);

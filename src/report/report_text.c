@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "report/report.h"
 
-enum { CUT_CELLS = 3 }; /* "...", in the place of what is cut out */
+enum { CUT_CELLS = 3 }; /**< "...", in the place of what is cut out */
 
 static unsigned cells_of(const struct rp_escaped *one)
 {
@@ -34,8 +34,9 @@ size_t rp_text_cells(const char *text)
 }
 
 /**
- * Bytes of the words at the beginning of @p text that fit into so many cells, without the spaces
- * behind them; of one word at least, however long it is. 0: there is none.
+ * Counts the bytes of the words at the beginning of @p text that fit into so many cells, without
+ * the spaces behind them. It takes one word at least, however long it is. 0 means that there is
+ * none.
  */
 static size_t rp_text_words(const char *text, size_t max_cells)
 {
@@ -60,7 +61,7 @@ static size_t rp_text_words(const char *text, size_t max_cells)
     }
 }
 
-/** Of @p max_cells, the last @p tail are the end of a text that is too long. */
+/** Cuts a text that is too long: the last @p tail of @p max_cells are its end. */
 static void put_cut(struct rp_buf *buf, const char *text, unsigned max_cells, size_t tail)
 {
     struct rp_escape_at at = {.at = text};
@@ -83,11 +84,11 @@ static void put_cut(struct rp_buf *buf, const char *text, unsigned max_cells, si
 
 void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 {
-    /* The head tells the family of a kernel, the tail its template arguments: keep both. */
+    /* The head shows the family of a kernel, the tail its template arguments, so both are kept. */
     put_cut(buf, text, max_cells, max_cells > CUT_CELLS ? (max_cells - CUT_CELLS) / 3 : 0);
 }
 
-/** The same, but the end is replaced: for a name at the end of a line. */
+/** Does the same, but replaces the end, for a name at the end of a line. */
 static void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
 {
     put_cut(buf, text, max_cells, 0);
@@ -165,7 +166,7 @@ void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, 
     rp_buf_puts(page->out, "\n");
 }
 
-/* The text of a line, before it is made printable. */
+/* Formats the text of a line, before it is made printable. */
 static void format(const struct rp_page *page, struct rp_buf *text, const char *fmt, va_list ap)
 {
     rp_buf_vprintf(text, fmt, ap);
@@ -227,7 +228,8 @@ struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
     return page_of(out, style, LEAST_WIDTH, NO_WIDTH);
 }
 
-/** Without newlines. @return by how much the next line is indented */
+/** Writes words without newlines.
+ * @return by how much the next line is indented */
 static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
                           unsigned next, const char *text)
 {
@@ -307,7 +309,7 @@ void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)
             rp_buf_puts(buf, "&#39;");
             break;
         default:
-            /* The two code points beyond the surrogates that are no characters of XML. */
+            /* XML excludes these two code points beyond the surrogates. */
             if (p[0] == '\xef' && p[1] == '\xbf' && (p[2] == '\xbe' || p[2] == '\xbf')) {
                 rp_buf_puts(buf, "?");
                 p += 2;
@@ -329,8 +331,8 @@ void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text)
     buf->failed |= spelled.failed;
 }
 
-/* A spreadsheet takes text for a formula by its first character, some after blanks. A quote before
- * it says that it is text. Of blanks, only spaces are there still. */
+/* A spreadsheet takes text for a formula by its first character, some also after blanks. A quote
+ * before it marks it as text. The only blanks left here are spaces. */
 static bool is_formula(const char *text)
 {
     text += strspn(text, " ");
@@ -399,7 +401,7 @@ const struct rp_report_form *rp_report_form_of_file(const char *path)
     return best;
 }
 
-/* Text of an element, which a title is. */
+/* A title is text of an element. */
 static void put_text(struct rp_buf *buf, const char *text)
 {
     for (; *text; text++)
@@ -415,9 +417,9 @@ static void put_text(struct rp_buf *buf, const char *text)
         }
 }
 
-/* In JSON '<' stands within strings only, where it may be written as an escape: so nothing in a
- * document ends the element that it is in. The same of what is not seen, which others' documents
- * have as it is. */
+/* In JSON '<' stands within strings only, where it may be written as an escape, so that nothing in
+ * a document ends its element. The same is done with invisible characters, which other programs'
+ * documents may have. */
 static void put_document(struct rp_buf *buf, const struct rp_html_document *d)
 {
     rp_autobuf text = {0}, seen = {0};

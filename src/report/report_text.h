@@ -1,6 +1,6 @@
 /**
  * @file report_text.h
- * @brief Text of unknown origin made safe, numbers printed the same everywhere.
+ * @brief Makes text of unknown origin safe, and prints numbers the same everywhere.
  */
 #ifndef RP_REPORT_REPORT_TEXT_H
 #define RP_REPORT_REPORT_TEXT_H
@@ -21,35 +21,35 @@ struct rp_err;
 struct rp_report_parts;
 
 /**
- * Appends text for a line, escaped (base/utf8.h). Longer than max_cells, the middle is replaced
- * by "...".
+ * Appends text for a line, escaped (base/utf8.h). If it is longer than max_cells, "..." replaces
+ * the middle.
  */
 void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells);
 
-/** Terminal cells that rp_text_printable needs for the whole text. */
+/** Counts the terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
 /** Opens the document, an object. */
 struct rp_json_writer rp_report_json(struct rp_buf *buf);
-/** Closes it. */
+/** Closes the document. */
 int rp_report_json_end(struct rp_json_writer *json, struct rp_err *err);
-/** With six decimals, what every real number of a report is cut to. */
+/** Writes six decimals, to which every real number of a report is cut. */
 void rp_report_quantity(struct rp_json_writer *json, const char *key, struct rp_quantity quantity);
-/** What "timing" is: an object, null without a model. */
+/** Writes the object "timing", or null without a model. */
 void rp_report_timing(struct rp_json_writer *json, const char *key, const char *model,
                       uint32_t version);
 
 enum { RP_MOST_BY_NAME = 32 };
 
-/** Numbers of the names, in the order of these. */
+/** Sorts the numbers of the names by name. */
 void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order);
 
-/** Did everything fit into memory? */
+/** Reports whether everything fit into memory. */
 int rp_report_end(const struct rp_buf *buf, struct rp_err *err);
 
 enum rp_ink { RP_INK_PLAIN, RP_INK_BOLD, RP_INK_DIM, RP_INK_RED, RP_INK_YELLOW, RP_INK_GREEN };
 
-/** Where the report goes and what it may use. */
+/** Says where the report goes and what it may use. */
 struct rp_page {
     struct rp_buf *out;
     bool colour;
@@ -57,48 +57,50 @@ struct rp_page {
     bool utf8;      /**< units may be more than ASCII */
 };
 
-/** One line, cut in its middle if it is wider than the page. */
+/** Writes one line, cut in its middle if it is wider than the page. */
 void rp_page_text(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *text);
 void rp_page_line(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
-/** A page of tables: no narrower than @p least_width; 80 columns without a terminal. */
+/** Makes a page of tables, no narrower than @p least_width. Without a terminal it has 80 columns.
+ */
 struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width);
 
 /**
- * A page of sentences, names and paths, of which nothing may be lost: lines are not cut but broken
- * between words. Without a terminal (a style without a width) they are as long as they are, for who
- * reads them line by line.
+ * Makes a page of sentences, names and paths, of which nothing may be lost: lines are not cut but
+ * broken between words. Without a terminal (a style without a width) lines are not broken, for
+ * programs that read them line by line.
  */
 struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style);
 
 /**
- * One line of such a page, broken between words where it is too narrow and at newlines.
- * @param hang  by how much further lines are indented more than the first
+ * Writes one line of such a page, broken between words where it is too narrow and at newlines.
+ * @param hang by how much further lines are indented more than the first
  */
 void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent, unsigned hang,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/** What times of the software device are. @param model  "fast", "detailed", "off"; NULL: not said
- */
+/** Says what times of the software device are.
+ * @param model "fast", "detailed", "off"; NULL: not known */
 void rp_software_line(const struct rp_page *page, const char *model);
 
-/** A line that ends with a name: numbers first, as @p fmt says; then as much of @p name as fits. */
+/** Writes a line that ends with a name: numbers first, as @p fmt says, and then as much of @p name
+ * as fits. */
 void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line; what XML
- *  cannot hold, and what would turn the writing direction, becomes '?'. */
+/** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line.
+ * Characters that XML cannot hold, and those that would turn the writing direction, become '?'. */
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells);
-/** Appends ' name="text"', all of it: what XML cannot hold as rp_escape; "(no name)" for "".
- */
+/** Appends the whole of ' name="text"'. Characters that XML cannot hold are written as rp_escape
+ * does; "" becomes "(no name)". */
 void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text);
 
-/** Appends a cell (RFC 4180), in quotes where it needs them; no spreadsheet takes it for a formula.
+/** Appends a cell (RFC 4180), in quotes where it needs them. No spreadsheet takes it for a formula.
  */
 void rp_csv_cell(struct rp_buf *buf, const char *text);
 
-/* A writer for each row of report_forms.def: a row without one does not compile. */
+/* Each row of report_forms.def needs a writer, and a row without one does not compile. */
 
 #define RP_REPORT_FORM(function, name, ending, what)                                               \
     int rp_form_##function(const struct rp_report_parts *parts, struct rp_buf *buf,                \
@@ -106,8 +108,8 @@ void rp_csv_cell(struct rp_buf *buf, const char *text);
 #include "report/report_forms.def"
 #undef RP_REPORT_FORM
 
-/** What else is known of kernels, by name: one that ran on two GPUs, or was compiled twice, has two
- *  rows there, and no single number. */
+/** Holds what else is known of kernels, by name. A kernel that ran on two GPUs, or was compiled
+ * twice, has two rows there, and no single number. */
 struct rp_form_known {
     const struct rp_roofline_kernel **counted;
     const struct rp_kernel_summary **launched;
@@ -119,18 +121,20 @@ int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known
                        struct rp_err *err);
 void rp_form_known_free(struct rp_form_known *known);
 
-/** Launches that may have failed; NULL: not known. */
+/** Returns launches that may have failed. NULL means not known. */
 const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts);
 
-/** Appends these levels, each behind the separator but the first. @return how many */
+/** Appends these levels, with the separator between them.
+ * @return how many */
 size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *known,
                               const char *name, const char *separator);
 
-/** Some time of this report, or what follows from it, is modelled. */
+/** Says whether some time of this report, or a value that follows from it, is modelled. */
 bool rp_form_is_software(const struct rp_report_parts *parts);
-/** "software", "hardware"; "" when the traces do not say */
+/** Returns "software" or "hardware", or "" when the traces do not say it. */
 const char *rp_form_device(const struct rp_report_parts *parts);
-/** Appends what times of the software device are, without a line's end; nothing on hardware. */
+/** Appends what times of the software device are, without a line's end. It appends nothing on
+ * hardware. */
 void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts);
 
 extern const char rp_html_begin[], rp_html_middle[], rp_html_end[];

@@ -13,14 +13,14 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
 static void add(struct rp_json_writer *json, const char *key, struct rp_quantity q)
 {
     rp_json_add_number(json, key, q.known ? q.value : NAN);
 }
 
-/* "hbm_gbps" and the like: a name of a table and its unit. */
+/* Writes a key of a table's name and its unit, as "hbm_gbps". */
 static void add_of_unit(struct rp_json_writer *json, const char *name, const char *unit,
                         struct rp_quantity q)
 {
@@ -44,7 +44,7 @@ static void add_ceilings(struct rp_json_writer *json, const struct rp_ceilings *
     rp_json_end(json);
 }
 
-/* An object of quantities, by their names. */
+/* Writes an object of quantities, by their names. */
 static void add_named(struct rp_json_writer *json, const char *key, const struct rp_quantity *of,
                       const char *const *names, unsigned count)
 {
@@ -76,8 +76,8 @@ static void add_levels(struct rp_json_writer *json, const struct rp_roofline_ker
     rp_json_end(json);
 }
 
-/* Those in which passes contradict each other. Where nothing was counted of which the parts are so
- * many, the share is no number. */
+/* Writes those in which passes contradict each other. Where the whole was not counted, the share is
+ * no number. */
 static void add_differences(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
 {
     rp_json_add_array(json, "pass_differences");
@@ -169,7 +169,7 @@ static void add_devices(struct rp_json_writer *json, const struct rp_roofline *r
 
 /* --- kernel x counter --------------------------------------------------------------------- */
 
-/* Those that some of their counters were collected for. */
+/* Writes those for which some of their counters were collected. */
 static void add_derived(struct rp_json_writer *json, const struct rp_roofline_kernel *k)
 {
     rp_json_add_array(json, "derived");
@@ -195,7 +195,7 @@ static void add_derived(struct rp_json_writer *json, const struct rp_roofline_ke
     rp_json_end(json);
 }
 
-/* Also where no roofline can be made of them. */
+/* Counters are written also where no roofline can be made of them. */
 static void add_counters(struct rp_json_writer *json, const struct rp_roofline *r)
 {
     rp_json_add_array(json, "counters");
@@ -273,7 +273,7 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
 
 enum {
     LEAST_WIDTH = 60,
-    MOST_KERNELS = 12 /* shown; roofline.json has them all */
+    MOST_KERNELS = 12 /**< shown; roofline.json has them all */
 };
 
 static const double GIGA = 1e9;
@@ -291,7 +291,7 @@ static void see(struct rp_unit_span *span, struct rp_quantity q, double scale)
         rp_unit_span_add(span, q.value * scale);
 }
 
-/* @param scale  what the quantity counts, in what the unit was chosen for */
+/* @param scale from the quantity to the unit */
 static struct rp_number_text in_unit(struct rp_unit unit, struct rp_quantity q, double scale)
 {
     static const struct rp_number_text unknown = {"-"};
@@ -299,7 +299,7 @@ static struct rp_number_text in_unit(struct rp_unit unit, struct rp_quantity q, 
     return q.known ? rp_unit_number(unit, q.value * scale) : unknown;
 }
 
-/* Each in its own unit: there are some sixteen times as many of matrices. */
+/* Each peak has its own unit, because that of matrices is some sixteen times as high. */
 static struct rp_unit_text peak(const struct rp_page *page, struct rp_quantity gflops)
 {
     static const struct rp_unit_text unknown = {"-"};
@@ -330,13 +330,12 @@ static void put_device(const struct rp_page *page, const struct rp_roofline_devi
                  peak(page, c->gflops[RP_FLOP_MFMA_F16]).text);
 }
 
-/** Units of the table. */
+/** Holds the units of the table. */
 struct columns {
     struct rp_unit time, flops, bytes;
 };
 
-/* The program's row is looked at, too: its time is the largest, its rates are between the others.
- */
+/* The program's row counts, too: its time is the largest, and its rates are between the others. */
 static struct columns columns_of(const struct rp_page *page, const struct rp_roofline *r,
                                  size_t shown)
 {
@@ -354,7 +353,7 @@ static struct columns columns_of(const struct rp_page *page, const struct rp_roo
                             .bytes = rp_unit_of(RP_UNIT_RATE, bytes, page->utf8)};
 }
 
-/* @param gpu  where it ran; "": on the only one */
+/* @param gpu where it ran; "": on the only one */
 static void roofline_term_put_kernel(const struct rp_page *page, const struct rp_roofline_kernel *k,
                                      const char *name, const char *gpu, const struct columns *in)
 {
@@ -385,7 +384,7 @@ static void put_kernels(const struct rp_page *page, const struct rp_roofline *r,
     }
 }
 
-/* Notes are sentences: broken between words. */
+/* Notes are sentences, so they are broken between words. */
 static void put_note(const struct rp_page *page, const char *note)
 {
     size_t most = page->width - 6;
@@ -434,7 +433,7 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
     return rp_report_end(buf, err);
 }
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
 /* --- the verdict --------------------------------------------------------------------------- */
 
@@ -464,8 +463,8 @@ static void add_rule(struct rp_json_writer *json, const struct rp_rule *rule,
     rp_json_end(json);
 }
 
-/* Features that rules ask for and nobody counted; by the order of the table, which is that of the
- * names. */
+/* Writes features that rules need and nobody counted, in the order of the table, which is that of
+ * the names. */
 static void add_missing(struct rp_json_writer *json, const struct rp_features *f)
 {
     const struct rp_rule *rules;
@@ -579,7 +578,7 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     size_t count = top && top < b->kernel_count ? top : b->kernel_count;
 
     rp_json_add_text(&json, "basis", rp_rank_basis_names[b->basis]);
-    json.indent = 0; /* on the same line */
+    json.indent = 0; /* They stay on the same line. */
     rp_report_quantity(&json, "basis_ns", b->total_ns);
     json.indent = 2;
     rp_json_add_text(&json, "device", b->origin.device);
@@ -590,8 +589,8 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     rp_json_end(&json);
     rp_json_add_text(&json, "rules_version", rp_rules_version());
     rp_json_add_text(&json, "schema_version", "1.0");
-    rp_json_add_text(&json, "thread_trace_timing", /* they are made of it alone */
-                     b->modelled_waves ? "detailed" : NULL);
+    /* These values are made of the thread trace alone. */
+    rp_json_add_text(&json, "thread_trace_timing", b->modelled_waves ? "detailed" : NULL);
     rp_report_timing(&json, "timing", b->origin.timing_model, b->origin.timing_version);
     return rp_report_json_end(&json, err);
 }
@@ -618,7 +617,7 @@ static void put_occupancy(const struct rp_page *page, const struct rp_residency 
                      r->limiter ? ", limit: " : "", r->limiter ? r->limiter : "");
 }
 
-/* Rules of the verdict; of a mixed one, all. */
+/* Writes the rules of the verdict, or all rules of a mixed one. */
 static void put_reasons(const struct rp_page *page, const struct rp_bottleneck_kernel *k)
 {
     const struct rp_rule *rules;
@@ -646,7 +645,7 @@ static void put_reasons(const struct rp_page *page, const struct rp_bottleneck_k
         rp_page_line(page, RP_INK_DIM, 6, "%s", rp_buf_text(&text));
 }
 
-/* What speaks against the stalls and waves above. */
+/* Writes what contradicts the stalls and waves above. */
 static void analysis_term_put_traced(const struct rp_page *page, const struct rp_traced *t)
 {
     rp_autobuf text = {0};
@@ -676,7 +675,7 @@ static void analysis_term_put_kernel(const struct rp_page *page,
     analysis_term_put_traced(page, &k->traced);
 }
 
-/* Nothing to look at: it would be a row of zeros. */
+/* There is nothing to look at, because the row would have only zeros. */
 static bool is_nothing(const struct rp_bottleneck_kernel *k)
 {
     return k->weight.known && strcmp(rp_number_fixed(k->weight.value * 100, 1).text, "0.0") == 0 &&
@@ -694,7 +693,7 @@ static void put_ranking(const struct rp_page *page, const struct rp_bottlenecks 
         analysis_term_put_kernel(page, &b->kernels[i]);
 }
 
-/* Sums have no timeline to rank by: a table of them is all that they say. */
+/* Sums have no timeline to rank by, so they only give a table. */
 static void analysis_term_put_statistics(const struct rp_page *page,
                                          const struct rp_bottleneck_kernel *k)
 {

@@ -1,4 +1,4 @@
-/* The pictures of a report: kernels below their ceilings, and what ran when. */
+/* This file draws the pictures of a report: kernels below their ceilings, and the timeline. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -12,21 +12,21 @@
 #include "base/utf8.h"
 #include "report/report_text.h"
 
-/* What pictures share: their frame, text, colours and axes. White below all, so that they are the
- * same on dark pages. */
+/* Pictures share their frame, text, colours and axes. They have white below all, so that they look
+ * the same on dark pages. */
 
-/* Colours of Okabe and Ito, which people with any kind of colour vision tell apart; the last one
- * is for all others. */
+/* These are colours of Okabe and Ito, which people with any kind of colour vision can tell apart.
+ * The last one is for all others. */
 enum { SVG_COLOURS = 7 };
 enum { SVG_TITLE_HEIGHT = 56 };
 
 struct svg_text {
     double x, y;
-    const char *anchor; /* "start", "middle", "end" */
-    unsigned size;      /* pixels */
-    unsigned cells;     /* that it has room for */
-    double turned;      /* degrees */
-    bool whole;         /* what has no room is there under the pointer */
+    const char *anchor; /**< "start", "middle", "end" */
+    unsigned size;      /**< pixels */
+    unsigned cells;     /**< that it has room for */
+    double turned;      /**< degrees */
+    bool whole;         /**< a tooltip has the text that has no room */
 };
 
 static const char *svg_colour(size_t index)
@@ -37,7 +37,7 @@ static const char *svg_colour(size_t index)
     return colours[index < SVG_COLOURS ? index : SVG_COLOURS];
 }
 
-/* A coordinate: two decimals. */
+/* Formats a coordinate with two decimals. */
 static struct rp_number_text svg_at(double value)
 {
     return rp_number_fixed(value, 2);
@@ -61,7 +61,7 @@ static void svg_text(struct rp_buf *buf, struct svg_text how, const char *text)
     rp_buf_puts(buf, "</text>\n");
 }
 
-/* Begins a picture with its title, and what its times are if they are modelled. */
+/* Begins a picture with its title, and says what its times are if they are modelled. */
 static void svg_begin(struct rp_buf *buf, const struct rp_report_parts *parts, const char *what,
                       double width, double height)
 {
@@ -97,27 +97,28 @@ static void svg_end(struct rp_buf *buf)
     rp_buf_puts(buf, "</svg>\n");
 }
 
-/* Kernels below the ceilings of memories and units, GPU by GPU; both axes are logarithmic. */
+/* Kernels are drawn below the ceilings of memories and units, GPU by GPU. Both axes are
+ * logarithmic. */
 
 enum {
     WIDTH = 960,
     PLOT_HEIGHT = 440,
     LEFT = 76,
     RIGHT = 24,
-    PANEL_TOP = 30,    /* the name of the GPU */
-    PANEL_BOTTOM = 56, /* numbers of the axis and its name */
+    PANEL_TOP = 30,    /**< the name of the GPU */
+    PANEL_BOTTOM = 56, /**< numbers of the axis and its name */
     LEGEND_ROW = 18,
     MOST_NAMED = 20,
     LABEL_APART = 15
 };
 
-/* One chart. Ranges are powers of ten. */
+/* This is one chart. Its ranges are powers of ten. */
 struct panel {
     const struct rp_roofline *roofline;
     uint32_t device;
-    double top; /* of the plot */
+    double top; /**< of the plot */
     double x_low, x_high, y_low, y_high;
-    double fastest_gbps, highest_gflops; /* 0: not known */
+    double fastest_gbps, highest_gflops; /**< 0: not known */
 };
 
 struct point {
@@ -126,7 +127,7 @@ struct point {
     bool known;
 };
 
-/* By the bytes of memory; of the first cache whose bytes are known, where those are not. */
+/* The bytes of memory give the place, or those of the first cache with known bytes. */
 static struct point point_of(const struct rp_roofline_kernel *k)
 {
     for (unsigned i = 0; i < RP_LEVEL_COUNT && k->gflops.known && k->gflops.value > 0; i++)
@@ -219,7 +220,7 @@ static void put_power(struct rp_buf *buf, const struct panel *p, bool is_x, int 
     buf->failed |= text.failed;
 }
 
-/* At most about ten lines each way, however wide the ranges are. */
+/* There are at most about ten lines each way, however wide the ranges are. */
 static void put_axes(struct rp_buf *buf, const struct panel *p)
 {
     int x_step = (int)fmax(1, ceil((p->x_high - p->x_low) / 10));
@@ -256,7 +257,7 @@ static void put_line(struct rp_buf *buf, const double from[2], const double to[2
                   svg_at(to[1]).text, style);
 }
 
-/* Levels as fast as each other are one line. */
+/* Levels with the same rate share one line. */
 static bool is_same_rate(const struct panel *p, enum rp_level a, enum rp_level b)
 {
     const struct rp_quantity *gbps = p->roofline->devices[p->device].ceilings.gbps;
@@ -273,7 +274,7 @@ static bool is_drawn(const struct panel *p, enum rp_level level)
     return false;
 }
 
-/* Clipped to the plot: what a memory feeds, up to the highest unit. */
+/* The line is clipped to the plot: it shows what a memory can feed, up to the highest unit. */
 static void put_memory(struct rp_buf *buf, const struct panel *p, enum rp_level level, double gbps)
 {
     static const char *const styles[RP_LEVEL_COUNT] = {
@@ -305,7 +306,7 @@ static void put_memory(struct rp_buf *buf, const struct panel *p, enum rp_level 
     buf->failed |= text.failed;
 }
 
-/* Units of the same height are one line. @p label_y: of the line above */
+/* Units of the same height share one line. @p label_y is that of the line above. */
 static void put_unit(struct rp_buf *buf, const struct panel *p, double gflops, double *label_y)
 {
     const struct rp_ceilings *c = &p->roofline->devices[p->device].ceilings;
@@ -353,7 +354,7 @@ static void put_ceilings(struct rp_buf *buf, const struct panel *p)
 
 static void put_marker(struct rp_buf *buf, enum rp_level level, double x, double y, size_t index)
 {
-    /* HBM: circle; L2: square; L1: triangle; LDS: diamond */
+    /* HBM is a circle, L2 a square, L1 a triangle, and LDS a diamond. */
     static const char *const shapes[RP_LEVEL_COUNT] = {"M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z",
                                                        "M-5-5h10v10h-10z", "M0-7l6 11h-12z",
                                                        "M0-7l7 7l-7 7l-7-7z"};
@@ -388,7 +389,7 @@ static bool is_shown(const struct panel *p, const struct rp_roofline_kernel *k)
     return k->device == p->device && point_of(k).known;
 }
 
-/* The last first: kernels with most time are above the others. */
+/* The last are drawn first, so that kernels with most time lie above the others. */
 static void put_points(struct rp_buf *buf, const struct panel *p)
 {
     size_t shown = 0;
@@ -435,7 +436,7 @@ static double panel_height(const struct rp_roofline *r, uint32_t device)
            LEGEND_ROW * (double)(legend_rows(r, device) + 1);
 }
 
-/* Their time, FLOPs or bytes were not counted, or are none. */
+/* Their time, FLOPs or bytes were not counted, or are 0. */
 static void put_not_drawn(struct rp_buf *buf, const struct panel *p)
 {
     size_t hidden = 0;
@@ -512,7 +513,7 @@ int rp_form_svg_roofline(const struct rp_report_parts *parts, struct rp_buf *buf
     return rp_report_end(buf, err);
 }
 
-/* Kernels and copies by GPU, queue and stream, with the critical path. */
+/* Kernels and copies are drawn by GPU, queue and stream, with the critical path. */
 
 enum {
     TIMELINE_WIDTH = 1200,
@@ -520,23 +521,23 @@ enum {
     TIMELINE_RIGHT = 20,
     COLUMNS = TIMELINE_WIDTH - TIMELINE_LEFT - TIMELINE_RIGHT,
     AXIS = 26,
-    LANE = 34, /* from one to the next */
+    LANE = 34, /**< from one to the next */
     BAR = 24,
     TIMELINE_LEGEND_ROW = 18,
     MOST_LANES = 64,
-    STEPS = 8,        /* heights of a column */
-    MOST_JUMPS = 400, /* of the path, before it gets pale */
-    LETTER = 8,       /* pixels */
-    FRAMED = 8        /* from this width on */
+    STEPS = 8,        /**< heights of a column */
+    MOST_JUMPS = 400, /**< of the path, before it gets pale */
+    LETTER = 8,       /**< pixels */
+    FRAMED = 8        /**< from this width on */
 };
 
 struct picture {
     struct rp_buf *buf;
     const struct rp_dag_result *dag;
     const struct rp_timeline *timeline;
-    size_t lanes;           /* that are drawn */
-    double top;             /* of the first */
-    double low_ns, span_ns; /* since the run began; from the first operation to the last */
+    size_t lanes;           /**< number of drawn lanes */
+    double top;             /**< of the first */
+    double low_ns, span_ns; /**< since the run began; from the first operation to the last */
     const char *named[SVG_COLOURS];
     size_t named_count;
 };
@@ -548,7 +549,7 @@ static double x_of_time(const struct picture *p, int64_t ns)
     return TIMELINE_LEFT + COLUMNS * fmin(fmax(part, 0), 1);
 }
 
-/* What the host does before and after would take the room of what is drawn. */
+/* The host's time before and after is left out, because it would take the room of the rest. */
 static void choose_range(struct picture *p)
 {
     double high = 0;
@@ -663,7 +664,7 @@ struct unit {
     const char *name;
 };
 
-/* 2, 5 or 10 times a power of ten: about eight of them. */
+/* The step is 2, 5 or 10 times a power of ten, so that there are about eight. */
 static double tick_step(double span_ns)
 {
     double power = pow(10, floor(log10(span_ns / 8))), digits = span_ns / 8 / power;
@@ -725,10 +726,10 @@ static void put_lane_name(const struct picture *p, uint32_t lane)
 
 /* --- operations ----------------------------------------------------------------------------- */
 
-/* What is narrower than a pixel is added up by column. */
+/* Operations that are narrower than a pixel are added up by column. */
 struct columns {
-    double busy[COLUMNS]; /* pixels */
-    bool any[COLUMNS];    /* also what took no time */
+    double busy[COLUMNS]; /**< pixels */
+    bool any[COLUMNS];    /**< also operations without a length */
     bool on_path[COLUMNS];
 };
 
@@ -740,7 +741,7 @@ static bool is_wide(const struct picture *p, const struct rp_dag_step *s)
 static void put_slack(const struct picture *p, uint32_t lane, const struct rp_dag_step *s)
 {
     double from = x_of_time(p, s->start_ns + s->duration_ns), to;
-    int64_t room = p->dag->makespan_ns; /* more would run over the picture */
+    int64_t room = p->dag->makespan_ns; /* More would leave the picture. */
 
     to = x_of_time(p, s->start_ns + s->duration_ns + (s->slack_ns < room ? s->slack_ns : room));
     if (is_wide(p, s) && to - from >= 1)
@@ -764,7 +765,7 @@ static void put_bar(const struct picture *p, uint32_t lane, const struct rp_dag_
     rp_buf_printf(p->buf, "; %s us; slack %s us</title></rect>\n",
                   rp_number_fixed((double)s->duration_ns * 1e-3, 3).text,
                   rp_number_fixed((double)s->slack_ns * 1e-3, 3).text);
-    if (s->on_path && width < FRAMED) /* a frame would hide its colour */
+    if (s->on_path && width < FRAMED) /* A frame would hide its colour. */
         rp_buf_printf(p->buf, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"4\" fill=\"#000\"/>\n",
                       svg_at(x).text, svg_at(y_of_lane(p, lane) + BAR).text, svg_at(width).text);
     if (letters >= 6)
@@ -787,7 +788,7 @@ static void add_narrow(const struct picture *p, const struct rp_dag_step *s, str
     c->on_path[at] |= s->on_path;
 }
 
-/* Eighths; what ran at all is seen. */
+/* Heights are eighths, and everything that ran is visible. */
 static unsigned height_of(const struct columns *c, size_t at)
 {
     double part = fmin(c->busy[at], 1);
@@ -795,7 +796,7 @@ static unsigned height_of(const struct columns *c, size_t at)
     return c->any[at] ? (unsigned)fmax(1, round(part * STEPS)) : 0;
 }
 
-/* Neighbours of the same height are one. */
+/* Neighbours of the same height become one. */
 static void put_columns(const struct picture *p, uint32_t lane, const struct columns *c)
 {
     for (size_t i = 0, next; i < COLUMNS; i = next) {
@@ -820,7 +821,7 @@ static void put_operations(const struct picture *p, struct columns *columns)
     for (size_t i = 0; i < dag->step_count; i++)
         if (p->timeline->track_of_step[i] < p->lanes)
             put_slack(p, p->timeline->track_of_step[i], &dag->steps[i]);
-    for (unsigned path = 0; path < 2; path++) /* frames of the path are above the others */
+    for (unsigned path = 0; path < 2; path++) /* Frames of the path lie above the others. */
         for (size_t i = 0; i < dag->step_count; i++) {
             uint32_t lane = p->timeline->track_of_step[i];
 
@@ -852,8 +853,8 @@ static int by_start(const void *a, const void *b)
                                   : (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-/* From the end of each operation to the start of the next; steps of less than a pixel are left out.
- */
+/* Draws lines from the end of each operation to the start of the next. Steps of less than a pixel
+ * are left out. */
 static int put_path(const struct picture *p, struct rp_err *err)
 {
     rp_autofree struct stop *stops = malloc((p->dag->step_count + 1) * sizeof *stops);
@@ -884,7 +885,7 @@ static int put_path(const struct picture *p, struct rp_err *err)
         last = to;
         lane = stops[i].lane;
     }
-    /* Pale where it would cover all. */
+    /* The line is pale where it would cover everything. */
     rp_buf_puts(p->buf, "<path fill=\"none\" stroke=\"#000\"");
     if (jumps > MOST_JUMPS)
         rp_buf_printf(p->buf, " stroke-opacity=\"%s\"",

@@ -1,7 +1,7 @@
 /**
  * @file svg_roofline.h
- * @brief What pictures share: their frame, text, colours and axes. White below all, so that they
- * are the same on dark pages.
+ * @brief Draws what pictures share: their frame, text, colours and axes. They have white below all,
+ * so that they look the same on dark pages.
  */
 #ifndef RP_REPORT_SVG_ROOFLINE_H
 #define RP_REPORT_SVG_ROOFLINE_H
@@ -14,17 +14,17 @@
 struct rp_buf;
 struct rp_report_parts;
 
-/** Colours of Okabe and Ito, which people with any kind of colour vision tell apart; the last one
- * is for all others. */
+/** These are colours of Okabe and Ito, which people with any kind of colour vision can tell apart.
+ * The last one is for all others. */
 enum { RP_SVG_COLOURS = 7 };
 const char *rp_svg_colour(size_t index);
 
-/** Begins a picture with its title, and what its times are if they are modelled. */
+/** Begins a picture with its title, and says what its times are if they are modelled. */
 void rp_svg_begin(struct rp_buf *buf, const struct rp_report_parts *parts, const char *what,
                   double width, double height);
 void rp_svg_end(struct rp_buf *buf);
 
-/** A coordinate: two decimals. */
+/** Formats a coordinate with two decimals. */
 struct rp_number_text rp_svg_at(double value);
 
 struct rp_svg_text {

@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "report/report_text.h"
 
-/* Keys are in alphabetical order in every object. What is not known is null. */
+/* Keys are in alphabetical order in every object, and unknown values are null. */
 
 static void add_if(struct rp_json_writer *json, const char *key, bool known, double value)
 {
@@ -33,7 +33,7 @@ static void add_sums(struct rp_json_writer *json, const char *key, const struct 
     rp_json_end(json);
 }
 
-/* Those that are not 0. */
+/* Writes those that are not 0. */
 static void add_named(struct rp_json_writer *json, const char *key, const uint64_t *values,
                       unsigned count, const char *const *names)
 {
@@ -119,7 +119,7 @@ static void add_kernels(struct rp_json_writer *json, const struct rp_thread_trac
     rp_json_end(json);
 }
 
-/* By kind of instruction. */
+/* Writes latencies by kind of instruction. */
 static void add_latencies(struct rp_json_writer *json, const struct rp_thread_trace *t,
                           const unsigned *kinds)
 {
@@ -389,8 +389,8 @@ int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_bu
 
 enum {
     LEAST_WIDTH = 60,
-    MOST_HOT = 10,     /* instructions shown; thread_trace.json has them all */
-    MOST_PROBLEMS = 8, /* the same */
+    MOST_HOT = 10,     /**< instructions shown; thread_trace.json has them all */
+    MOST_PROBLEMS = 8, /**< the same */
 };
 
 static struct rp_number_text percent(uint64_t part, uint64_t whole)
@@ -420,7 +420,7 @@ static void thread_trace_term_put_mix(const struct rp_page *page, const struct r
     }
 }
 
-/* As many to a line as fit, most cycles first. */
+/* Puts as many on a line as fit, most cycles first. */
 static void put_reasons(const struct rp_page *page, const struct rp_thread_trace *t)
 {
     uint64_t all = t->sums.latency_cycles + t->sums.idle_cycles;
@@ -482,7 +482,7 @@ static int compare_weights(const void *a, const void *b)
     return l < r ? -1 : l > r;
 }
 
-/* "a.py:3 -> b.py:9" is inlined into b.py: the innermost place, without its folders. */
+/* "a.py:3 -> b.py:9" is inlined into b.py. The innermost place is shown, without its folders. */
 static const char *place(const char *source)
 {
     size_t end = strcspn(source, " ");
@@ -604,7 +604,8 @@ int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_te
 
     for (size_t i = 0; i < set->count; i++)
         if (set->traces[i].software) {
-            rp_software_line(&page, "detailed"); /* they are made of it alone */
+            /* These values are made of the thread trace alone. */
+            rp_software_line(&page, "detailed");
             break;
         }
     for (size_t i = 0; i < set->count; i++)
