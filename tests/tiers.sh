@@ -14,7 +14,7 @@ NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidate
 DRAWN='^(cli-(code-objects|library-targets|modes|orders|other-gpu|progress|rocprofv3|thread-trace)|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
-SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|timing_waits|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
+SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
 # And the shortest way through profile, analyze, report, isolate and replay.
 ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
 
@@ -49,7 +49,7 @@ quick_names() {
 # Left out of the sanitizers' build in the full tier: what runs mostly programs that are not instrumented, and what is a
 # generator's work. --night=sanitizers runs all but cli-compiler-cache. (Of the scripts of the command line, either has
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
-NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_(engine|waits)|dag_fuzz|mcp-raw)'
+NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.

@@ -87,16 +87,16 @@ enum { RP_REC_SCC = 128, RP_REC_VGPR0 = 129, RP_REC_AGPR0 = RP_REC_VGPR0 + 256 }
 enum { RP_REC_FILE = RP_REC_AGPR0 + 256 };
 
 /* These are bounds of a dispatch's record. It takes all waves up to ALL_WAVES, and for timing
- * TIMED_WAVES, because dies differ little (tests/unit/timing/test_waits.c). Above that it takes
- * FILLS times what one die holds; some of these start while others end, as in the middle of a long
- * kernel.
+ * TIMED_WAVES, because dies differ little (tests/unit/timing/test_timing_engine.c). Above that it
+ * takes FILLS times what one die holds; some of these start while others end, as in the middle of a
+ * long kernel.
  *
  * With two fills streams are up to 58 % too fast (bench/model-accuracy), and copies 13 % in
- * test_waits.c, because what is measured is the first and the last fill. With three the errors are
- * about those of four, some larger and some smaller. 32 probes and 64 give times that are within
- * 0.6 % of each other. With STEPS instructions in all, of 4 bytes and in memory-bound code as much
- * again for accesses and lines, a record stays below about 200 MB; that of a usual kernel is a few
- * MB.
+ * test_timing_engine.c, because what is measured is the first and the last fill. With three the
+ * errors are about those of four, some larger and some smaller. 32 probes and 64 give times that
+ * are within 0.6 % of each other. With STEPS instructions in all, of 4 bytes and in memory-bound
+ * code as much again for accesses and lines, a record stays below about 200 MB; that of a usual
+ * kernel is a few MB.
  */
 enum {
     ALL_WAVES = 4096,

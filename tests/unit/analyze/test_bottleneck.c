@@ -1,4 +1,4 @@
-#include "../cmocka_all.h"
+#include "unit/cmocka_all.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "unit/cmocka_all.h"
 #include "device/exec/executor.h"
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"

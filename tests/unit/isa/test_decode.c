@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cmocka_all.h"
+#include "unit/cmocka_all.h"
 #include "device/isa/opcodes.h"
 
 static char assembler[4096];

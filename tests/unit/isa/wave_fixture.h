@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "unit/cmocka_all.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 

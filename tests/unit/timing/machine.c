@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "unit/timing/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Counters of units through time, and the cache model: of records made by hand, of which the answer
  * is known. */
-#include "machine.h"
+#include "unit/timing/machine.h"
 
 #include "arch/hardware_counters.h"
 #include "device/exec/kernel_launch.h"

@@ -4,14 +4,10 @@
  * remembered of accesses against looking at each anew: patterns that come again further on, and
  * others between.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit/cmocka_all.h"
 
 #include "device/timing/wave_observer.c"
 

@@ -1,11 +1,4 @@
 /* Accesses to memory that is taken away: caught inside the guard, the program's own outside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +10,8 @@
 #include <unistd.h>
 
 #include "device/exec/host_traps.h"
+
+#include "unit/cmocka_all.h"
 
 #include "device/exec/host_traps.c"
 

@@ -1,15 +1,10 @@
 /* The timing model's arithmetic against values worked out by hand for MI300X. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "arch/arch.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_model.h"
+
+#include "unit/cmocka_all.h"
 
 static const struct rp_arch *mi300x(void)
 {

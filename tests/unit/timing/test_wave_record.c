@@ -1,13 +1,8 @@
 /* Which workgroups are recorded, and what a wave's record keeps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "arch/arch.h"
 #include "device/timing/wave_record.h"
+
+#include "unit/cmocka_all.h"
 
 static const struct rp_arch *mi300x(void)
 {

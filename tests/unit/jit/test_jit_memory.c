@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../isa/mem_world.h"
 #include "device/exec/code_cache.h"
 #include "device/exec/executor.h"
 #include "device/isa/wave_state.h"
 #include "effort.h"
-#include "translated_run.h"
+#include "unit/isa/mem_world.h"
+#include "unit/jit/translated_run.h"
 
 enum { MOST_INSNS = 40, ROUNDS = RP_EFFORT(500), DWORD_BYTES = 4 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../cmocka_all.h"
+#include "unit/cmocka_all.h"
 
 enum { ROOM = 1 << 16, LINES = 4096, TEXT = 120 };
 

@@ -3,7 +3,7 @@
  * engine: a wave issues once in four clocks, what waits goes on when the last it waits for is
  * there.
  */
-#include "machine.h"
+#include "unit/timing/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

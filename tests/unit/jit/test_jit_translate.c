@@ -1,16 +1,22 @@
 /*
- * Translated code against the handlers it stands for: single instructions with all kinds of
- * operands and modifiers, and random programs with jumps, changes of EXEC and short budgets. All of
- * a wave's state is compared: registers, pc, modelled cycles, instructions counted, steps.
+ * Translated code against the handlers it stands for: single instructions, random programs, and
+ * runs of matrix instructions.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../isa/wave_fixture.h"
 #include "device/exec/code_cache.h"
 #include "device/jit/jit_translate.h"
+
 #include "effort.h"
-#include "translated_run.h"
+#include "unit/isa/wave_fixture.h"
+#include "unit/jit/translated_run.h"
+
+/*
+ * Translated code against the handlers it stands for: single instructions with all kinds of
+ * operands and modifiers, and random programs with jumps, changes of EXEC and short budgets. All of
+ * a wave's state is compared: registers, pc, modelled cycles, instructions counted, steps.
+ */
 
 enum {
     SLOTS = 2,
@@ -294,8 +300,8 @@ static void same(const char *what, const struct outcome *a, const struct outcome
     assert_memory_equal(wanted.agpr, f.agpr, sizeof f.agpr);
 }
 
-/* Both ways from the present state, with that budget. */
-static void compare(const char *what, uint32_t budget)
+/* Both ways from the present state, with that budget. Returns the step both end with. */
+static int compare(const char *what, uint32_t budget)
 {
     wanted = f;
     wanted.wave.vgpr = wanted.vgpr;
@@ -304,6 +310,7 @@ static void compare(const char *what, uint32_t budget)
     const struct outcome b = run_translated(page, &f.wave, budget);
     native_insts += b.native_insts;
     same(what, &a, &b);
+    return a.step;
 }
 
 static void drop_program(void)
@@ -473,12 +480,183 @@ static void test_limits(void **state)
     drop_program();
 }
 
+/*
+ * Translated matrix instructions, which keep widened operands within a block, against their
+ * handlers: random runs of them among instructions that change the same registers.
+ */
+
+enum { MATRIX_LONGEST = 22, MATRIX_PROGRAMS = 1500 };
+
+/* Those of lane_mfma.def; what is gfx950's alone, or has no parts, is called. */
+static const char *const matrix_ops[] = {
+#define RP_MFMA(name, m, blocks, p, type_a, type_b, how) #name,
+#define RP_SMFMAC(name, ...)                             #name,
+#define RP_MFMA_F64(name)                                #name,
+#define RP_MFMA_F8F6F4(name, m)
+#include "device/isa/lane_mfma.def"
+};
+enum { MATRIX_OPS = sizeof matrix_ops / sizeof matrix_ops[0] };
+
+static unsigned op_named(const char *mnemonic)
+{
+    for (unsigned op = 1; op < RP_OP_MAX; op++)
+        if (!strcmp(rp_op_rows[op].mnemonic, mnemonic))
+            return op;
+    return 0;
+}
+
+static struct rp_opnd row_at(unsigned kind, unsigned type, unsigned index)
+{
+    return (struct rp_opnd){(uint8_t)kind, (uint8_t)rp_type_dwords(type), (uint8_t)index,
+                            (uint8_t)type, 0};
+}
+
+/* Few places, so that instructions meet each other's operands and results. */
+static struct rp_opnd some_row(unsigned type)
+{
+    const unsigned dwords = rp_type_dwords(type);
+    if (dwords <= FIXTURE_AGPRS / 2 && !below(4))
+        return row_at(RP_OPND_AGPR, type, 2 * below((FIXTURE_AGPRS - dwords) / 2 + 1));
+    const unsigned places = (FIXTURE_VGPRS - dwords) / 4 + 1;
+    return row_at(RP_OPND_VGPR, type, 4 * below(places));
+}
+
+static void note_end(struct rp_insn *in, const struct rp_opnd *o)
+{
+    const uint16_t top = (uint16_t)(o->index + o->dwords);
+    if (o->kind == RP_OPND_VGPR && top > in->vgpr_top)
+        in->vgpr_top = top;
+    if (o->kind == RP_OPND_AGPR && top > in->agpr_top)
+        in->agpr_top = top;
+}
+
+static struct rp_insn bound(struct rp_insn in)
+{
+    note_end(&in, &in.dst);
+    for (unsigned i = 0; i < 3; i++)
+        note_end(&in, &in.src[i]);
+    rp_valu_bind(&in);
+    return in;
+}
+
+static struct rp_insn matrix(unsigned op)
+{
+    const struct rp_op_row *row = &rp_op_rows[op];
+    struct rp_insn in = {.fn = row->fn, .op = (uint16_t)op, .fmt = RP_FMT_VOP3P};
+    in.src[0] = some_row(row->src[0]);
+    in.src[1] = some_row(row->src[1]);
+    in.dst = some_row(row->dst);
+    in.src[2] = below(5) && row->src[2] == row->dst ? in.dst : some_row(row->src[2]);
+    if (!below(12) && row->src[2] == row->dst)
+        in.src[2] = (struct rp_opnd){RP_OPND_CONST, in.dst.dwords, 0, row->src[2], 0x3f800000};
+    in.cbsz = !below(12);
+    in.blgp = (uint8_t)(below(12) ? 0 : below(8));
+    in = bound(in);
+    if (in.fn == rp_mfma)
+        return in;
+    in.cbsz = in.blgp = 0; /* modifiers that it does not have */
+    in.fn = row->fn;
+    rp_valu_bind(&in);
+    return in;
+}
+
+static struct rp_insn other(void)
+{
+    static const uint16_t ops[] = {RP_OP_v_mov_b32,          RP_OP_v_add_f32,
+                                   RP_OP_v_swap_b32,         RP_OP_v_rcp_f32,
+                                   RP_OP_v_accvgpr_read_b32, RP_OP_v_accvgpr_write_b32,
+                                   RP_OP_ds_swizzle_b32,     RP_OP_v_lshlrev_b64};
+    const unsigned op = ops[below(sizeof ops / sizeof ops[0])];
+    const struct rp_op_row *row = &rp_op_rows[op];
+    struct rp_insn in = {.fn = row->fn, .op = (uint16_t)op, .fmt = row->fmt};
+    in.dst = row_at(RP_OPND_VGPR, row->dst, below(FIXTURE_VGPRS - 1));
+    for (unsigned i = 0; i < 2; i++)
+        if (row->src[i] != RP_T_NONE)
+            in.src[i] = row_at(RP_OPND_VGPR, row->src[i], below(FIXTURE_VGPRS - 1));
+    if (op == RP_OP_v_swap_b32)
+        in.src[0] = row_at(RP_OPND_VGPR, RP_T_B32, below(FIXTURE_VGPRS));
+    if (op == RP_OP_v_accvgpr_read_b32)
+        in.src[0] = row_at(RP_OPND_AGPR, RP_T_B32, below(FIXTURE_AGPRS));
+    if (op == RP_OP_v_accvgpr_write_b32)
+        in.dst = row_at(RP_OPND_AGPR, RP_T_B32, below(FIXTURE_AGPRS));
+    if (op == RP_OP_ds_swizzle_b32)
+        in.offset = 0x041f; /* every lane from its neighbour */
+    return bound(in);
+}
+
+/* Floats of the sizes that products like, in f32 and f16, and any bits now and then. */
+static uint32_t small_value(void)
+{
+    switch (below(40)) {
+    case 0:
+        return 0x7fc12345;
+    case 1:
+        return 0x7c007e01; /* f16: infinity, NaN */
+    case 2:
+        return next();
+    default:
+        return 0x38003800 + (next() & 0x87ff87ff);
+    }
+}
+
+static void begin_registers(uint64_t exec)
+{
+    fixture_init(&f);
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        for (unsigned r = 0; r < FIXTURE_VGPRS; r++)
+            f.vgpr[r][lane] = small_value();
+        for (unsigned r = 0; r < FIXTURE_AGPRS; r++)
+            f.agpr[r][lane] = small_value();
+    }
+    rp_sgpr64_set(&f.wave, RP_SGPR_EXEC_LO, exec);
+}
+
+static void put_matrix_program(unsigned count)
+{
+    const unsigned first = below(MATRIX_OPS); /* two kinds of matrix instructions */
+    const unsigned kinds[] = {op_named(matrix_ops[first]),
+                              op_named(matrix_ops[below(3) ? first : below(MATRIX_OPS)])};
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned op = kinds[below(2)];
+        put(i, below(3) && op ? matrix(op) : other());
+    }
+    end_program(count);
+}
+
+static void test_matrix_programs(void **state)
+{
+    const uint64_t native_before = native_insts;
+    uint64_t insts = 0;
+    (void)state;
+    if (no_translation())
+        skip();
+    for (unsigned i = 0; i < MATRIX_PROGRAMS; i++) {
+        const unsigned count = 1 + i % MATRIX_LONGEST;
+        begin_program();
+        seed = 77 + i;
+        put_matrix_program(count);
+        rp_jit_translator.translate(page, 0, NULL);
+        for (unsigned masked = 0; masked < 2; masked++) {
+            char what[64];
+            seed = 9000 + i;
+            begin_registers(masked ? 0xfedcba9876543210 : ~0ull);
+            snprintf(what, sizeof what, "matrix program %u, EXEC %u", i, masked);
+            assert_int_equal(compare(what, count + 1), RP_STEP_END);
+            insts += count + 1;
+        }
+        drop_program();
+    }
+    /* NaNs among results of other instructions are left to the interpreter. */
+    assert_true(native_insts - native_before > insts / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector),   cmocka_unit_test(test_scalar),
         cmocka_unit_test(test_branches), cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_matrix_programs),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,20 @@
 /*
- * The replay engine against clocks worked out by hand: issue rates, dependences and the LDS
- * exactly, latencies exactly as published (arch/gfx942.c), bandwidths within the noise of where
- * lines fall.
+ * The replay engine against clocks worked out by hand; what waits for what, who comes first, and
+ * where waves are placed.
  */
-#include "machine.h"
+#include <string.h>
 
 #include "arch/hardware_counters.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_counters.h"
 
-#include <string.h>
+#include "unit/timing/machine.h"
+
+/*
+ * The replay engine against clocks worked out by hand: issue rates, dependences and the LDS
+ * exactly, latencies exactly as published (arch/gfx942.c), bandwidths within the noise of where
+ * lines fall.
+ */
 
 /* Clocks that @p count more executions of a program's body take, with so many waves of one group.
  */
@@ -461,6 +466,386 @@ static void the_same_record_takes_the_same_time(void **state)
     made_free(m);
 }
 
+/* The replay engine: what waits for what, who comes first, and where waves are placed. */
+
+static const struct rp_rec_access load = {.flags = RP_REC_READS, .lanes = 1, .lane_bytes = 8};
+static const struct rp_rec_access scalar_load = {
+    .space = RP_REC_SCALAR, .flags = RP_REC_READS, .lanes = 1, .lane_bytes = 4};
+
+static uint64_t run_and_free(struct made *m)
+{
+    const uint64_t clocks = made_run(m).replay_clocks;
+    made_free(m);
+    return clocks;
+}
+
+/* ---- counters of what is under way --------------------------------------------------------- */
+
+/* CDNA3 ISA guide, S_WAITCNT: VM_CNT has 6 bits, LGKM_CNT 4. So many loads from memory at once. */
+static uint64_t loads_clocks(enum rp_rec_unit unit, uint32_t count)
+{
+    struct made *m = made_new(1, 1);
+    const uint32_t c = made_memory(m, unit), wait = made_wait(m, 0, 0);
+    for (uint32_t i = 0; i < count; i++) /* each in a page of its own */
+        made_access(made_wave(m, 0, 0), c, unit == RP_REC_SMEM ? scalar_load : load,
+                    0x1000000 + 4096 * (int64_t)i, 1);
+    made_step(made_wave(m, 0, 0), wait);
+    return run_and_free(m);
+}
+
+static void counters_of_what_is_under_way_end(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rp_rec_unit unit;
+        uint32_t most;
+    } cases[] = {{RP_REC_VMEM, 63}, {RP_REC_SMEM, 15}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t one = loads_clocks(cases[i].unit, 1),
+                       latency = one - loads_clocks(cases[i].unit, 0),
+                       full = loads_clocks(cases[i].unit, cases[i].most),
+                       more = loads_clocks(cases[i].unit, cases[i].most + 1),
+                       twice = loads_clocks(cases[i].unit, 2 * cases[i].most);
+        assert_in_range(full - one, 4 * (cases[i].most - 1), 4 * (cases[i].most - 1) + 60);
+        /* one more waits for the first to come back */
+        assert_in_range(more - one, latency - 8, latency + 60);
+        assert_in_range(twice - full, latency - 8, latency + 60);
+    }
+}
+
+/*
+ * A line that is near, loaded behind one that is far, and s_waitcnt for one of the two. Scalar
+ * loads return out of order (CDNA3 ISA guide, "Manually Inserted Wait States"), vector loads in
+ * order: the wave, with 400 clocks of work, goes on early with the former only.
+ */
+static uint64_t near_behind_far(enum rp_rec_unit unit)
+{
+    struct made *m = made_new(1, 1);
+    struct rp_rec_wave *w = made_wave(m, 0, 0);
+    const struct rp_rec_access a = unit == RP_REC_SMEM ? scalar_load : load;
+    const uint32_t c = made_memory(m, unit), none = made_wait(m, 0, 0), one = made_wait(m, 1, 1),
+                   v = made_valu(m, 4);
+    made_access(w, c, a, 0x1000000, 1);
+    made_step(w, none);
+    made_access(w, c, a, 0x2000000, 1);
+    made_access(w, c, a, 0x1000000, 1);
+    made_step(w, one);
+    for (unsigned i = 0; i < 100; i++)
+        made_step(w, v);
+    made_step(w, none);
+    return run_and_free(m);
+}
+
+static void scalar_results_overtake_each_other(void **state)
+{
+    (void)state;
+    const uint64_t in_order = near_behind_far(RP_REC_VMEM),
+                   out_of_order = near_behind_far(RP_REC_SMEM);
+    const uint64_t vector = loads_clocks(RP_REC_VMEM, 1), scalar = loads_clocks(RP_REC_SMEM, 1);
+    assert_in_range(in_order, 2 * vector + 400 - 310, 2 * vector + 400 + 60);
+    assert_in_range(out_of_order, 2 * scalar - 310, 2 * scalar + 60); /* 310: code is there */
+    assert_true(in_order - 2 * vector >= out_of_order - 2 * scalar + 380);
+}
+
+/* A memory instruction with no lane on is an instruction, and what waits for it does not wait. */
+static void no_lanes_no_latency(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 1);
+        const uint32_t c = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 0);
+        for (unsigned i = 0; i < 50 * (k + 1); i++) {
+            made_access(made_wave(m, 0, 0), c, load, -1, 0);
+            made_step(made_wave(m, 0, 0), wait);
+        }
+        clocks[k] = run_and_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 50 * 8);
+}
+
+/* s_nop N is N + 1 slots of 4 clocks, s_sleep N 64 * N clocks (CDNA3 ISA guide). */
+static void pauses_take_their_clocks(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rp_rec_misc misc;
+        uint16_t value;
+    } cases[] = {{RP_REC_NOP, 4}, {RP_REC_NOP, 64}, {RP_REC_SLEEP, 640}, {RP_REC_SLEEP, 8128}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t clocks[2];
+        for (unsigned k = 0; k < 2; k++) {
+            struct made *m = made_new(1, 4);
+            const uint32_t c = made_misc(m, cases[i].misc, cases[i].value);
+            for (uint32_t w = 0; w < 4; w++)
+                for (unsigned n = 0; n < 30 * (k + 1); n++)
+                    made_step(made_wave(m, 0, w), c);
+            clocks[k] = run_and_free(m);
+        }
+        assert_int_equal(clocks[1] - clocks[0], 30 * cases[i].value);
+    }
+}
+
+/* ---- records that end early ---------------------------------------------------------------- */
+
+/*
+ * Waves in a loop with a barrier, of which a tenth was kept, of some a little less: all go on at
+ * their pace together; nobody waits until another has gone through what was not kept.
+ */
+static void truncated_waves_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 16);
+        const uint32_t v = made_valu(m, 4), barrier = made_misc(m, RP_REC_WAVE_BARRIER, 0);
+        for (uint32_t w = 0; w < 16; w++) {
+            for (unsigned i = 0; i < 400 - (k ? w : 0); i++)
+                made_step(made_wave(m, 0, w), i % 8 ? v : barrier);
+            made_wave(m, 0, w)->insts = k ? 4000 : 400;
+        }
+        clocks[k] = run_and_free(m);
+    }
+    assert_in_range(clocks[1], 9.5 * (double)clocks[0], 10.5 * (double)clocks[0]);
+}
+
+/* ---- who comes first ----------------------------------------------------------------------- */
+
+enum { MOST_WAVES = 1024 };
+
+struct seen {
+    uint64_t begin[MOST_WAVES], end[MOST_WAVES];
+    struct rp_wave_placement place[MOST_WAVES];
+    uint32_t waves_per_group;
+    uint32_t on_simd[8][38][4], groups_on_cu[8][38], waves_of_group[MOST_WAVES];
+    uint32_t most_on_simd, most_groups_on_cu;
+};
+
+static void note_begin(void *ctx, const struct rp_wave_placement *p, uint64_t clock)
+{
+    struct seen *s = ctx;
+    const uint32_t wave = p->group * s->waves_per_group + p->wave;
+    s->begin[wave] = clock;
+    s->place[wave] = *p;
+    const uint32_t on_simd = ++s->on_simd[p->xcc][p->cu][p->simd];
+    if (!s->waves_of_group[p->group]++ && ++s->groups_on_cu[p->xcc][p->cu] > s->most_groups_on_cu)
+        s->most_groups_on_cu = s->groups_on_cu[p->xcc][p->cu];
+    if (on_simd > s->most_on_simd)
+        s->most_on_simd = on_simd;
+}
+
+static void note_end(void *ctx, const struct rp_wave_placement *p, uint64_t clock)
+{
+    struct seen *s = ctx;
+    s->end[p->group * s->waves_per_group + p->wave] = clock;
+    s->on_simd[p->xcc][p->cu][p->simd]--;
+    if (!--s->waves_of_group[p->group])
+        s->groups_on_cu[p->xcc][p->cu]--;
+}
+
+static struct rp_timing_stats watch(struct made *m, uint32_t waves_per_group, struct seen *ret)
+{
+    struct rp_timing_stats stats;
+    memset(ret, 0, sizeof *ret);
+    ret->waves_per_group = waves_per_group;
+    const struct rp_engine_watch watcher = {
+        .ctx = ret, .wave_begins = note_begin, .wave_ends = note_end};
+    m->record->code = m->code;
+    m->record->code_count = m->codes;
+    assert_int_equal(rp_engine_run(rp_arch_find("gfx942"), m->record, &watcher, &stats), 0);
+    return stats;
+}
+
+/* 16 equal waves want the LDS, or the address unit, all the time: they end together. */
+static void units_serve_all_waves_alike(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    static const enum rp_rec_unit units[] = {RP_REC_LDS, RP_REC_VMEM};
+    for (size_t i = 0; i < 2; i++) {
+        struct made *m = made_new(1, 16);
+        const uint32_t c = made_memory(m, units[i]);
+        const struct rp_rec_access a = {.space = units[i] == RP_REC_LDS ? RP_REC_SHARED : 0,
+                                        .flags = RP_REC_READS,
+                                        .lds_clocks = units[i] == RP_REC_LDS ? 64 : 0,
+                                        .lookups = 64,
+                                        .lane_bytes = 4};
+        for (uint32_t w = 0; w < 16; w++)
+            for (unsigned n = 0; n < 50; n++)
+                made_access(made_wave(m, 0, w), c, a, units[i] == RP_REC_LDS ? -1 : 0x1000, 1);
+        watch(m, 16, &seen);
+        made_free(m);
+        uint64_t first = UINT64_MAX, last = 0;
+        for (uint32_t w = 0; w < 16; w++) {
+            first = seen.end[w] < first ? seen.end[w] : first;
+            last = seen.end[w] > last ? seen.end[w] : last;
+        }
+        assert_true(last > 15 * 50 * 64);
+        assert_true(last - first <= 16 * 64); /* a round */
+    }
+}
+
+/* ---- placement ----------------------------------------------------------------------------- */
+
+/* Groups of waves of different lengths: group 3 n has long ones. */
+static struct made *uneven(uint64_t groups, uint32_t waves, uint32_t groups_per_cu)
+{
+    struct made *m = made_new(groups, waves);
+    const uint32_t v = made_valu(m, 4);
+    m->record->shape.groups_per_cu = groups_per_cu;
+    for (uint32_t g = 0; g < groups; g++)
+        for (uint32_t w = 0; w < waves; w++)
+            for (unsigned i = 0; i < 20 + 7 * w + (g % 3 ? 0 : 100); i++)
+                made_step(made_wave(m, g, w), v);
+    return m;
+}
+
+/* Workgroup n is on die n modulo 8, as on hardware; a small grid has a compute unit for each. */
+static void workgroups_are_dealt_out(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    static const uint64_t grids[] = {1, 3, 8, 100, 304};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        struct made *m = uneven(grids[i], 2, 16);
+        assert_int_equal(watch(m, 2, &seen).groups, grids[i]);
+        made_free(m);
+        assert_int_equal(seen.most_groups_on_cu, 1);
+        assert_int_equal(seen.most_on_simd, 1);
+        for (uint32_t g = 0; g < grids[i]; g++) {
+            assert_int_equal(seen.place[2 * g].xcc, g % 8);
+            assert_true(seen.end[2 * g] > seen.begin[2 * g]);
+        }
+    }
+}
+
+/* No more workgroups on a compute unit than its registers and LDS hold, and all of these. */
+static void occupancy_is_kept(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    static const struct {
+        uint32_t groups, waves, on_cu;
+    } cases[] = {{1000, 1, 1}, {500, 2, 1}, {340, 3, 1}, {1000, 1, 3}, {350, 2, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made *m = uneven(cases[i].groups, cases[i].waves, cases[i].on_cu);
+        const struct rp_timing_stats s = watch(m, cases[i].waves, &seen);
+        made_free(m);
+        assert_int_equal(s.groups, cases[i].groups);
+        const uint32_t wanted = (cases[i].groups + 303) / 304;
+        assert_int_equal(seen.most_groups_on_cu, wanted < cases[i].on_cu ? wanted : cases[i].on_cu);
+        uint64_t resident = 0;
+        for (uint32_t w = 0; w < cases[i].groups * cases[i].waves; w++)
+            resident += seen.end[w] - seen.begin[w];
+        assert_int_equal(resident, s.wave_clocks);
+        assert_true(s.cu_busy_clocks <= s.wave_clocks && s.wave_clocks <= 32 * s.cu_busy_clocks);
+    }
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+static int64_t any_of_4096(uint64_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352d;
+    x = (x ^ x >> 15) * 0x846ca68b;
+    return (int64_t)((x ^ x >> 16) & 4095);
+}
+
+/* Workgroups of four waves that do the same wherever they are recorded: arithmetic of somewhat
+ * different lengths; copies; gathers from memory that all share. */
+static void work(struct made *m, const char *kind, uint32_t unit, uint32_t wait, uint32_t v)
+{
+    const uint64_t groups = m->record->plan.count + m->record->plan.probes;
+    const struct rp_rec_access read = {.flags = RP_REC_READS, .lane_bytes = 16, .lookups = 8},
+                               write = {.flags = RP_REC_WRITES, .lane_bytes = 16, .lookups = 8};
+    for (uint64_t g = 0; g < groups; g++) {
+        const uint64_t id = m->record->group[g].linear_id;
+        for (uint32_t w = 0; w < 4; w++) {
+            struct rp_rec_wave *wave = made_wave(m, g, w);
+            const int64_t own = 0x1000000 + (int64_t)(4 * id + w) * 8;
+            for (unsigned i = 0; *kind == 'a' && i < 100 + id % 5 * 10; i++)
+                made_step(wave, v);
+            for (unsigned i = 0; *kind == 'g' && i < 6; i++) {
+                made_access(wave, unit, read, 0x4000000 + any_of_4096((4 * id + w) * 6 + i) * 8, 8);
+                made_step(wave, wait);
+            }
+            if (*kind == 'c') {
+                made_access(wave, unit, read, own, 8);
+                made_step(wave, wait);
+                made_access(wave, unit, write, 0x8000000 + own, 8);
+            }
+            m->record->total_waves = 4 * m->record->plan.group_count;
+        }
+    }
+}
+
+static double work_clocks(const struct rp_rec_plan *plan, const char *kind, double *ret_error)
+{
+    struct made *m = made_planned(plan, 4, 8);
+    const uint32_t unit = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15),
+                   v = made_valu(m, 4);
+    work(m, kind, unit, wait, v);
+    uint64_t insts = 0, waves = 0;
+    for (uint64_t g = 0; g < plan->count; g++)
+        for (uint32_t w = 0; w < 4; w++, waves++)
+            insts += made_wave(m, g, w)->insts;
+    m->record->total_insts = insts * m->record->total_waves / waves;
+    assert_int_equal(rp_record_renumber_pages(m->record), 0);
+    const struct rp_timing_stats s = made_run(m);
+    made_free(m);
+    *ret_error = s.error_share;
+    return s.clocks;
+}
+
+/* The part of a grid that is replayed, against all of it. */
+static void a_sample_stands_for_the_grid(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"arithmetic", "copies", "gathers"};
+    static const uint64_t grids[] = {512, 1003, 2048, 9728, 24000};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            const struct rp_rec_plan all = {
+                .group_count = grids[i], .count = grids[i], .stride = 1};
+            const struct rp_rec_plan sample =
+                rp_rec_timing_plan_of(rp_arch_find("gfx942"), grids[i], 4, 8);
+            double none, error;
+            const double expected = work_clocks(&all, kinds[k], &none);
+            const double got = work_clocks(&sample, kinds[k], &error);
+            print_message("    %s, %u groups: %.0f clocks, sampled %.0f: %+.1f %%, estimate %.1f\n",
+                          kinds[k], (unsigned)grids[i], expected, got, 100 * (got / expected - 1),
+                          100 * error);
+            assert_true(sample.count < all.count);
+            if (got < 0.9 * expected || got > 1.1 * expected)
+                fail_msg("%s, %u groups", kinds[k], (unsigned)grids[i]);
+        }
+}
+
+/* Dies whose waves execute three times as much as those of the one that is replayed. */
+static void other_dies_may_take_longer(void **state)
+{
+    (void)state;
+    const struct rp_rec_plan plan = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 600, 4, 8);
+    double clocks[2], error[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_planned(&plan, 4, 8);
+        const uint32_t v = made_valu(m, 4);
+        work(m, "arithmetic", 0, 0, v);
+        uint64_t insts = 0;
+        for (uint64_t g = 0; g < plan.count; g++)
+            for (uint32_t w = 0; w < 4; w++)
+                insts += made_wave(m, g, w)->insts;
+        m->record->total_insts = insts * (k ? 1 + 7 * 3 : 8);
+        const struct rp_timing_stats s = made_run(m);
+        clocks[k] = s.clocks;
+        error[k] = s.error_share;
+        made_free(m);
+    }
+    assert_int_equal(plan.count, 75);
+    assert_true(clocks[1] > 2.99 * clocks[0] && clocks[1] < 3.01 * clocks[0]);
+    assert_true(error[0] < 0.001 && error[1] > 1.99 && error[1] < 2.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +863,17 @@ int main(void)
         cmocka_unit_test(counters_of_truncated_waves_are_of_all_of_them),
         cmocka_unit_test(a_truncated_wave_goes_on_at_its_pace),
         cmocka_unit_test(the_same_record_takes_the_same_time),
+        cmocka_unit_test(counters_of_what_is_under_way_end),
+        cmocka_unit_test(scalar_results_overtake_each_other),
+        cmocka_unit_test(no_lanes_no_latency),
+        cmocka_unit_test(pauses_take_their_clocks),
+        cmocka_unit_test(truncated_waves_do_not_wait_for_each_other),
+        cmocka_unit_test(units_serve_all_waves_alike),
+        cmocka_unit_test(workgroups_are_dealt_out),
+        cmocka_unit_test(occupancy_is_kept),
+        cmocka_unit_test(a_sample_stands_for_the_grid),
+        cmocka_unit_test(other_dies_may_take_longer),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
