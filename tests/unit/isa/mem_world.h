@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unit/cmocka_all.h"
 #include "device/exec/executor.h"
 #include "device/isa/lane.h"
 #include "device/isa/opcodes.h"
+#include "unit/cmocka_all.h"
 
 enum {
     WORLD_VGPRS = 48,

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit/cmocka_all.h"
 #include "device/isa/opcodes.h"
+#include "unit/cmocka_all.h"
 
 static char assembler[4096];
 static bool seen[RP_OP_ALL];

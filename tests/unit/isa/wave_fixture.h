@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "unit/cmocka_all.h"
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
+#include "unit/cmocka_all.h"
 
 #define FIXTURE_VGPRS 32
 #define FIXTURE_AGPRS 8
