@@ -105,7 +105,9 @@ static int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *r
 
 /* --- with other values --------------------------------------------------------------------- */
 
-/* What is as fast as before with other values has not half of the captured gain by noise alone. */
+/* A kernel that is as fast as before with other values does not get half of the captured gain by
+ * noise alone.
+ */
 static enum rp_held held(const struct rp_decided *d, double low, const struct rp_held_rule *rule)
 {
     const double half = sqrt(rule->captured), least = 1 + rule->decide.margin;
@@ -346,7 +348,7 @@ static int time_others(struct rp_replay_comparison *c, struct rp_err *err)
 
 /* --- blocks -------------------------------------------------------------------------------- */
 
-/* Which order a block has must not follow anything that the machine does (xorshift64*). */
+/* The order of a block must not follow anything that the machine does (xorshift64*). */
 static bool toss(uint64_t *seed)
 {
     *seed ^= *seed >> 12;
@@ -417,7 +419,7 @@ static int run_same(struct rp_replay_comparison *c, uint64_t *seed, struct rp_er
     return rc;
 }
 
-/* What is asked for, or what the clock can tell. */
+/* Returns the requested margin, or what the clock can resolve. */
 static double margin_of(const struct rp_replay_comparison *c)
 {
     double tick = 0;

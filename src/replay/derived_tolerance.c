@@ -86,11 +86,11 @@ static bool all_alike(const struct rp_spread_of_type *s, const struct rp_compare
 }
 
 /**
- * What the units of a page are.
- * @param spread, rule   of its region
- * @param before, after  RP_PAGE_BYTES
- * @param differs        its words that differ from run to run
- * @param ret            a byte for each (enum rp_tolerance_unit)
+ * Classifies the units of a page.
+ * @param spread, rule of its region
+ * @param before, after RP_PAGE_BYTES
+ * @param differs  its words that differ from run to run
+ * @param ret  a byte for each (enum rp_tolerance_unit)
  */
 static void rp_tolerance_units(const struct rp_spread *spread, const struct rp_compare_rule *rule,
                                const uint8_t *before, const uint8_t *after, const uint64_t *differs,
@@ -176,7 +176,7 @@ static void rp_tolerance_mask(const uint8_t *units, unsigned unit_bytes, uint64_
             ret[word / 64] |= (uint64_t)1 << (word % 64);
 }
 
-/* What varies by more is not the same result in another order. */
+/* A word that varies by more is not the same result in another order. */
 static const double most_relative = 1e-2;
 
 /* Sums are hardly ever as small as denormal numbers of these types; counters and indices look like
@@ -277,7 +277,9 @@ static bool rp_spread_rule(const struct rp_spread *spread, struct rp_compare_rul
     return isfinite(least);
 }
 
-/* To see whether runs of the captured kernel differ from the captured memory, and by how much. */
+/* These runs show whether runs of the captured kernel differ from the captured memory, and by how
+ * much.
+ */
 enum { LEAST_RUNS = 2, MOST_RUNS = 6 };
 
 /* This many pages in a row are searched together for rows of one field. */
@@ -440,7 +442,7 @@ static int find_near(struct rp_derived_tolerance *own, struct rp_replay *r, size
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-/* What is said is what is done. */
+/* The rule is rounded as it is printed, so that the printed rule is the one that applies. */
 static int round_rule(struct rp_compare_rule *rule, struct rp_err *err)
 {
     char text[RP_COMPARE_TEXT];

@@ -96,7 +96,7 @@ static uint64_t other(uint64_t bits, unsigned bytes)
     return bits;
 }
 
-/* What is not a small whole number in 2 bytes may be a half. */
+/* A field of 2 bytes that is not a small whole number may be an fp16. */
 static uint64_t other_field(uint64_t bits, unsigned bytes)
 {
     enum { LEAST_HALF = 0x400, QUARTER = 0x100 };
@@ -340,7 +340,7 @@ static const char *same_numbers(const struct rp_variation_runs *v)
                   "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
 }
 
-/* What the captured kernel gives is kept in memory. */
+/* The captured kernel's results are kept in memory, so their number is limited. */
 enum { MOST_PAGES = 1 << 18 };
 
 /* --- memory -------------------------------------------------------------------------------- */
@@ -370,15 +370,18 @@ static bool may_fill(uint64_t page, const uint8_t *contents)
     return page < FIRST_PAGES || page % ONE_IN == 0 || !rp_is_zero_page(contents);
 }
 
-/* Each kind changes another half: words that all of them left would be looked at by none. */
+/* Each kind changes another half, because words that all kinds left unchanged would be tested by
+ * none.
+ */
 static uint64_t seed_of(const struct rp_variation_runs *v, const struct rp_capture_memory *m,
                         uint64_t page)
 {
     return rp_replay_place(v->trial->r, m, page) ^ (uint64_t)(v->now + 1) << 56;
 }
 
-/* Where the captured kernel writes, zeros may be counters and flags, and stay, unless numbers take
- * their place, which are added up perhaps. */
+/* Zeros where the captured kernel writes may be counters and flags, so they stay, unless numbers
+ * replace them, which may be added up.
+ */
 static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
                       size_t bytes, uint8_t *contents, uint64_t *ret_count, struct rp_err *err)
 {
@@ -624,7 +627,7 @@ static bool is_one_wave(const struct rp_snapshot_dispatch *d)
 
 static const char does_not_end[] = "the captured kernel does not end with them";
 
-/* What is known before anything runs. */
+/* Returns what prevents a variation and is known before anything runs. */
 static const char *hindrance(struct rp_variation_runs *v)
 {
     const enum rp_variation_class what = rp_variations[v->now].what;
@@ -676,7 +679,7 @@ static int run_first(struct rp_variation_runs *v, struct rp_err *err)
     return rc == 0 && v->changed ? rp_replay_look_at(v->trial->r, note_page, v, err) : rc;
 }
 
-/* Whether it gives another result than what is kept. */
+/* Tests whether the kernel gives a different result from the kept one. */
 static int run_again(struct rp_variation_runs *v, bool backwards, bool *ret_differs,
                      struct rp_err *err)
 {
@@ -691,7 +694,9 @@ static int run_again(struct rp_variation_runs *v, bool backwards, bool *ret_diff
     return rc;
 }
 
-/* With the captured inputs: then it is no fault of others that the result depends on the order. */
+/* Runs with the captured inputs: if the result depends on the order even then, other inputs are
+ * not the cause.
+ */
 static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_err *err)
 {
     const enum rp_variation now = v->now;
@@ -706,9 +711,8 @@ static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_er
     return rc < 0 ? rc : run_first(v, err);
 }
 
-/*
- * Where wavefronts go backwards if that can be had, as other inputs may let two write one word (a
- * smaller width of rows): which of them is the last may be another one in a candidate that is
+/* Runs wavefronts backwards if the device can. With other inputs, such as a smaller width of rows,
+ * two of them may write one word. Which of them is the last may differ in a candidate that is
  * right, and with as many threads of the host even from one run to the next.
  */
 static int repeat(struct rp_variation_runs *v, struct rp_err *err)

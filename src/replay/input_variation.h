@@ -77,7 +77,7 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
                       struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
                       struct rp_err *err);
 
-/** Where a kernel has arguments that can be other ones, for r->scalars and r->grid_args. */
+/** Finds the arguments of a kernel that can be changed, for r->scalars and r->grid_args. */
 void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                             struct rp_replay *r);
 

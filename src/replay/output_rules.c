@@ -190,7 +190,7 @@ int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t 
                     rule->normal ? ",normal" : "");
 }
 
-/** What differs by more is no rounding of a few operations. */
+/** A value that differs by more is not the rounding of a few operations. */
 enum { RP_MISMATCH_MAX_ULP = 64 };
 
 static const enum rp_number_type rounded_types[] = {RP_F32, RP_F64};
@@ -237,8 +237,9 @@ void rp_mismatch_note(struct rp_mismatch *off, const uint8_t *got, const uint8_t
     }
 }
 
-/* Of fp64 that differ by little, only the lower halves do, which can look like fp32. One number
- * alone is taken for fp32. */
+/* If fp64 values differ by little, only their lower halves differ, which can look like fp32. A
+ * single number is taken for fp32.
+ */
 bool rp_mismatch_is_rounding(const struct rp_mismatch *off, enum rp_number_type *ret_type,
                              uint64_t *ret_steps)
 {

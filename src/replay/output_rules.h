@@ -24,7 +24,7 @@ struct rp_number_shape rp_number_shape(enum rp_number_type type);
 double rp_number_value(enum rp_number_type type, uint64_t bits);
 /** A denormal number is not 0 and is smaller than the smallest number with full precision. */
 bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits);
-/** Between representable numbers; those of both zeros are the same. */
+/** Returns the distance between representable numbers; both zeros are the same. */
 uint64_t rp_number_ulp_distance(enum rp_number_type type, uint64_t a, uint64_t b);
 
 /** A number is right that satisfies one of them. */
@@ -44,7 +44,10 @@ extern const struct rp_compare_rule rp_exact;
  */
 int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);
 
-/** As rp_compare_rule_parse takes it, with three digits. @return length, as snprintf */
+/**
+ * Prints a rule as rp_compare_rule_parse() takes it, with three digits.
+ * @return length, as snprintf
+ */
 int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t room);
 
 /**
@@ -56,7 +59,7 @@ int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t 
 void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
                       const uint8_t *expected, size_t bytes, uint64_t *ret_bad);
 
-/* How far a wrong result is off, if it is one of numbers: a hint at a tolerance. */
+/* This says how far a wrong result is off, if it consists of numbers, as a hint at a tolerance. */
 
 /** This collects mismatches. Zero-initialise it. */
 struct rp_mismatch {

@@ -7,7 +7,7 @@
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 
-/* Where two ranges meet, either will do. */
+/* Where two ranges meet, either is right. */
 static int by_range(const void *key, const void *element)
 {
     const uint64_t value = *(const uint64_t *)key;
@@ -16,7 +16,7 @@ static int by_range(const void *key, const void *element)
     return value < range->base ? -1 : value - range->base > range->bytes;
 }
 
-/* Most values are far from all: known without a search. */
+/* Most values are far from all ranges, which is known without a search. */
 struct span {
     uint64_t base, bytes;
 };
@@ -132,7 +132,7 @@ static bool is_small_integer(uint32_t word)
     return exponent == 0 || exponent == 0xff;
 }
 
-/* As numbers of fp16, bf16, fp32 and fp64. */
+/* Returns the bits of a number as fp16, bf16, fp32 and fp64. */
 static uint32_t number_bits(uint32_t word, uint32_t one_of_3)
 {
     return is_small_integer(word) ? 0 : 0x00100010u << one_of_3;
@@ -166,7 +166,7 @@ static void flip_word(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes
     memcpy(at, &word, bytes);
 }
 
-/* As bits_of says, of 8 words at once: all memory is changed so. */
+/* Flips 8 words at once as bits_of() says, because all memory is changed like this. */
 static void flip_each(uint64_t lots, uint8_t *at)
 {
     uint32_t words[8];
@@ -452,8 +452,9 @@ static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64
     return bits ^ power / 4;
 }
 
-/* What a kernel may have been made for not to come: half of them of the other sign, others 0, a
- * thousand times larger or smaller. */
+/* Returns a value that a kernel may not expect: half of the values get the other sign, and others
+ * become 0, or a thousand times larger or smaller.
+ */
 static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
 {
     const uint64_t thousand = (uint64_t)(shape.exponent_bits < 8 ? 2 : 10) << shape.fraction_bits;
@@ -618,7 +619,8 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
 
 enum { MOST_SMALL = 1 << 24 };
 
-/* As indices are, too: the captured kernel shows whether it stands others. @return whether all are
+/* Tests whether all values are small, as indices are. The captured kernel shows whether it accepts
+ * other values. @return whether all are
  */
 static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
 {

@@ -78,7 +78,7 @@ struct rp_write_set {
     size_t sorted; /**< those behind are new */
 };
 
-/** NULL: nothing is written there. */
+/** Returns the page, or NULL if nothing is written there. */
 static inline struct rp_write_page *rp_write_set_find(const struct rp_write_set *set, size_t region,
                                                       uint64_t page)
 {
@@ -113,7 +113,8 @@ enum rp_flip {
     /** Values of 8 bytes change places, in pages without addresses also over the page: each stays
      * one of those that were there. */
     RP_FLIP_ORDER,
-    /**< one bit in each byte, in pages without addresses that do not hold small integers alone */
+    /** This flips one bit in each byte of pages without addresses, except pages of small integers.
+     */
     RP_FLIP_BYTES,
     RP_FLIPS,
 };
@@ -169,7 +170,10 @@ enum rp_variation {
     RP_VARIATIONS,
 };
 
-/** What is other; values up to RP_VARIES_ARGUMENTS, of these in memory up to RP_VARIES_INTEGERS. */
+/**
+ * This says what is changed: values up to RP_VARIES_ARGUMENTS, and of these in memory up to
+ * RP_VARIES_INTEGERS.
+ */
 enum rp_variation_class {
     RP_VARIES_MEMORY,
     RP_VARIES_ZEROS,    /**< values in place of zeros */
@@ -245,10 +249,10 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
                         const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
                         size_t bytes, uint8_t *page);
 
-/** Whether all of a page can be numbers of one type, and some are. */
+/** Tests whether all of a page can be numbers of one type, and some are. */
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
 
-/** Whether it points into a range, or to its end: loops have such pointers. */
+/** Tests whether a value points into a range, or to its end, because loops have such pointers. */
 bool rp_addresses_have(const struct rp_addresses *a, uint64_t value);
 
 #endif

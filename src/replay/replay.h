@@ -31,10 +31,9 @@ struct rp_replay;
 struct rp_snapshot_region;
 struct rp_redzone_watch;
 
-/* What lies between the captured memory and the ends of its pages.
- *
- * An allocation ends where it ends; a process has pages. What a kernel writes behind an allocation
- * is thus written, harms nobody in the replay, and is wrong.
+/* Redzones lie between the captured memory and the ends of its pages. An allocation ends where it
+ * ends, but a process has whole pages. A write behind an allocation therefore harms nobody in the
+ * replay, but it is wrong.
  */
 
 /** A redzone is less than a page beside a region, where a kernel must not write. */
@@ -88,7 +87,7 @@ struct rp_replay_gpu {
 enum {
     RP_REPLAY_GPUS = 64,
 
-    /**< hsa_amd_memory_pool_global_flag_t */
+    /** The value is a hsa_amd_memory_pool_global_flag_t. */
     RP_REPLAY_POOL_KERNARG = 1,
     RP_REPLAY_POOL_FINE = 2,
     RP_REPLAY_POOL_COARSE = 4,
@@ -107,7 +106,7 @@ struct rp_scalars {
     } at[RP_SCALARS];           /**< further ones are left as they are, fields first */
 };
 
-/** Where the runtime tells a kernel its grid. */
+/** The runtime tells a kernel its grid here. */
 struct rp_grid_args {
     struct {
         uint32_t offset, bytes; /**< no bytes: it is not told */
@@ -203,7 +202,9 @@ enum {
 int rp_replay_reserve_ranges(struct rp_replay *r, struct rp_err *err);
 /** @param library  path of libhsa-runtime64.so.1, which is loaded */
 int rp_replay_find_device(struct rp_replay *r, const char *library, struct rp_err *err);
-/** What the software device can be asked; NULL: it is none, or one of another version. */
+/**
+ * Returns what the software device can be asked. NULL: the device is a GPU, or has another version
+ */
 const struct rp_device_table *rp_replay_software(void);
 
 /**
@@ -220,8 +221,10 @@ static inline bool rp_replay_set_wave_order(uint32_t order)
     return table != NULL;
 }
 
-/** How much work the last kernel was (device_table.h); 0: nobody knows. @return whether it was
- * stopped for it */
+/**
+ * Returns how much work the last kernel was (device_table.h); 0: unknown.
+ * @return whether it was stopped for it
+ */
 static inline bool rp_replay_hit_work_limit(uint64_t *ret_work)
 {
     const struct rp_device_table *table = rp_replay_software();
@@ -240,7 +243,10 @@ int rp_replay_copy_staged(struct rp_replay *r, uint64_t address, bool host, uint
 /** Changes a page before it is written. @param m  of r->memory */
 typedef int (*rp_replay_edit_page)(void *data, const struct rp_capture_memory *m, uint64_t page,
                                    size_t bytes, uint8_t *contents, struct rp_err *err);
-/** Is shown a page. @param contents, expected  RP_PAGE_BYTES, with zeros behind the region's end */
+/**
+ * Is called with a page.
+ * @param contents, expected RP_PAGE_BYTES, with zeros behind the region's end
+ */
 typedef int (*rp_replay_visit_page)(void *data, const struct rp_capture_memory *m, uint64_t page,
                                     const uint8_t *contents, const uint8_t *expected,
                                     struct rp_err *err);
@@ -299,7 +305,7 @@ struct rp_variables_written {
 /** Variables of r->original get another state before a run, where its code finds them.
  * @return whether there are any, or negative */
 int rp_replay_flip_variables(struct rp_replay *r, struct rp_err *err);
-/** Which of them that run has written, or the captured dispatch had. */
+/** Counts which variables that run has written, or the captured dispatch had. */
 int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *ret,
                               struct rp_err *err);
 /* These functions are defined in replay_launch.c. */
@@ -335,12 +341,10 @@ int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes
  * too slow to tell */
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err);
 
-/* What another kernel can write beside the captured memory: the margins of its pages,
- * and the packets that start it.
- *
- * Both have the same contents before each run, so that nothing can be kept there for the next one;
- * margins are looked at after each. What the captured kernel itself changes is
- * not held against another.
+/* Another kernel can write this beside the captured memory: the redzones of its pages, and the
+ * packets that start it. Both have the same contents before each run, so that nothing can be kept
+ * there for the next one, and redzones are compared after each. What the captured kernel itself
+ * changes is not counted against another.
  */
 
 /** This counts the bytes outside its memory that a kernel has changed. */
@@ -353,10 +357,10 @@ struct rp_redzone_writes {
 /** Begins to watch; kernels have been loaded. Kept in @p r for as long as the process lives. */
 void rp_redzone_begin(struct rp_replay *r);
 
-/** Before a run. Does nothing if nothing is watched. */
+/** Fills redzones before a run. It does nothing if nothing is watched. */
 int rp_redzone_fill(struct rp_replay *r, struct rp_err *err);
 
-/** After a run of r->kernel. */
+/** Checks redzones after a run of r->kernel. */
 int rp_redzone_check(struct rp_replay *r, struct rp_err *err);
 
 /** Returns what kernels other than the captured one have changed since the last call. */
@@ -372,7 +376,7 @@ static inline void rp_replay_step(const struct rp_replay *r, char step)
         return;
 }
 
-/** How far it is, for who waits. */
+/** Reports progress to whoever waits. */
 static inline void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase phase,
                                 uint64_t done, uint64_t most)
 {
@@ -405,7 +409,7 @@ static inline uint64_t rp_replay_page_bytes(const struct rp_capture_memory *m, u
     return left < RP_PAGE_BYTES ? left : RP_PAGE_BYTES;
 }
 
-/** Whether rp_replay_restore restores that page. */
+/** Tests whether rp_replay_restore() restores that page. */
 static inline bool rp_replay_is_restored(const struct rp_capture_memory *m, uint64_t page)
 {
     const struct rp_page_run *run = m->changed_pages ? rp_region_map_find(&m->after, page) : NULL;

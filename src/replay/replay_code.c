@@ -327,7 +327,7 @@ static int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, co
     return rp_fail(err, RP_BAD_INPUT, "it is a damaged bundle of code objects");
 }
 
-/* Where a code object has what can be variables. */
+/* This says where a code object has what can be variables. */
 
 enum { PAGE = 4096 };
 
@@ -562,7 +562,7 @@ static bool find_in(const struct rp_replay *r, const uint8_t *bytes, size_t coun
     return false;
 }
 
-/* Only of pages that are stored: the others are zeros. */
+/* Searches only pages that are stored, because the others are zeros. */
 static int find_in_region(const struct rp_replay *r, const struct rp_capture_memory *m,
                           struct rp_code_pointer *ret, struct rp_err *err)
 {
@@ -802,8 +802,9 @@ static int check_hidden_args(const struct rp_replay *r, const struct rp_code_ker
     return rp_replay_check_hidden_args(kernel, &args, err);
 }
 
-/* Only a kernel that may call through pointers has its stack's size found at run time, or one that
- * calls itself (LLVM: .uses_dynamic_stack). */
+/* The runtime finds the stack's size at run time only for a kernel that may call through pointers,
+ * or that calls itself (LLVM: .uses_dynamic_stack).
+ */
 static int check_code_pointers(const struct rp_replay *r, const struct rp_code_kernel *kernel,
                                const struct file *kernarg, bool other, struct rp_err *err)
 {

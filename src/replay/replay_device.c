@@ -270,10 +270,11 @@ static bool is_taken(const size_t *taken, size_t count, size_t gpu)
 }
 
 /**
- * Which GPUs stand for the captured ones: the same as then where they are there and free.
- * @param nodes      of captured GPUs, each once; the first is the one that the kernel ran on
+ * Chooses which GPUs stand for the captured ones, which are the same GPUs where these exist and
+ * are free.
+ * @param nodes  of captured GPUs, each once; the first is the one that the kernel ran on
  * @param kernel_on  which of @p gpus that is now
- * @param ret        for each of @p nodes: which of @p gpus; SIZE_MAX: none is left
+ * @param ret  for each of @p nodes: which of @p gpus; SIZE_MAX: none is left
  */
 static void rp_replay_assign_gpus(const uint32_t *nodes, size_t node_count,
                                   const struct rp_replay_gpu *gpus, size_t gpu_count,
@@ -342,7 +343,7 @@ static int plan(struct rp_replay *r, struct rp_err *err)
     return 0;
 }
 
-/* What stands in the way: the line of /proc/self/maps. */
+/* Names what stands in the way, by its line of /proc/self/maps. */
 static void name_conflict(const struct rp_replay_range *range, char *ret, size_t room)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -396,7 +397,7 @@ enum { PERMISSION_RW = 3 };
 
 /* --- kinds --------------------------------------------------------------------------------- */
 
-/* 0: of no kind that was seen, or this machine has none of it. */
+/* Returns 0 if the kind was not seen, or this machine has none of it. */
 static uint64_t pool_of(const struct rp_replay_pools *pools, uint32_t flags)
 {
     if (flags & RP_MEMORY_KERNARG)

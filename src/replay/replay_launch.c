@@ -30,7 +30,7 @@ struct rp_replay_packet {
 
 enum { RP_REPLAY_PACKETS = 3 };
 
-/** What is other than in the captured packet. */
+/** This differs from the captured packet. */
 struct rp_replay_launch {
     uint32_t private_bytes, group_bytes;
     uint64_t kernel_object, kernarg;
@@ -253,8 +253,9 @@ static int make_queue(struct rp_replay *r, struct rp_err *err)
     return status ? rp_replay_refused("create a signal", status, err) : 0;
 }
 
-/* Where the program had them (HIP has them in device memory of an MI300): what a kernel waits for
- * when it begins. */
+/* Puts arguments where the program had them (HIP has them in device memory of an MI300), because a
+ * kernel waits for them when it begins.
+ */
 static uint64_t pool_of_args(const struct rp_replay *r)
 {
     const uint64_t address = r->facts->dispatch.kernarg;
@@ -453,8 +454,9 @@ static void note_kernel(const struct rp_replay *r, bool runs)
         return; /* Nobody is shown which kernel runs then. */
 }
 
-/* Nothing but the kernel is there in a replay: what it waits for does not come. Without a bound by
- * work, which decides where there is one. */
+/* In a replay only the kernel runs, so nothing that it waits for will come. This is used without a
+ * bound by work, which decides where there is one.
+ */
 static bool only_waits(const struct rp_replay *r)
 {
     const struct rp_device_table *software = r->bound_work ? NULL : rp_replay_software();
@@ -472,7 +474,7 @@ static bool wait_for(struct rp_replay *r, unsigned seconds)
     return false;
 }
 
-/* What takes long is said once of each kernel. */
+/* A kernel that takes long is reported once. */
 static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
 {
     const unsigned most_s = r->bound_s ? r->bound_s : r->patience_s;
@@ -503,7 +505,7 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
                    most_s);
 }
 
-/* By its work, which is the same each time. */
+/* Decides by the kernel's work, which is the same each time. */
 static int check_work(const struct rp_replay *r, struct rp_err *err)
 {
     uint64_t work;
@@ -574,7 +576,7 @@ static int check_args(struct rp_replay *r, struct rp_err *err)
     return rp_fail(err, RP_VERDICT, "the %s writes into its own arguments", r->kernel->name);
 }
 
-/* How much work kernels may be from now on; 0: any. */
+/* Sets how much work kernels may be from now on; 0: any */
 static void set_work_limit(uint64_t work)
 {
     const struct rp_device_table *software = rp_replay_software();

@@ -24,7 +24,9 @@
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
 
-/* Does a capture replay to its own state? (self_check.json, docs/format/capture.md) */
+/* The self check tests whether a capture replays to its own state (self_check.json,
+ * docs/format/capture.md).
+ */
 
 enum rp_self_label {
     RP_SELF_UNKNOWN, /**< this machine cannot tell */
@@ -50,8 +52,9 @@ struct rp_replay_self_check {
 /* A kernel that takes long runs less often: after this time the results so far must suffice. */
 enum { MOST_SECONDS = 60 };
 
-/* Likewise on the software device, where it must not depend on the machine: work
- * (device_table.h). */
+/* On the software device this must not depend on the machine, so the limit is work
+ * (device_table.h).
+ */
 static const uint64_t MOST_WORK = (uint64_t)1 << 32;
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -261,7 +264,7 @@ static int say(const struct rp_err *err)
     return (int)err->code;
 }
 
-/* Of reserve-check. */
+/* This is the answer of reserve-check. */
 static int not_available(const struct rp_replay *r, const struct rp_replay_request *q,
                          const struct rp_err *err)
 {
@@ -277,8 +280,7 @@ static int not_available(const struct rp_replay *r, const struct rp_replay_reque
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-/* Where the loader has put libraries by chance may be in the way: another process, another chance.
- */
+/* The loader may by chance have put libraries in the way, so another process may succeed. */
 static void take_ranges(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_err err = RP_ERR_INIT;
@@ -302,7 +304,7 @@ static int map(struct rp_replay *r, const struct rp_replay_request *q, struct rp
     return rc;
 }
 
-/* What of the memory is brought back before a run. */
+/* This says which memory is restored before a run. */
 enum restore { NOTHING, CHANGED, ALL };
 
 static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
@@ -370,7 +372,7 @@ static int check_late(struct rp_replay_result *result, struct rp_err *err)
     return 0;
 }
 
-/* Whether it gives what the captured kernel gives from other numbers. */
+/* Tests whether the kernel gives what the captured kernel gives from other numbers. */
 static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
                         struct rp_replay_result *result, struct rp_err *err)
 {
@@ -445,7 +447,9 @@ static int run_all(struct rp_replay *r, const struct rp_replay_request *q,
     return rc;
 }
 
-/* Whether pages are other than before the dispatch that are not restored between runs. */
+/* Tests whether pages that are not restored between runs differ from the state before the
+ * dispatch.
+ */
 static int check_rest(struct rp_replay *r, bool *ret, struct rp_err *err)
 {
     struct rp_replay_verdict variables = {0};
@@ -459,8 +463,9 @@ static int check_rest(struct rp_replay *r, bool *ret, struct rp_err *err)
     return rc;
 }
 
-/* Between runs only pages are restored that the captured dispatch changed. That was enough if no
- * other page has changed after all of them. */
+/* Between runs only pages are restored that the captured dispatch changed. That suffices if no
+ * other page has changed after all of the runs.
+ */
 static int runs(struct rp_replay *r, const struct rp_replay_request *q,
                 struct rp_replay_result *result, struct rp_err *err)
 {
@@ -544,7 +549,7 @@ static void warn(const struct rp_replay *r)
                 count);
 }
 
-/* What ends it before the kernel is loaded is a matter of this machine. */
+/* An end before the kernel is loaded has its cause in this machine. */
 static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
 {
     struct rp_replay_self_check check = {0};

@@ -18,8 +18,9 @@ static const uint8_t zero_page[RP_PAGE_BYTES];
 
 /* --- contents ------------------------------------------------------------------------------ */
 
-/* By a copy engine: hsa_memory_copy takes a kernel for it, which needs the compute units and, on
- * the software device, 40 times as long. */
+/* Begins a copy by a copy engine. hsa_memory_copy() uses a kernel for it, which needs the compute
+ * units and takes 40 times as long on the software device.
+ */
 static int begin_copy(struct rp_replay *r, uint64_t device, uint8_t *stage, uint64_t bytes,
                       bool to_gpu, struct rp_err *err)
 {
@@ -103,8 +104,9 @@ static int move_row(struct rp_replay *r, const struct rp_replay_row *row, bool t
 
 /* --- zeros that are there ------------------------------------------------------------------ */
 
-/* Most of a program's memory may be zeros that no kernel writes: where these have been seen, they
- * are not written again. */
+/* Most of a program's memory may be zeros that no kernel writes. Where these have been seen, they
+ * are not written again.
+ */
 static uint64_t *zeros_of(struct rp_replay *r, const struct rp_capture_memory *m)
 {
     const size_t index = rp_replay_region(r, m);
@@ -182,7 +184,7 @@ static int fill_region(struct rp_replay *r, const struct rp_capture_memory *m,
 
 /* --- only what changes --------------------------------------------------------------------- */
 
-/* What is written together. */
+/* These pages are written together. */
 struct batch {
     struct rp_replay_row rows[CHUNK_PAGES];
     size_t count;
@@ -533,7 +535,7 @@ int rp_replay_count_variables(struct rp_replay *r, struct rp_variables_written *
 
 /* --- results ------------------------------------------------------------------------------- */
 
-/* What the kernel has changed where its code finds the variables, among those of a page. */
+/* Merges what the kernel has changed where its code finds the variables, among those of a page. */
 static int merge_own(struct rp_replay *r, uint64_t from, uint64_t bytes, const uint8_t *before,
                      uint8_t *got, struct rp_err *err)
 {
@@ -619,7 +621,7 @@ static void rp_redzones_find(const struct rp_replay_range *ranges, size_t range_
                              const struct rp_capture_memory *memory, size_t memory_count,
                              struct rp_redzone **ret, size_t *ret_count)
 {
-    /* Each margin ends at a region or at a range's end. */
+    /* Each redzone ends at a region or at a range's end. */
     struct rp_redzone *margins = rp_alloc_zero(memory_count + range_count, sizeof *margins);
     rp_autofree struct span *spans = rp_alloc_zero(memory_count, sizeof *spans);
     size_t count = 0, at = 0;
@@ -717,7 +719,7 @@ int rp_redzone_fill(struct rp_replay *r, struct rp_err *err)
     return rc;
 }
 
-/* What the captured kernel changes once may be changed from then on. */
+/* Memory that the captured kernel changes once may be changed from then on. */
 static void look_at(struct rp_redzone_watch *w, bool captured, uint64_t address, uint64_t bytes,
                     const uint8_t *got, const uint8_t *expected, uint8_t *own)
 {

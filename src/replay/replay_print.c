@@ -83,7 +83,7 @@ static void put_difference(const struct rp_replay_verdict *v, bool any)
         printf("null");
 }
 
-/* How much is wrong, at the end of a line for people. */
+/* Prints how much is wrong, at the end of a line of text. */
 static void print_wrong_bytes(const struct rp_replay_outcome *o, const struct rp_replay_verdict *v)
 {
     printf(": %" PRIu64 " bytes wrong, %" PRIu64
@@ -109,7 +109,7 @@ static void print_verdict_json(const struct rp_replay_result *result)
     printf("\n  }\n");
 }
 
-/* Whether any was tried. */
+/* Tests whether any variation was tried. */
 static bool tried(const struct rp_variation_runs *v)
 {
     for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
@@ -186,7 +186,7 @@ static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
            8 * rp_number_shape(type).bytes, steps, rule);
 }
 
-/** What other inputs leave as captured. */
+/** Prints what other inputs leave as captured. */
 static void rp_replay_print_same_arguments(const struct rp_variation_runs *v)
 {
     if (tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
@@ -375,11 +375,11 @@ void rp_replay_print(const struct rp_replay *r, const struct rp_replay_request *
     (q->o.json ? print_json : print_text)(r, q, result);
 }
 
-/* Which of two kernels is faster, for people and as JSON
+/* These functions print which of two kernels is faster, as text and as JSON
  * (schemas/replay_compare.schema.json).
  */
 
-/* Of whole blocks. @return 0: there are none */
+/* Returns the median of whole blocks. @return 0: there are none */
 static double median_us(const struct rp_replay_comparison *c, unsigned which)
 {
     const size_t n = c->block_count * RP_COMPARE_RUNS;

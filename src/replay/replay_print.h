@@ -16,7 +16,7 @@
 struct rp_replay_request {
     struct rp_replay_options o;
     struct rp_compare_rule rule; /**< of o.compare */
-    /**< code objects in place of the captured one, or NULL */
+    /** These code objects run in place of the captured one; they may be NULL. */
     const char *candidates[RP_REPLAY_CANDIDATES];
     char *code, *kernarg; /**< files of the capture */
 };
@@ -35,7 +35,7 @@ struct rp_replay_result {
     struct rp_replay_outcome varied_outcome;
 };
 
-/** Whether nothing of the program's memory is left out. */
+/** Tests whether nothing of the program's memory is left out. */
 static inline bool rp_replay_is_complete(const struct rp_replay *r)
 {
     return rp_capture_contents(r->capture)->refusal_count == 0;

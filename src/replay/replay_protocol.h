@@ -25,7 +25,7 @@ enum rp_cache {
     RP_CACHE_COLD,  /**< nothing of the capture */
 };
 
-/** What makes compare fail. */
+/** This says what makes compare fail. */
 enum rp_gate {
     RP_GATE_NONE,
     RP_GATE_FASTER,
@@ -41,11 +41,14 @@ enum {
     RP_REPLAY_NO_PROBE = 76, /**< the captured kernel does not end from other memory */
 };
 
-/** What it is at, a letter in a file that both have open: should it not come to its end. */
+/**
+ * A letter in a file that both processes have open says what the child does, in case it does not
+ * come to its end.
+ */
 enum {
     RP_STEP_REST = 'r',
     RP_STEP_PROBE = 'p', /**< the captured kernel runs from poison */
-    /**< it runs from memory that is changed in the first, second, ... of several ways */
+    /** It runs from memory that is changed in the first, second, ... of several ways. */
     RP_STEP_CHANGE = '0',
     RP_STEP_CHANGES = 9,
     RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */

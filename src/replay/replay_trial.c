@@ -54,8 +54,9 @@ static bool rp_trial_changes_variables(const struct rp_replay *r)
     return r->code && r->code->changed_pages;
 }
 
-/* What LDS, scratch and registers hold at the start of workgroups from now on: words that follow
- * from the seed; 0: zeros. @return false: only the software device can be told */
+/* Sets what LDS, scratch and registers hold at the start of workgroups from now on: words that
+ * follow from the seed; 0: zeros. @return false: the device is a GPU, which takes no such orders
+ */
 static bool fill_uninitialised(uint32_t seed)
 {
     const struct rp_device_table *software = rp_replay_software();
@@ -285,8 +286,8 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
     return rc;
 }
 
-/* What the captured kernel writes: found by running it from memory that is not the captured
- * one.
+/* The words that the captured kernel writes are found by running it from memory that differs from
+ * the captured one.
  */
 
 /* A kernel that runs after the captured one, from the captured memory, may take this many times as
@@ -295,8 +296,9 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
  */
 enum { BOUND_TIMES = 100, LEAST_BOUND_S = 5, MOST_BOUND_S = 24 * 3600 };
 
-/* On the software device its work decides, likewise. Time is the last resort there, and no verdict
- * then. */
+/* On the software device the kernel's work decides instead. Time is the last resort there, and
+ * then gives no verdict.
+ */
 enum { WORK_TIMES = 32, LEAST_WORK = 1 << 24, TIMES_TOO_SLOW = 1000, LEAST_TOO_SLOW_S = 600 };
 
 enum { ROUNDS = 2 };
@@ -440,7 +442,7 @@ static bool is_wanted(const struct rp_replay_trial *trial, unsigned way)
     return !(trial->left_out >> way & 1);
 }
 
-/* What one way does not show, another one may. */
+/* Another way may show what one way does not. */
 static int try_changes(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct change change = {.trial = trial, .edit = flip_page};

@@ -18,8 +18,8 @@ enum {
     RP_TRIAL_UNINITIALISED_SEED = 1, /**< the seed */
 };
 
-/* What runs of the captured kernel itself differ by, and the tolerance that follows: for
- * kernels that add up in an order that varies.
+/* Runs of the captured kernel itself differ by this, from which the tolerance follows for kernels
+ * that add up in a varying order.
  */
 
 enum {
@@ -112,7 +112,7 @@ struct rp_replay_outcome {
     bool leftovers;          /**< LDS, scratch and registers did not begin as zeros */
 };
 
-/** How another kernel is run, and what is seen of it. */
+/** This says how another kernel is run, and what is observed. */
 struct rp_trial_run {
     enum rp_poison poison;
     bool restore_all, check_all; /**< else where the captured kernel writes only */

@@ -102,7 +102,7 @@ int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_e
 int rp_page_store_put(struct rp_page_store *store, const uint8_t *page, uint64_t *ret_number,
                       struct rp_err *err);
 
-/** Whether a stored page (or RP_STORED_ZERO) has these contents. */
+/** Tests whether a stored page (or RP_STORED_ZERO) has these contents. */
 int rp_page_store_equals(struct rp_page_store *store, uint64_t number, const uint8_t *page,
                          bool *ret, struct rp_err *err);
 
@@ -161,7 +161,7 @@ const struct rp_page_run *rp_region_map_find(const struct rp_region_map *map, ui
 
 enum { RP_SNAPSHOT_VERSION = 3, RP_SNAPSHOT_MAX_PAGES = 256, RP_SNAPSHOT_MAX_TEXT = 1 << 20 };
 
-/** Which dispatches of the kernels are wanted. */
+/** This says which dispatches of the kernels are wanted. */
 enum rp_snapshot_mode {
     RP_SNAPSHOT_NUMBERS = 0,    /**< those with one of the numbers, among all that match */
     RP_SNAPSHOT_GEOMETRIES = 1, /**< the first one of each geometry, up to .most */
@@ -169,7 +169,7 @@ enum rp_snapshot_mode {
         2, /**< none: the trace says which dispatches match, and how long they take */
 };
 
-/** Which members of struct rp_snapshot_selection a dispatch must have. */
+/** This says which members of struct rp_snapshot_selection a dispatch must have. */
 enum rp_snapshot_filter {
     RP_SNAPSHOT_GRID = 1,
     RP_SNAPSHOT_WORKGROUP = 2,
@@ -296,7 +296,7 @@ struct rp_snapshot_region {
 };
 static_assert(sizeof(struct rp_snapshot_region) == 32, "both ends agree");
 
-/* What the writer of a capture folder knows, for the files that make it. */
+/* The writer of a capture folder shares this with the files that make it. */
 
 struct rp_capture_writer {
     char *folder;
@@ -345,7 +345,7 @@ struct rp_capture_memory {
     uint64_t nonzero_pages, changed_pages;
 };
 
-/** What is not captured. */
+/** This was not captured. */
 struct rp_capture_refusal {
     struct rp_snapshot_region region;
     const char *reason;
@@ -373,7 +373,7 @@ int rp_capture_open(const char *folder, struct rp_capture **ret, struct rp_err *
 /** Closes a capture; NULL is accepted. */
 void rp_capture_close(struct rp_capture *capture);
 
-/** What is known of an open capture. */
+/** This is known of an open capture. */
 struct rp_capture_contents {
     struct rp_capture_facts facts;
     struct rp_capture_memory *memory;
@@ -397,7 +397,7 @@ struct rp_capture_sizes {
 /** Reads every byte: checksums of the files, and all pages. @return 0 or RP_BAD_INPUT */
 int rp_capture_verify(struct rp_capture *capture, struct rp_capture_sizes *ret, struct rp_err *err);
 
-/** What dispatch.json says besides what the tool told. */
+/** dispatch.json says this besides what the tool reported. */
 struct rp_capture_origin {
     const char *const *command; /**< NULL-terminated */
     const char *version;        /**< of rocm-perf */
@@ -413,7 +413,7 @@ struct rp_snapshot_request {
      * ends.
      */
     char *(*name)(const char *symbol, void *data);
-    /** Whether dispatches of a kernel are wanted. */
+    /** Tells whether dispatches of a kernel are wanted. */
     bool (*wants)(const char *symbol, const char *name, void *data);
     /**
      * Is called when the dispatch with this number among those that match takes long. NULL: nobody
@@ -441,7 +441,7 @@ size_t rp_snapshot_max_bytes(uint32_t kind);
 int rp_snapshot_feed_take(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *message,
                           const void *bytes, uint32_t *ret_reply, struct rp_err *err);
 
-/** What has come of it so far. */
+/** This has come of it so far. */
 struct rp_snapshot_state {
     struct rp_capture_writer *writer; /**< not NULL: a capture has begun and is not whole */
     size_t done;                      /**< whole captures */

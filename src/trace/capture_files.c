@@ -154,7 +154,7 @@ static json_t *describe_command(const struct rp_capture_origin *origin)
     return command;
 }
 
-/* How the software device found times in the program. */
+/* Says how the software device found times in the program. */
 static json_t *timing(const struct rp_snapshot_hello *hello)
 {
     const char *word = rp_snapshot_timing_word(hello->software ? hello->timing : 0);
@@ -416,7 +416,7 @@ static bool is_listed(const json_t *files, const char *wanted)
     return false;
 }
 
-/* What every capture has. */
+/* Checks that a capture has what every capture must have. */
 static int check_list(const char *path, const json_t *files, struct rp_err *err)
 {
     static const char *const names[] = {RP_CAPTURE_DISPATCH_FILE, RP_CAPTURE_REGIONS_FILE,
@@ -457,7 +457,9 @@ static bool is_added_later(const char *name)
     return false;
 }
 
-/* What is there besides would be read by nobody, or in place of what was not captured. */
+/* Checks for other files, which nobody would read, or which would be read in place of what was not
+ * captured.
+ */
 static int check_rest(const char *folder, const json_t *files, struct rp_err *err)
 {
     rp_autofree char *root = strdup(folder);
@@ -514,7 +516,7 @@ static int open_list(const char *folder, json_t **ret_all, struct rp_err *err)
     return rc < 0 ? rc : check_list(path, json_object_get(*ret_all, "files"), err);
 }
 
-/* Where rp_capture_write_checksums would have put it. */
+/* Returns where rp_capture_write_checksums() would have put it. */
 static size_t place_of(const json_t *files, const char *name)
 {
     size_t i;

@@ -53,7 +53,7 @@ int rp_capture_open_file(const char *path, int *ret_fd, struct rp_err *err)
     return 0;
 }
 
-/* Through a stream: json_loadfd reads one byte at a time. */
+/* This reads through a stream, because json_loadfd() reads one byte at a time. */
 int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, struct rp_err *err)
 {
     rp_autoclose int fd = -1;

@@ -195,7 +195,7 @@ static void rp_capture_hello(struct rp_capture_writer *w, const struct rp_snapsh
     w->hello = *hello;
 }
 
-/* As the reader wants it. */
+/* The reader requires such a geometry. */
 static bool has_geometry(const struct rp_snapshot_dispatch *d)
 {
     for (size_t i = 0; i < 3; i++)
@@ -262,7 +262,7 @@ static char *map_path(const struct rp_capture_writer *w, const char *folder, uin
     return rp_format("%s/%s/" RP_CAPTURE_REGION_FILE, w->partial, folder, base);
 }
 
-/* What was zero at the end and is not named is as it was before: name it. */
+/* A page that was zero at the end and is not named counts as unchanged, so it must be named. */
 static int put_zeros(struct rp_capture_writer *w, uint64_t upto_page, struct rp_err *err)
 {
     const struct rp_page_run *run = rp_region_map_find(&w->before, w->next_page);

@@ -58,7 +58,10 @@ static bool container(struct rp_msgpack *m, uint8_t small, uint8_t large, uint32
     return true;
 }
 
-/** Each takes one value; false: it is of another kind, or not whole, and nothing is taken. */
+/**
+ * Each function takes one value.
+ * @return false: it is of another kind, or not whole, and nothing is taken
+ */
 static bool rp_msgpack_map(struct rp_msgpack *m, uint32_t *ret_pairs)
 {
     return container(m, 0x80, 0xde, ret_pairs);

@@ -148,7 +148,7 @@ static bool symbols_of_section(const struct rp_code_elf *elf, Elf64_Word type,
     return false;
 }
 
-/** What the dynamic segment says of symbols: addresses. */
+/** This is what the dynamic segment says of symbols, as addresses. */
 struct dynamic {
     uint64_t symbols, names, name_bytes, hash, gnu_hash;
 };
@@ -273,8 +273,11 @@ bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-/** Where the code of a kernel begins. @param descriptor  symbol of "name.kd" @return whether its
- * descriptor is in the file */
+/**
+ * Finds where the code of a kernel begins.
+ * @param descriptor  symbol of "name.kd"
+ * @return whether its descriptor is in the file
+ */
 static bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor,
                               uint64_t *ret)
 {
@@ -400,12 +403,11 @@ int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functio
 
 /* --- identity: what a kernel consists of ------------------------------------------------------ */
 
-/* So that kernels of two code objects can be told apart, or found
- * to be the same one.
- *
- * That is its descriptor, its instructions, and all that these refer to: functions that are called,
- * tables, variables. Addresses are taken for what is there, so that kernels that only lie elsewhere
- * are the same. The injected tool has it, too: it needs libc only.
+/* The identity of a kernel tells kernels of two code objects apart, or shows that they are the
+ * same. It consists of its descriptor, its instructions, and everything that these refer to:
+ * functions that are called, tables, variables. Addresses are replaced by what is there, so that
+ * kernels that only lie elsewhere are the same. The injected tool has this code too, so it needs
+ * libc only.
  */
 
 enum {
@@ -512,8 +514,10 @@ static bool add_relocations(struct rp_code_identity *h, const Elf64_Shdr *table)
     return true;
 }
 
-/* From there on to what has a name, or the end of the section: a table that has none may be as
- * long. 0: there is nothing. @param next  the first in named that begins behind it */
+/* Returns the bytes from there to the next name, or to the end of the section, because a table
+ * without a name may be that long. 0: there is nothing. @param next the first in named that begins
+ * behind it
+ */
 static uint64_t unnamed_bytes(const struct rp_code_identity *h, uint64_t at, size_t next)
 {
     uint64_t end = 0;
@@ -766,7 +770,7 @@ static void add_instructions(struct walk *w, const struct place *f, const uint8_
     rp_buf_add(&w->text, bytes + from, f->bytes - from);
 }
 
-/* What the loader fills in. */
+/* The loader fills this in. */
 static void add_filled(struct walk *w, const struct place *data)
 {
     const struct rp_code_identity *h = w->h;
@@ -851,7 +855,9 @@ bool rp_code_identity_of_kernel(const struct rp_code_identity *h, const char *kd
     return true;
 }
 
-/* By words of 8 bytes, the last one filled with zeros: libraries have 100 MB of kernels. */
+/* Hashes words of 8 bytes, the last one filled with zeros, because libraries have 100 MB of
+ * kernels.
+ */
 static uint64_t hash_of(const void *text, size_t bytes)
 {
     const uint8_t *at = text;

@@ -18,17 +18,16 @@ struct rp_code_identity;
 struct rp_code_symbols;
 struct rp_err;
 
-/* What a kernel consists of, so that kernels of two code objects can be told apart, or found
- *        to be the same one.
- *
- * That is its descriptor, its instructions, and all that these refer to: functions that are called,
- * tables, variables. Addresses are taken for what is there, so that kernels that only lie elsewhere
- * are the same. The injected tool has it, too: it needs libc only.
+/* The identity of a kernel tells kernels of two code objects apart, or shows that they are the
+ * same. It consists of its descriptor, its instructions, and everything that these refer to:
+ * functions that are called, tables, variables. Addresses are replaced by what is there, so that
+ * kernels that only lie elsewhere are the same. The injected tool has this code too, so it needs
+ * libc only.
  */
 
 /* These functions find segments and symbols of a code object in memory, and trust nothing in it. */
 
-/** What the loader can find by name. */
+/** The loader can find these by name. */
 struct rp_code_symbols {
     const uint8_t *at; /**< Elf64_Sym, not aligned */
     size_t count;
@@ -53,7 +52,7 @@ const struct rp_code_symbols *rp_code_identity_symbols(const struct rp_code_iden
 bool rp_code_identity_of_kernel(const struct rp_code_identity *contents, const char *kd,
                                 size_t most_bytes, struct rp_buf *ret);
 
-/** Of the first megabyte of it; 0: it cannot be told. */
+/** Hashes the first megabyte of it. @return 0: it cannot be computed */
 uint64_t rp_code_identity_hash(const struct rp_code_identity *contents, const char *kd);
 
 /** It lives as long as the bytes. */

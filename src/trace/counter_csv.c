@@ -18,22 +18,22 @@
 #include "trace/gzip.h"
 #include "trace/rocpd.h"
 
-/* What a column holds. */
+/* This says what a column holds. */
 enum role {
     ROLE_NONE,
-    ROLE_COUNTER, /* one counter for each dispatch: rocprof-compute's wide form */
+    ROLE_COUNTER, /**< one counter for each dispatch: rocprof-compute's wide form */
     ROLE_KERNEL,
     ROLE_DISPATCH,
     ROLE_DEVICE,
     ROLE_PROCESS,
     ROLE_START,
     ROLE_END,
-    ROLE_NAME, /* of the row's counter: long forms */
+    ROLE_NAME, /**< of the row's counter: long forms */
     ROLE_VALUE,
     ROLE_VGPRS,
     ROLE_ACCUM_VGPRS,
     ROLE_SGPRS,
-    ROLE_KIND, /* "KERNEL_DISPATCH": kernel traces */
+    ROLE_KIND, /**< "KERNEL_DISPATCH": kernel traces */
     ROLE_ARCH,
     ROLE_NODE,
     ROLE_PCI_DEVICE,
@@ -117,7 +117,7 @@ static const struct {
     {"Max_Engine_Clk_Fcompute", ROLE_CLOCK},
     {"gpu_arch", ROLE_ARCH},
     {"gpu_chip_id", ROLE_PCI_DEVICE},
-    {"chip_id", ROLE_PCI_DEVICE}, /* before rocprof-compute 3.2 */
+    {"chip_id", ROLE_PCI_DEVICE}, /* rocprof-compute before 3.2 writes this. */
     {"cu_per_gpu", ROLE_UNITS},
     {"num_xcd", ROLE_XCCS},
     {"max_sclk", ROLE_CLOCK},
@@ -308,7 +308,7 @@ static const char *get(const struct rp_csv *csv, const struct form *form, enum r
     return form->at[role] ? rp_csv_field(csv, form->at[role] - 1) : "";
 }
 
-/* "7", and "Agent 7" */
+/* Reads "7", and "Agent 7". */
 static int64_t id_of(const char *text)
 {
     const char *digits = text + strcspn(text, "0123456789");
@@ -350,7 +350,7 @@ static void widen(struct rp_counters *set, int64_t start_ns, int64_t end_ns)
 static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, const char *start,
                        const char *end)
 {
-    const double most = 0x1p62; /* times since boot are far below */
+    const double most = 0x1p62; /* Times since boot are far below this. */
     int64_t start_ns = 0, end_ns = 0;
     double start_real, end_real;
     enum time_kind a = read_time(start, &start_ns, &start_real);
@@ -373,11 +373,12 @@ static void take_times(struct rp_counters *set, struct rp_counted_dispatch *d, c
 
 enum { ORIGIN_INSTANCE = 1, ORIGIN_KINDS = 2 };
 
-/* Where a value is from: of the form with a column for each counter its row, of the other one the
- * time that its row has; and whether it is one instance of several. */
+/* Returns where a value comes from: its row in the form with a column for each counter, and its
+ * row's time in the other form; and whether it is one instance of several.
+ */
 static uint32_t origin_of(const struct rp_csv *csv, const struct form *form, const char *name)
 {
-    uint32_t hash = 0x811c9dc5u; /* FNV-1a, 32 bits */
+    uint32_t hash = 0x811c9dc5u; /* This is FNV-1a with 32 bits. */
 
     if (!form->at[ROLE_NAME])
         hash = (uint32_t)csv->line;
@@ -403,8 +404,9 @@ static int check_instance(struct form *form, unsigned long line, size_t dispatch
                          line, name);
 }
 
-/* Several rows of one counter. rocprofv3 adds up the instances before it writes; what others wrote
- * may be rows of instances, or of passes, which have different times. */
+/* Takes several rows of one counter. rocprofv3 adds up the instances before it writes; other tools
+ * may write rows of instances, or of passes, which have different times.
+ */
 static int take_again(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
                       struct rp_counter_value *found, double value, struct rp_err *err)
 {
@@ -432,7 +434,7 @@ static int take_again(struct rp_counters *set, const struct rp_csv *csv, struct 
                                       form->path, csv->line, name);
 }
 
-/* A value of a counter that the dispatch has. */
+/* Adds a value to a counter that the dispatch already has. */
 static int add_to(struct rp_counters *set, const struct rp_csv *csv, struct form *form,
                   struct rp_counter_value *found, uint32_t origin, double value, struct rp_err *err)
 {
@@ -468,7 +470,7 @@ static int put_value(struct rp_counters *set, const struct rp_csv *csv, struct f
     if (result < 0)
         return result;
     if (rp_counter_is_full(value))
-        value = NAN; /* and so is every sum with it */
+        value = NAN; /* A sum with an unknown value is unknown too. */
     found = rp_counter_find(d, counter);
     if (found)
         return add_to(set, csv, form, found, origin, value, err);
@@ -486,18 +488,20 @@ static int add_value(struct rp_counters *set, const struct rp_csv *csv, struct f
     double value = strtod(text, &end);
     const char *refusal = end == text || *end ? "" : rp_counter_refusal(name, value);
 
-    if (*text == '\0') /* the pass did not count it */
+    if (*text == '\0') /* The pass did not count it. */
         return 0;
     if (refusal)
         return rp_fail(err, RP_BAD_INPUT, "line %lu: '%.40s' is no value of the counter %.60s%s%s",
                        csv->line, text, name, *refusal ? ": " : "", refusal);
-    if (!isfinite(value)) /* of a metric: the same as not counted, but not another pass */
+    /* A metric that is not finite counts as not counted, but does not make another pass. */
+    if (!isfinite(value))
         return rp_counters_name(set, name, &counter, err);
     return put_value(set, csv, form, dispatch, name, value, err);
 }
 
-/* By its registers, too, as long as the file is read: JIT compilers give many kernels one name.
- * Owned by the caller; NULL: no memory. */
+/* Names a kernel by its registers as well while the file is read, because JIT compilers give many
+ * kernels one name. The caller owns the text; NULL: no memory
+ */
 static char *kernel_of(const struct rp_csv *csv, const struct form *form)
 {
     const char *name = get(csv, form, ROLE_KERNEL);
@@ -663,7 +667,7 @@ static int read_beside(struct rp_counters *set, const char *path, struct rp_err 
     return rp_counters_warn(set, err, "%s; --arch says which GPU it was", why.text);
 }
 
-/* What lies beside a counter file and says which GPU it was. */
+/* Reads the files beside a counter file that say which GPU it was. */
 static int read_neighbours(struct rp_counters *set, const char *path, struct rp_err *err)
 {
     static const char *const forms[] = {"counter_collection.csv", "kernel_trace.csv"};
@@ -729,7 +733,7 @@ int rp_counters_parse(const char *path, const char *text, size_t len, struct rp_
     return 0;
 }
 
-/* rocprof -o NAME.csv gives its result whatever name; results.csv is what it does by itself. */
+/* rocprof -o NAME.csv gives its result any name; results.csv is the default. */
 bool rp_counters_is_rocprof(const char *path)
 {
     static const char begin[] = "Index,KernelName,";

@@ -119,7 +119,7 @@ static int add_folder_part(struct rp_counter_parts **parts, struct rp_counter_pa
 
 /* --- passes that are named one by one ----------------------------------------------------- */
 
-/* Where a part lies in folders of passes: "run/pmc_1/host/1_counter_collection.csv". */
+/* This says where a part lies in folders of passes: "run/pmc_1/host/1_counter_collection.csv". */
 struct pass_place {
     char *within; /**< "/home/me/run", however it was named; NULL: in no folder of a pass */
     char *folder; /**< "run/" */
@@ -215,7 +215,7 @@ static int group(struct rp_counter_parts *parts, const struct pass_place *places
     return 0;
 }
 
-/* What was named of several passes in one folder is joined as if the folder had been named. */
+/* Several passes that were named from one folder are joined as if the folder had been named. */
 static int group_passes(struct rp_counter_parts *parts, struct rp_err *err)
 {
     const size_t count = parts->count;
@@ -617,7 +617,7 @@ static bool counts(const struct rp_counters *set, const char *name)
     return false;
 }
 
-/* What rocprofv3 wrote of one process in another form has the same counters. */
+/* Files that rocprofv3 wrote of one process in another form have the same counters. */
 static bool is_said(const char *path)
 {
     rp_autofree char *better = rp_gzip_name_ends_with(path, "counter_collection.csv") ||
@@ -632,7 +632,7 @@ static bool is_said(const char *path)
 
 enum { FOLDER_DEPTH = 2 }; /* Folders are read to the depth of pmc_1/HOST. */
 
-/* What lies in a folder, until it is joined. */
+/* This lies in a folder until it is joined. */
 struct folder {
     const char *path;
     struct rp_counter_parts *parts;
@@ -695,7 +695,7 @@ static bool has_entry(const char *path, int (*wanted)(const struct dirent *))
     return found;
 }
 
-/* Is there such a file, or a folder that holds one? */
+/* Tests whether there is such a file, or a folder that holds one. */
 static bool holds(const char *path, int (*wanted)(const struct dirent *), int depth)
 {
     struct dirent **names = NULL;
@@ -857,7 +857,7 @@ int rp_counters_open(const char *path, struct rp_counters **ret, struct rp_err *
     return result < 0 ? result : rp_counters_join(parts, ret, err);
 }
 
-/* What has more comes later. */
+/* The content with more comes later. */
 enum content { NO_TRACE, OF_PROCESS, WITH_KERNELS, WITH_COUNTERS };
 
 static int one_is_enough(void *ctx, const void *row, struct rp_err *err)

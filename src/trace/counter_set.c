@@ -189,7 +189,9 @@ static int by_name_and_set(const void *left, const void *right)
     return order ? order : (a->set > b->set) - (a->set < b->set);
 }
 
-/* How much of "NAME [code 1a2b3c4d00000000]" is the name; other ends are none of ours. */
+/* Returns how much of "NAME [code 1a2b3c4d00000000]" is the name. Other ends were not added by the
+ * suite.
+ */
 static size_t plain_length(const char *name)
 {
     static const char added[] = " [code 1a2b3c4d00000000]";
@@ -270,7 +272,7 @@ static int find_several(struct rp_counters *const *sets, size_t set_count, struc
     return ok ? 0 : rp_out_of_memory(err);
 }
 
-/* As the readers of traces have it: with 8 digits. */
+/* Shortens the name to 8 digits, as the readers of traces have it. */
 static size_t short_name(char *name)
 {
     enum { SPARE_DIGITS = 8 };
@@ -719,7 +721,7 @@ static int pair_up(const struct rp_counters *into, const struct rp_counters *fro
     return 0;
 }
 
-/* What both passes say of each counter, over the dispatches of a kernel on a GPU. */
+/* This is what both passes say of each counter, over the dispatches of a kernel on a GPU. */
 struct repeats {
     struct repeat {
         double first, other;
@@ -840,8 +842,9 @@ static int settle(struct rp_counters *into, const struct pairs *pairs, size_t fi
     return result;
 }
 
-/* Where two passes have counted the same, it must be the same: a kernel that differs by more than
- * runs do has other work in each, or its dispatches came in another order. */
+/* Two passes that have counted the same must agree. A kernel that differs by more than runs do has
+ * other work in each, or its dispatches came in another order.
+ */
 static int check_repeats(struct rp_counters *into, const struct rp_counters *from,
                          const struct pairs *pairs, const uint32_t *ids, struct rp_err *err)
 {
@@ -982,7 +985,7 @@ static int take_files(struct rp_counters *into, const struct rp_counters *from, 
     return 0;
 }
 
-/* What is known of a set beside its dispatches. */
+/* Takes what is known of a set beside its dispatches. */
 static int take_rest(struct rp_counters *into, const struct rp_counters *from, const uint32_t *ids,
                      struct rp_err *err)
 {

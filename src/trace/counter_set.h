@@ -36,7 +36,7 @@ struct rp_counter_parts {
     size_t count;
 };
 
-/** What a file says of a GPU; 0 or "" = nothing. */
+/** This is what a file says of a GPU; 0 or "" means nothing. */
 struct rp_counted_device {
     int64_t id; /**< agent, -1 = whichever ran the kernels */
     char arch[32];
@@ -116,13 +116,13 @@ struct rp_counters {
 /** Runs of one program never count quite the same: by so much they may differ. */
 enum { RP_PASS_TOLERANCE_PERCENT = 5 };
 
-/** Is it read here: a folder, or a file called *.csv? */
+/** Tests whether it can be read here: a folder, or a file called *.csv. */
 bool rp_counters_can_open(const char *path);
 
-/** Is it a result of rocprof, the tool before rocprofv2, whatever it is called? */
+/** Tests whether it is a result of rocprof, the tool before rocprofv2, whatever its name is. */
 bool rp_counters_is_rocprof(const char *path);
 
-/** Does the folder, or one that lies in it, hold such files? */
+/** Tests whether the folder, or a folder in it, holds such files. */
 bool rp_counters_in(const char *folder);
 /** Do two files lie in "pmc_1" and "pmc_2" of one folder, as passes of one program do? */
 bool rp_counters_of_two_passes(const char *a, const char *b);
@@ -179,11 +179,14 @@ int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *fro
 
 /** Do both say what they are, and is it not the same kind of GPU? */
 bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
-/** What is known of the device with this index, be it only what holds for all of them. */
+/**
+ * Returns what is known of the device with this index, which may be only what holds for all of
+ * them.
+ */
 const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device);
 
 struct rp_counters *rp_counters_new(void);
-/** What is said of a file is said once. */
+/** A warning about a file is reported once. */
 int rp_counters_warn(struct rp_counters *set, struct rp_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /** Returns the index of the device, which is added when new. */
@@ -191,8 +194,8 @@ int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struc
 /** Sets the source of facts that have none yet. */
 int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err);
 /**
- * Of kernels that a reader has called "NAME [code ...]" (rp_kernel_code_name, 16 digits) those that
- * are the only ones of their name on their devices, in all sets, become "NAME" again, and the
+ * A reader has called some kernels "NAME [code ...]" (rp_kernel_code_name(), 16 digits). Those
+ * that are the only ones of their name on their devices, in all sets, become "NAME" again, and the
  * others get 8 digits.
  */
 int rp_counters_tell_apart(struct rp_counters *const *sets, size_t count, struct rp_err *err);
@@ -209,9 +212,10 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
 int rp_counters_add(struct rp_counters *set, size_t dispatch, const char *name, double value,
                     struct rp_err *err);
 /**
- * Why a number cannot be what a counter counted: it is negative, not finite, too large for 64 bits,
- * or a fraction although the hardware counts events. Metrics that rocprofv3 derives (FETCH_SIZE,
- * L2CacheHit, TA_BUSY_avr) may be fractions, and not finite: then they are not known.
+ * Returns why a number cannot be what a counter counted: it is negative, not finite, too large for
+ * 64 bits, or a fraction although the hardware counts events. Metrics that rocprofv3 derives
+ * (FETCH_SIZE, L2CacheHit, TA_BUSY_avr) may be fractions; if they are not finite, they are
+ * unknown.
  * @return a static text; NULL: it can be one
  */
 const char *rp_counter_refusal(const char *name, double value);
@@ -231,7 +235,7 @@ bool rp_counters_value(const struct rp_counted_dispatch *dispatch, uint32_t coun
  * Returns the index of a counter, which is added when new; an instance "NAME[3]" counts as NAME.
  */
 int rp_counters_name(struct rp_counters *set, const char *name, uint32_t *ret, struct rp_err *err);
-/** NULL: the dispatch has no such value. */
+/** Returns the value, or NULL if the dispatch has none. */
 struct rp_counter_value *rp_counter_find(const struct rp_counted_dispatch *d, uint32_t counter);
 /** Adds a value that the dispatch does not have. */
 int rp_counter_put(struct rp_counted_dispatch *d, uint32_t counter, double value,
@@ -247,7 +251,10 @@ struct rp_counter_part {
 
 /** Reads a CSV file, and the files beside it that say which GPU it was. */
 int rp_counters_read_file(const char *path, struct rp_counters **ret, struct rp_err *err);
-/** Is it called SQ_LEVEL_WAVES.csv: a run of rocprof-compute for the waves in flight? */
+/**
+ * Tests whether it is called SQ_LEVEL_WAVES.csv, which is a run of rocprof-compute for the waves
+ * in flight.
+ */
 bool rp_counters_is_level_waves_file(const char *path);
 #define RP_COUNTER_LEVEL_WAVES_ACCUM "SQ_LEVEL_WAVES_ACCUM"
 
@@ -264,7 +271,9 @@ static inline bool rp_counters_at_one_time(const struct rp_counters *a, const st
 {
     return a->last_ns && b->last_ns && a->first_ns < b->last_ns && b->first_ns < a->last_ns;
 }
-/** Is it what a full register of 32 bits reads? The true count is larger, by nobody knows how much.
+/**
+ * Tests whether it is what a full register of 32 bits reads. The true count is larger by an
+ * unknown amount.
  */
 static inline bool rp_counter_is_full(double value)
 {

@@ -65,8 +65,9 @@ struct rp_kernel_stats {
 };
 
 /**
- * Is it called so? @param ret_prefix_len  NULL, or how much of the path stands before
- * "kernel_stats.csv": other files of the process begin in the same way; 0 for those of rocprof
+ * Tests whether the file is called so.
+ * @param ret_prefix_len  NULL, or how much of the path stands before "kernel_stats.csv": other
+ *         files of the process begin in the same way; 0 for those of rocprof
  */
 bool rp_kernel_stats_is_one(const char *path, size_t *ret_prefix_len);
 /** @return 0; RP_BAD_INPUT naming file and line; RP_ENVIRONMENT */
@@ -75,9 +76,9 @@ int rp_kernel_stats_open(const char *path, struct rp_kernel_stats **ret, struct 
 void rp_kernel_stats_free(struct rp_kernel_stats *stats);
 
 /**
- * Does a trace of the same process say the same of every kernel?
+ * Tests whether a trace of the same process says the same of every kernel.
  * @param ret  the first kernel of the file that the trace has other calls or another time of;
- *             NULL: none
+ *         NULL: none
  */
 int rp_kernel_stats_compare(const struct rp_kernel_stats *stats, struct rp_store *store,
                             const struct rp_kernel_stat **ret, struct rp_err *err);

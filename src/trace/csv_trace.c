@@ -30,7 +30,7 @@
 #define ATT_V2    "a thread trace of rocprofv2, which is not read: record it with rocprofv3 --att"
 
 static const struct {
-    const char *pattern; /* of the file's name, without .gz */
+    const char *pattern; /**< of the file's name, without .gz */
     const char *what;
 } by_name[] = {
     {"*.pt.trace.json", PYTORCH AGAIN},
@@ -276,9 +276,9 @@ int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err)
 enum kind { KERNELS, COPIES, CALLS, AGENTS };
 
 static const struct {
-    const char *end; /* of the file's name */
+    const char *end; /**< of the file's name */
     enum kind kind;
-    bool is_trace; /* opens the process; the others only tell more of it */
+    bool is_trace; /**< opens the process; the others only tell more of it */
 } files[] = {
     {"kernel_trace.csv", KERNELS, true},  {"memory_copy_trace.csv", COPIES, true},
     {"hip_api_trace.csv", CALLS, true},   {"hsa_api_trace.csv", CALLS, false},
@@ -325,7 +325,7 @@ enum column {
 };
 
 static const struct {
-    const char *word, *older; /* NULL: there was no other */
+    const char *word, *older; /**< NULL: there was no other */
 } words[COLUMN_COUNT] = {
     [AGENT] = {"Agent_Id", NULL},
     [QUEUE] = {"Queue_Id", NULL},
@@ -367,7 +367,7 @@ struct loader {
     struct rp_call_list calls;
     int64_t rows, process;
     bool process_known;
-    /* of the file that is read */
+    /** This reads the present file. */
     struct rp_csv csv;
     size_t at[COLUMN_COUNT]; /**< from 1; 0: the file has no such column */
 };

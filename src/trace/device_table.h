@@ -12,7 +12,7 @@
 struct rp_rec_simulation;
 struct rp_threads_request;
 
-/** Name of the function that returns the table, or NULL while the device is switched off. */
+/** This function returns the table, or NULL while the device is switched off. */
 #define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
 
 /** Names of hardware counters to collect, separated by commas. */
@@ -24,7 +24,10 @@ enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
 
 struct rp_device_table {
     uint32_t version;
-    /** How many counters are collected: those that the environment names and the device has. */
+    /**
+     * Returns how many counters are collected: those that the environment names and the device
+     * has.
+     */
     uint32_t (*counter_count)(void);
     /** Returns the name of a counter as the environment spells it. The text is never freed. */
     const char *(*counter_name)(uint32_t index);
@@ -61,7 +64,8 @@ struct rp_device_table {
      */
     void (*hold_nothing)(bool begins);
     /**
-     * What LDS, scratch and registers hold at the start of workgroups of dispatches from now on.
+     * Sets what LDS, scratch and registers hold at the start of workgroups of dispatches from now
+     * on.
      * @param seed  of words without meaning; 0: zeros
      */
     void (*set_poison)(uint32_t seed);
@@ -78,11 +82,14 @@ struct rp_device_table {
      * @param work  0: any
      */
     void (*set_bound)(uint64_t work);
-    /** What the last dispatch was that has ended. @return whether it was ended by its bound */
+    /**
+     * Returns how much work the dispatch was that ended last.
+     * @return whether it was ended by its bound
+     */
     bool (*last_work)(uint64_t *ret_work);
     /**
-     * For how long, in host time, every dispatch that is under way has done nothing but wait: all
-     * its waves sleep or poll memory. 0: one of them works, or there is none.
+     * Returns for how long, in host time, every dispatch that is under way has done nothing but
+     * wait: all its waves sleep or poll memory. 0: one of them works, or there is none
      */
     int64_t (*only_waits_ns)(void);
 };

@@ -23,10 +23,10 @@ bool rp_gzip_name_ends_with(const char *path, const char *end);
 /** Returns the path, or the path with ".gz", whichever exists; NULL: none. The caller frees it. */
 char *rp_gzip_find(const char *path);
 
-/** Is it called as packed, and lies there unpacked as well? */
+/** Tests whether the name is that of a packed file, and the unpacked file exists as well. */
 bool rp_gzip_has_unpacked(const char *path);
 
-/** The same, and do the two hold different things, or cannot be compared? */
+/** Tests, in addition, whether the two hold different things, or cannot be compared. */
 bool rp_gzip_differs(const char *path);
 
 /**

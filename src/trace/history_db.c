@@ -124,7 +124,7 @@ static bool names_another_journal(const char *path)
            memcmp(end, magic, sizeof magic) == 0;
 }
 
-/* What lies beside it SQLite opens, too, and would wait for the writer of a pipe. */
+/* SQLite also opens files beside it, and would wait for the writer of a pipe. */
 static int check_neighbours(const char *path, struct rp_err *err)
 {
     static const char *const endings[] = {"-journal", "-wal", "-shm"};
@@ -188,7 +188,7 @@ static uint64_t size_of(const char *path, const char *ending)
     return name && stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Nothing in its schema may act, whatever it is. */
+/* Keeps anything in its schema from acting. */
 static int confine(struct rp_history_file *file, uint64_t longest_bytes, struct rp_err *err)
 {
     static const struct {
@@ -331,8 +331,10 @@ static int check_schema(struct rp_history_file *file, struct rp_err *err)
     return result == SQLITE_DONE ? check_complete(found, err) : rp_history_fail(file, result, err);
 }
 
-/* Each page is used once, and indices have what their tables have. A damaged tree could give the
- * same rows without end, a damaged index a result that is not there for the one to be added. */
+/* Checks that each page is used once, and that indices have what their tables have. A damaged tree
+ * could give the same rows without end. A damaged index could report a result that does not exist
+ * in place of the one to be added.
+ */
 static int check_pages(struct rp_history_file *file, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;

@@ -54,8 +54,8 @@ static inline void rp_history_free(struct rp_history *history)
 }
 
 /**
- * Whether a path can be that of a history: no empty name, no database of SQLite without a file, no
- * URI, no folder. Nothing need be there.
+ * Tests whether a path can be that of a history: not an empty name, a database of SQLite without a
+ * file, a URI, or a folder. The file need not exist.
  * @return 0; RP_USAGE; RP_BAD_INPUT: it is a pipe or a device
  */
 int rp_history_check_path(const char *path, struct rp_err *err);

@@ -51,7 +51,7 @@ struct rp_json_section {
 
 /* --- names and ids -------------------------------------------------------------------------- */
 
-/* What the record is of: "hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE". */
+/* Returns what the record is of: "hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE". */
 static int operation_name(struct rp_json_loader *l, const struct rp_json_value *record,
                           const char **ret, struct rp_err *err)
 {
@@ -576,7 +576,7 @@ static const struct rp_json_section rp_json_sections[RP_JSON_SECTIONS] = {
 #undef SECTION
 };
 
-/** Behind the last record. */
+/** This part runs behind the last record. */
 /* Files from before 7.0 do not say which call made another, so times must tell. */
 static int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err)
 {
@@ -604,7 +604,7 @@ struct file {
     struct rp_json_record record;
 };
 
-/* Where the sections of one process are; 0: it has none. */
+/* This says where the sections of one process are; 0: it has none */
 struct places {
     uint64_t at[RP_JSON_SECTIONS];
     const char *wanted; /**< the search ends at this section if it has a record; NULL: never */

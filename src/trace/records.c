@@ -105,7 +105,7 @@ static bool known_string(const struct rp_record_file *file, uint32_t id)
 
 /* --- records ------------------------------------------------------------------------------- */
 
-/** What the records so far have introduced. */
+/** The records so far have introduced these ids. */
 struct known_ids {
     uint32_t queues, code_objects, kernels;
     bool lossy; /**< what is referred to may have been among the records that were lost */

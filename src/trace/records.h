@@ -31,7 +31,7 @@ enum rp_trace_flag {
     RP_TRACE_HIP_UNKNOWN = 1u << 4,    /**< it is of a version whose reports are not understood */
 };
 
-/** How the software device finds times. */
+/** This says how the software device finds times. */
 enum rp_trace_timing {
     RP_TRACE_TIMING_NONE = 0, /**< they are measured, or the writer does not say */
     RP_TRACE_TIMING_FAST,     /**< from counts */
@@ -201,7 +201,7 @@ struct rp_rec_barrier {
     uint64_t waits[RP_REC_BARRIER_WAITS]; /**< orders of what completes the signals */
 };
 
-/** Of one copy there may be several. */
+/** One copy may have several of these. */
 struct rp_rec_wait {
     uint64_t order; /**< of the copy */
     uint32_t wait_count;
@@ -211,7 +211,7 @@ struct rp_rec_wait {
 
 enum { RP_REC_COUNTER_VALUES = 8 };
 
-/** Of one dispatch there may be several. */
+/** One dispatch may have several of these. */
 struct rp_rec_counters {
     uint64_t dispatch_id;
     uint32_t count;
@@ -324,7 +324,10 @@ static inline const struct rp_trace_header *rp_record_file_header(const struct r
     return &file->header;
 }
 
-/** Whether the tool was unloaded in order, every committed record is there and nothing was lost. */
+/**
+ * Tests whether the tool was unloaded in order, every committed record is there and nothing was
+ * lost.
+ */
 static inline bool rp_record_file_complete(const struct rp_record_file *file)
 {
     return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
@@ -382,7 +385,10 @@ static inline const char *rp_record_file_string(const struct rp_record_file *fil
 
 enum { RP_THREADS_VERSION = 2 };
 
-/** Which compute unit of a shader engine: its number, or the one that is sure to have waves. */
+/**
+ * This names the compute unit of a shader engine: its number, or the one that is sure to have
+ * waves.
+ */
 #define RP_THREADS_ANY_CU UINT32_MAX
 
 /** This is one execution of an instruction. */
@@ -398,7 +404,7 @@ struct rp_threads_row {
 /** As many rows fit 48 MiB, a size that readers of the file can hold. */
 #define RP_THREADS_ROWS (48u * 1024 * 1024 / sizeof(struct rp_threads_row))
 
-/** Which waves are traced. */
+/** This says which waves are traced. */
 struct rp_threads_request {
     uint32_t cu;      /**< of each engine */
     uint32_t engines; /**< mask */
@@ -406,7 +412,7 @@ struct rp_threads_request {
     uint32_t rows;    /**< at most as many: then all waves are cut short */
 };
 
-/** What an instruction is; numbers of decoded thread traces. */
+/** This says what an instruction is; the numbers are those of decoded thread traces. */
 enum rp_threads_category {
     RP_THREADS_SMEM = 1,
     RP_THREADS_SALU = 2,
@@ -425,7 +431,7 @@ enum rp_threads_flag {
     RP_THREADS_CUT = 1u << 1,     /**< of some waves only the first instructions are there */
 };
 
-/** Why a wave's trace ends before the wave. */
+/** This says why a wave's trace ends before the wave. */
 enum rp_threads_cut {
     RP_THREADS_WHOLE,
     RP_THREADS_RECORD_ENDS, /**< the dispatch was too long to be recorded whole */
@@ -455,7 +461,7 @@ struct rp_threads_code {
 };
 static_assert(sizeof(struct rp_threads_code) == 16, "part of the file format");
 
-/** By engine, begin, SIMD and slot. */
+/** Waves are sorted by engine, begin, SIMD and slot. */
 struct rp_threads_wave {
     uint64_t begin, end;
     uint64_t first_row, first_wait;
@@ -482,9 +488,9 @@ struct rp_threads_event {
 };
 static_assert(sizeof(struct rp_threads_event) == 16, "part of the file format");
 
-/* What the rows of hip_calls.def mean. */
+/* These say what the rows of hip_calls.def mean. */
 
-/** What a call does to the order of work. */
+/** This says what a call does to the order of work. */
 enum rp_hip_kind {
     RP_HIP_OTHER, /**< waits for nothing that is known; may start work */
     RP_HIP_STREAM_CREATE,
@@ -498,7 +504,7 @@ enum rp_hip_kind {
     RP_HIP_QUERY,       /**< asks without waiting; programs do so in loops */
 };
 
-/** How an argument is printed. */
+/** This says how an argument is printed. */
 enum rp_hip_form {
     RP_HIP_PTR,
     RP_HIP_U64,
@@ -511,7 +517,7 @@ enum rp_hip_form {
     RP_HIP_COPY_KIND, /**< hipMemcpyKind */
 };
 
-/* Which models of time the software device has, for whoever keeps times. */
+/* Code that keeps times must know which timing models the software device has. */
 
 /**
  * Stands in results: times of one model compare as long as these are the same. To be raised by

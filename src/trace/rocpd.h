@@ -123,7 +123,7 @@ struct rp_row_copy {
     uint32_t guid_index;
 };
 
-/** One call of an API: HIP, HSA, ROCTx ranges and others. */
+/** This is one call of an API: HIP, HSA, ROCTx ranges and others. */
 struct rp_row_region {
     int64_t id;
     int64_t tid;
@@ -164,7 +164,7 @@ struct rp_row_simulation {
     uint32_t guid_index;
 };
 
-/** What is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
+/** This is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
 struct rp_row_note {
     int64_t event_id;
     const char *extdata; /**< JSON, "{}": nothing */
@@ -199,14 +199,14 @@ size_t rp_kernel_name_length(const char *name);
 
 /** Returns a hash of the kernel's contents, which our own tool records; 0: unknown */
 uint64_t rp_kernel_contents(const struct rp_row_kernel *row);
-/** What tells kernels apart of which only the registers are known; 0: nothing does. */
+/** Returns what tells kernels apart of which only the registers are known; 0: nothing does */
 uint64_t rp_kernel_register_code(int64_t arch_vgprs, int64_t accum_vgprs, int64_t sgprs);
 /** Returns "NAME [code 1a2b3c4d]" with the first digits, 8 or all 16. NULL: out of memory */
 char *rp_kernel_code_name(const char *name, uint64_t code, int digits);
-/** How much of a name is before what rp_kernel_code_name adds. */
+/** Returns how much of a name comes before what rp_kernel_code_name() adds. */
 size_t rp_kernel_plain_length(const char *name);
 
-/** Who wrote the trace; goes to metadata and info_node. */
+/** This says who wrote the trace, for metadata and info_node. */
 struct rp_store_origin {
     const char *hostname;
     const char *system_name, *release, *version, *hardware_name; /**< uname fields */
@@ -338,11 +338,16 @@ int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *er
  *         RP_ENVIRONMENT
  */
 int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, struct rp_err *err);
-/** Does it begin as the JSON traces of rocprofv3 do? @param of_process  and then say of which
- *  process it is? Excerpts that other tools make, of samples for example, do not. */
+/**
+ * Tests whether it begins as the JSON traces of rocprofv3 do.
+ * @param of_process  it must then also say of which process it is, which excerpts that other tools
+ *         make, of samples for example, do not
+ */
 bool rp_store_is_json(const char *path, bool of_process);
-/** Whether it is called so ("...results.json"), and is no database: what is wrong with it is to be
- *  said of JSON. */
+/**
+ * Tests whether it is called so ("...results.json") and is not a database, so that messages treat
+ * it as JSON.
+ */
 bool rp_store_is_named_json(const char *path);
 /**
  * Finds rocprofv3's database or JSON of the same process that already has what a file beside it
@@ -365,7 +370,7 @@ const char *rp_foreign_what(const char *path);
  * Finds the first such file by name in a folder or its folders; NULL: none. The caller frees it.
  */
 char *rp_foreign_in(const char *folder, int depth, const char **ret_what);
-/** Is it such a file? All of one process have the same beginning of their paths. */
+/** Tests whether it is such a file. The paths of all files of one process begin in the same way. */
 bool rp_store_csv_prefix(const char *path, size_t *ret_len);
 /** Closes the store; NULL is accepted. */
 void rp_store_close(struct rp_store *store);
@@ -388,7 +393,10 @@ const char *rp_store_schema(const struct rp_store *store);
 /** Returns the value of a metadata tag (the first one in a merged database), or NULL. */
 const char *rp_store_metadata(const struct rp_store *store, const char *tag);
 
-/** How many processes were merged into the database; grows when rows with a new guid are loaded. */
+/**
+ * Returns how many processes were merged into the database, which grows when rows with a new guid
+ * are loaded.
+ */
 uint32_t rp_store_guid_count(const struct rp_store *store);
 /** Returns the guid that a row's guid_index stands for, or NULL when there is none. */
 const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index);
@@ -442,9 +450,8 @@ int rp_store_hip_events(struct rp_store *s, const struct rp_row_hip_event **ret,
  */
 typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
 
-/*
- * The same rows one after the other in the order of the database, without keeping them: a trace may
- * have tens of millions. Return as the arrays, or what fn returned.
+/* Visits the same rows in the order of the database without keeping them, because a trace may have
+ * tens of millions. It returns as the arrays do, or what fn returned.
  */
 int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** Rows of struct rp_row_dispatch, of which only the kernel, its agent, geometry and times are
@@ -462,8 +469,7 @@ int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
 int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
-/** What a dispatch is taken to have lasted whose end in the trace cannot be: not what its row says.
- */
+/** If a dispatch's end in the trace cannot be true, it is assumed to have lasted this long. */
 struct rp_corrected_end {
     int64_t id; /**< of the row */
     int64_t dispatch_id;
@@ -513,11 +519,11 @@ struct rp_row_counter_info {
 int rp_store_put_counter(struct rp_store_writer *w, const struct rp_row_counter_info *row,
                          struct rp_err *err);
 
-/** What a counter says of the dispatch that was written last. */
+/** Writes a counter's value for the dispatch that was written last. */
 int rp_store_put_counter_value(struct rp_store_writer *w, int64_t counter_id, double value,
                                struct rp_err *err);
 
-/* What a collector says in a trace that it could not record. */
+/* A collector reports in a trace what it could not record. */
 
 /** Sums over traces; zeros: nothing was lost. */
 struct rp_losses {
@@ -528,7 +534,7 @@ struct rp_losses {
 };
 
 void rp_losses_add(struct rp_losses *sum, const struct rp_store *store);
-/** Is that all there was? The one rule of whether a result is complete. */
+/** Tests whether nothing was lost. This is the only rule of whether a result is complete. */
 bool rp_losses_none(const struct rp_losses *losses);
 
 #endif

@@ -66,9 +66,8 @@ static inline void rp_schema_suffix(const char *guid, char ret[RP_GUID_BYTES])
     ret[i] = '\0';
 }
 
-/* How the fields of the row structs of rocpd.h lie in the columns of rocpd's tables.
- *
- * The writer binds by these tables and the reader loads by them, so the two cannot disagree.
+/* These tables say how the fields of the row structs of rocpd.h lie in the columns of rocpd's
+ * tables. The writer binds by them and the reader loads by them, so the two cannot disagree.
  */
 
 enum rp_kind {
@@ -165,7 +164,7 @@ struct rp_lookup {
     bool loaded;
 };
 
-/** Where the rows of a table are: the un-suffixed view or table, else the suffixed tables. */
+/** The rows of a table are in the un-suffixed view or table, or else in the suffixed tables. */
 struct rp_relations {
     char **names;
     size_t count;
@@ -248,11 +247,9 @@ int rp_each_row(struct rp_store *s, enum rp_rows rows, rp_store_row_fn *fn, void
 const void *rp_find_row(const struct rp_store *s, enum rp_rows rows, uint32_t guid_index,
                         int64_t id);
 
-/* One pass of SELECT over the relations of a table.
- *
- * Columns are found by name, so that neither their order nor later additions matter; joins are done
- * by the callers, on (guid, id), because some databases lack the rows that rocpd's own views join
- * with.
+/* A scan is one pass of SELECT over the relations of a table. Columns are found by name, so that
+ * neither their order nor later additions matter. The callers join, on (guid, id), because some
+ * databases lack the rows that rocpd's own views join with.
  */
 
 enum { RP_TABLE_SCAN_COLUMNS = 32 };

@@ -17,11 +17,11 @@
  * How the code is identified depends on who wrote the trace.
  */
 
-/**< the finest comes first */
+/* The finest level comes first. */
 enum level {
-    BY_CONTENTS,  /* a hash of what the kernel consists of, which our own tool leaves */
-    BY_PLACE,     /* registers, arguments and memory, and where the code object came from */
-    BY_REGISTERS, /* all that a CSV trace has */
+    BY_CONTENTS,  /**< a hash of what the kernel consists of, which our own tool leaves */
+    BY_PLACE,     /**< registers, arguments and memory, and where the code object came from */
+    BY_REGISTERS, /**< all that a CSV trace has */
     LEVELS
 };
 
@@ -240,7 +240,7 @@ static int name_group(const struct known *of, size_t count, bool *ret_changed, s
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-/* What cannot be read tells nothing apart. */
+/* Columns that cannot be read distinguish nothing. */
 static int load_places(struct rp_store *s, struct rp_err *err)
 {
     struct rp_err ignored = RP_ERR_INIT;

@@ -1,8 +1,6 @@
-/* One pass of SELECT over the relations of a table.
- *
- * Columns are found by name, so that neither their order nor later additions matter; joins are done
- * by the callers, on (guid, id), because some databases lack the rows that rocpd's own views join
- * with.
+/* A scan is one pass of SELECT over the relations of a table. Columns are found by name, so that
+ * neither their order nor later additions matter. The callers join, on (guid, id), because some
+ * databases lack the rows that rocpd's own views join with.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,9 +82,8 @@ static int guid_of_relation(struct rp_store *s, enum rp_table table, const char 
 
 /* --- a pass over one relation ------------------------------------------------------------- */
 
-/*
- * Where the columns of a relation are. In drafts of schema 4 an activity refers to a track, which
- * says thread, agent, queue and stream, and to two timestamps.
+/* This says where the columns of a relation are. In drafts of schema 4 an activity refers to a
+ * track, which gives thread, agent, queue and stream, and to two timestamps.
  */
 struct sources {
     const char *relation;
@@ -121,7 +118,7 @@ static bool add_column(struct sources *from, enum rp_table table, const char *na
 {
     bool is_start = strcmp(name, "start") == 0, is_end = strcmp(name, "end") == 0;
 
-    /* What was the name is the generic one in schema 4, and the user's own is the name. */
+    /* In schema 4 the former name is the generic one, and the name is the user's own. */
     if (table == RP_TABLE_info_agent && has(from->columns, "generic_name") &&
         strcmp(name, "name") == 0) {
         rp_buf_puts(sql, "COALESCE(NULLIF(r.\"generic_name\", ''), r.\"name\")");
@@ -403,7 +400,7 @@ static int run_pass(struct rp_table_scan *pass)
     return result;
 }
 
-/* Which guid do rows without a guid column have? */
+/* Chooses the guid of rows without a guid column. */
 static int choose_guid(struct rp_table_scan *pass, const char *relation, struct rp_err *err)
 {
     struct rp_store *s = pass->store;

@@ -464,7 +464,7 @@ static int bind_row(struct rp_store_writer *w, enum rp_rows rows, const void *ro
     return 0;
 }
 
-/* What a stored row refers to must be there at the commit. */
+/* Rows that a stored row refers to must exist at the commit. */
 static bool note_ids(struct rp_store_writer *w, enum rp_rows rows, const void *row, int64_t id)
 {
     const struct rp_spec *spec = &rp_specs[rows];

@@ -16,7 +16,7 @@
 
 enum { RECORD_VALUES = 64, RECORD_PAD_BYTES = 8, RECORD_HEADER_BYTES = 64 };
 
-/** Which columns of a table are wanted, and where. */
+/** This says which columns of a table are wanted, and where. */
 struct wanted {
     struct {
         uint16_t column;      /**< of the record */
@@ -61,7 +61,10 @@ struct record_reader {
 
 static size_t varint_long(const unsigned char *at, const unsigned char *end, uint64_t *ret);
 
-/** Number of bytes of a varint that begins here, at most nine; 0: it does not end before @p end. */
+/**
+ * Returns the number of bytes of a varint that begins here, at most nine. 0: it does not end
+ * before @p end
+ */
 static inline size_t varint(const unsigned char *at, const unsigned char *end, uint64_t *ret)
 {
     if (at < end && *at < 0x80) {
@@ -138,7 +141,9 @@ static void put_value(uint8_t type, const unsigned char *at, uint32_t len, struc
     }
 }
 
-/* Where the wanted values are, by the header. False: not in a record of that many bytes. */
+/* Finds by the header where the wanted values are. @return false: they cannot be in a record of
+ * that many bytes
+ */
 static bool read_header(struct record_reader *r, const unsigned char *record, size_t len)
 {
     const unsigned char *at, *end;
@@ -375,7 +380,7 @@ static uint32_t be32(const unsigned char *at)
     return be16(at) << 16 | be16(at + 2);
 }
 
-/* How much of a record is in the leaf; the rest is in overflow pages. */
+/* Returns how much of a record is in the leaf; the rest is in overflow pages. */
 static uint64_t local_bytes(uint32_t usable, uint64_t bytes)
 {
     uint64_t most = usable - 35, least = (usable - 12) * 32 / 255 - 23, tried;

@@ -123,7 +123,7 @@ struct loaded {
     struct rp_code_identity *contents; /**< NULL: not opened, or they cannot be read */
 };
 
-/** What one freeze found. */
+/** This is what one freeze found. */
 struct freeze {
     struct rp_tool *tool;
     rp_hsa_executable executable;

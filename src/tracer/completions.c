@@ -15,9 +15,9 @@
 #include "tracer/tracer.h"
 
 enum {
-    MISSES_PER_LINE = 16, /* queues finish nearly in order: stop looking after so many */
-    SCAN_PER_LINE = 1024, /* ... and never look further than this behind the oldest */
-    BATCH_PER_LINE = 64,  /* entries finished per hold of the lock, which program threads need */
+    MISSES_PER_LINE = 16, /**< queues finish nearly in order, so a scan stops after this many */
+    SCAN_PER_LINE = 1024, /**< a scan never goes further than this behind the oldest */
+    BATCH_PER_LINE = 64,  /**< entries finished per hold of the lock, which program threads need */
 };
 
 static struct rp_amd_signal *raw_signal(rp_hsa_signal signal)
@@ -663,7 +663,7 @@ static void before_change(rp_hsa_signal signal, bool anew)
     rp_shared_copies_before_change(&rp_the_tool, signal, anew);
 }
 
-/* Without records nobody reads what the program can know: the tool's own thread is in time. */
+/* Without records nobody reads what the program can know, so the tool's own thread suffices. */
 static void observed(void)
 {
     if (rp_tool_active(&rp_the_tool) && rp_tool_records(&rp_the_tool))

@@ -115,7 +115,10 @@ struct rp_pending *rp_pending_list_next(struct rp_pending_list *line);
 void rp_completions_publish(struct rp_tool *tool, struct rp_pending_list *line,
                             struct rp_pending *entry);
 
-/** Whether @p signal still belongs to an unfinished entry; a finished one is harvested. */
+/**
+ * Tests whether @p signal still belongs to an unfinished entry. Entries that are complete are
+ * finished first.
+ */
 bool rp_completions_is_pending(struct rp_tool *tool, rp_hsa_signal signal);
 /** The program saw a completed signal: records everything complete. */
 void rp_completions_read(struct rp_tool *tool);

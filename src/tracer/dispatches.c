@@ -164,7 +164,7 @@ static bool choose_path(struct rp_queue *queue, struct rp_pending *entry,
     return true;
 }
 
-/* What the record of a dispatch says beside its times. */
+/* Fills the record of a dispatch except for its times. */
 static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_hsa_signal program,
                  struct rp_pending *entry)
 {
@@ -217,7 +217,9 @@ static int barrier_type(const struct rp_hsa_packet *packet)
     }
 }
 
-/* What it waits for, and that others may wait for it. The packet itself is left alone. */
+/* Records what the barrier waits for, and that others may wait for it. The packet itself stays
+ * unchanged.
+ */
 static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *packet, int type)
 {
     static const unsigned signals[] = {
@@ -530,8 +532,9 @@ static void retire(struct rp_tool *tool, struct rp_queue *queue)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
-/* What wrap() left half-made. The shell of a cooperative queue lives on and knows the queue, while
- * the program gets another one, of which it hears errors itself. */
+/* Discards what wrap() left incomplete. The shell of a cooperative queue lives on and knows the
+ * queue, while the program gets another one, which reports errors to it.
+ */
 static void discard(struct rp_tool *tool, struct rp_queue *queue)
 {
     if (queue && queue->beneath) {
@@ -594,7 +597,9 @@ static void unlink_queue(struct rp_tool *tool, struct rp_queue *queue)
     pthread_mutex_unlock(&tool->harvest.lock);
 }
 
-/* Without the lock: of use in a forked child, which has one thread, and after the end. */
+/* Tests without the lock, because it is used in a forked child, which has one thread, and after
+ * the end.
+ */
 static bool is_shell(const struct rp_tool *tool, const struct rp_hsa_queue *handle)
 {
     for (const struct rp_queue *queue = tool->queues; queue; queue = queue->next)
@@ -659,7 +664,7 @@ void rp_queues_retire(struct rp_tool *tool)
 
 /* Asynchronous copies: same way as WATCH, the program's completion signal is left alone. */
 
-/* What a copy waits for; returns its number. */
+/* Records what a copy waits for, and returns its number. */
 static uint64_t record_waits(struct rp_tool *tool, uint32_t dep_count, const rp_hsa_signal *deps)
 {
     struct rp_record record = {.kind = RP_REC_WAIT};

@@ -128,8 +128,9 @@ static void put_geometry(const struct launch *launch, const struct rp_hip_trace_
 }
 
 /**
- * When a call that launches has returned: counts it, and writes a record when it failed. Calls HIP:
- * the caller ignores its reports. @param at  as rp_hip_launch_at says
+ * Counts a call that launches when it has returned, and writes a record when it failed. It calls
+ * HIP, so the caller ignores HIP's reports.
+ * @param at  as rp_hip_launch_at says
  */
 static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
                               const struct rp_hip_trace_data *data, uint32_t api_name_id)
@@ -158,7 +159,7 @@ static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
 
 enum { CAPTURE_MODE_RELAXED = 2 }; /**< hipStreamCaptureModeRelaxed */
 
-/** Where hip_hooks.c's functions are looked for. */
+/** Finds the functions that hip_hooks.c calls. */
 static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle)
 {
     void *const symbols[] = {
@@ -175,9 +176,10 @@ static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle
 }
 
 /**
- * At the beginning of the program's call that destroys @p stream, or all of the device (NULL):
- * waits for its end and for the callbacks that belong to it. Calls HIP: the caller ignores its
- * reports. Leaves captures that are going on alone. Does nothing in a callback itself.
+ * Runs at the beginning of the program's call that destroys @p stream, or all of the device
+ * (NULL). It waits for the stream's end and for the callbacks that belong to it. It calls HIP, so
+ * the caller ignores HIP's reports. It does not disturb running captures, and does nothing inside
+ * a callback.
  */
 static void rp_hip_wait_for_stream(struct rp_tool *tool, void *stream)
 {
@@ -203,7 +205,7 @@ static void rp_hip_wait_for_stream(struct rp_tool *tool, void *stream)
 extern int __cxa_thread_atexit_impl(void (*function)(void *data), void *data, void *library);
 extern char __dso_handle __attribute__((visibility("hidden")));
 
-/** What a thread is doing. */
+/** This says what a thread is doing. */
 struct thread {
     uint64_t correlation_id;  /**< of the HIP call that it is in, 0 = none */
     bool asking;              /**< it is our own call */
@@ -308,7 +310,7 @@ static const struct rp_hip_operation listed[] = {
     static_assert((bytes) <= RP_REC_ARG_BYTES, "arguments of " #name " fit a record");
 #include "trace/hip_calls.def"
 
-/* Where calls have a stream. */
+/* This says where calls have a stream. */
 static const struct {
     const char *call, *type;
     uint8_t at;
@@ -450,7 +452,7 @@ static uint64_t created_stream(struct rp_tool *tool, const struct rp_hip_trace_d
     return created ? handle : 0;
 }
 
-/* What the call is about to take apart comes to rest first. */
+/* The objects that the call is about to destroy must be idle first. */
 static void come_to_rest(struct rp_tool *tool, const struct rp_hip_operation *operation,
                          const struct rp_hip_trace_data *data)
 {
@@ -520,7 +522,9 @@ static void note_own_stream(struct rp_tool *tool, const struct rp_hip_operation 
             __cxa_thread_atexit_impl(on_own_stream_end, tool, &__dso_handle) == 0;
 }
 
-/* Only of the outermost call: what the runtime launches within another one is that one's. */
+/* Ends only the outermost call, because launches of the runtime within another call belong to that
+ * call.
+ */
 static void end_launch(struct rp_tool *tool, struct rp_hip_operation *operation,
                        const struct rp_hip_trace_data *data)
 {
@@ -565,7 +569,7 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     errno = saved_errno;
 }
 
-/* By the first call the runtime is up, so that it can be asked; in OnLoad it is still starting. */
+/* At the first call the runtime has started, so it can be asked; in OnLoad it is still starting. */
 static bool understood(struct rp_tool *tool)
 {
     struct rp_hip *hip = &tool->hip;
@@ -623,8 +627,9 @@ static int open_hip(struct dl_phdr_info *info, size_t size, void *ret)
     return 1;
 }
 
-/* Not by the global scope alone: Python's extensions load HIP into a scope of their own. The handle
- * is kept: HIP stays loaded until the process ends. */
+/* The global scope is not enough, because Python's extensions load HIP into a scope of their own.
+ * The handle is kept, because HIP stays loaded until the process ends.
+ */
 static void *hip_handle(void)
 {
     char *path = NULL;
@@ -664,7 +669,8 @@ void rp_hip_attach(struct rp_tool *tool)
 
     if (__atomic_load_n(&hip->state, __ATOMIC_ACQUIRE) != RP_HIP_ABSENT)
         return;
-    /* Before the lock: the loader has one of its own, which a thread may hold that comes here. */
+    /* This comes before the lock, because a thread that comes here may hold the loader's own lock.
+     */
     handle = hip_handle();
     symbols[0] = dlsym(handle, "hipRegisterTracerCallback");
     symbols[1] = dlsym(handle, "hipApiName");

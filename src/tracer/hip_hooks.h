@@ -55,7 +55,7 @@ enum rp_hip_state {
     RP_HIP_FOREIGN, /**< of a version whose reports are not understood: nothing is recorded */
 };
 
-/** What is known of one operation of the runtime. */
+/** This is known of one operation of the runtime. */
 struct rp_hip_operation {
     const char *name;    /**< NULL: not recorded */
     uint32_t name_id;    /**< atomic: of the trace, 0 until it is first called */
@@ -105,7 +105,7 @@ uint64_t rp_hip_current(void);
  */
 bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
 
-/** What HIP calls that stream; UINT64_MAX: the thread is in no call of a known stream. */
+/** Returns what HIP calls that stream. UINT64_MAX: the thread is in no call of a known stream */
 uint64_t rp_hip_stream_handle(void);
 
 /**
@@ -114,8 +114,8 @@ uint64_t rp_hip_stream_handle(void);
  */
 uint64_t rp_hip_correlation(struct rp_tool *tool);
 
-/* How the HIP runtime reports calls to a tracer: hipRegisterTracerCallback and what it hands
- *        over. tests/unit/tracer/check_hip_abi.cpp compares this with the installed headers.
+/* The HIP runtime reports calls to a tracer through hipRegisterTracerCallback, which hands over
+ * this. tests/unit/tracer/check_hip_abi.cpp compares it with the installed headers.
  */
 
 enum {
@@ -129,7 +129,7 @@ enum {
     RP_HIP_VERSION_PER_MAJOR = 10000000, /**< of hipRuntimeGetVersion */
 };
 
-/** 0: the call is to be reported through enter and exit of @p data. */
+/** Returns 0 if the call must be reported through enter and exit of @p data. */
 typedef int (*rp_hip_tracer)(int domain, uint32_t operation, void *data);
 
 #endif

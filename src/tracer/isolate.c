@@ -29,7 +29,7 @@ static inline bool rp_select_is_over(const struct rp_select *select)
     return __atomic_load_n(&select->over, __ATOMIC_ACQUIRE) != 0;
 }
 
-/** What makes two dispatches the same for --representative. */
+/** Two dispatches that agree in this are the same for --representative. */
 struct rp_captured_geometry {
     const char *symbol;
     uint64_t code;
@@ -169,7 +169,7 @@ static bool find_hash(const struct rp_select *select, uint64_t hash, size_t *ret
     return false;
 }
 
-/** Of a dispatch that did not match: whether rp_select_pass would say no, at little cost. */
+/** Tests cheaply, for a dispatch that did not match, whether rp_select_pass() would say no. */
 static bool rp_select_is_passed(const struct rp_select *select,
                                 const struct rp_candidate *candidate)
 {
@@ -235,7 +235,9 @@ static void rp_select_give_up(struct rp_select *select)
 
 enum {
     PATIENCE_MS = 10000, /**< for work before the dispatch */
-    /* For the dispatch itself, and while it holds up other threads: it may wait for one of them. */
+    /* This is for the dispatch itself while it holds up other threads, one of which it may wait
+     * for.
+     */
     KERNEL_PATIENCE_MS = 60000,
     HELD_PATIENCE_MS = 10000,
     SOFTWARE_KERNEL_PATIENCE_MS = 600000,
@@ -465,9 +467,10 @@ static void report_passed(struct rp_tool *tool, const struct rp_candidate *candi
     pthread_mutex_unlock(&isolate->link_lock);
 }
 
-/* Of JIT compilers' kernels the name says little: many code objects have one of the same name.
- * What is in them is not the same; where that cannot be told, their registers, arguments and
- * memory, or the sizes of their code objects. */
+/* The name says little about kernels of JIT compilers, because many code objects have one of the
+ * same name. Their contents differ. Where these are unknown, this hashes their registers,
+ * arguments and memory, or the sizes of their code objects.
+ */
 static uint64_t hash_of_code(const struct rp_rec_kernel *k)
 {
     const uint32_t words[] = {k->arch_vgpr_count, k->accum_vgpr_count, k->sgpr_count,
@@ -543,7 +546,7 @@ static bool is_ending(const struct rp_tool *tool)
     return tid && tid != rp_tool_tid();
 }
 
-/* And has waited for long enough. */
+/* Tests whether it has ended or has waited for long enough. */
 static bool has_ended(const struct rp_tool *tool, uint64_t from, uint64_t now)
 {
     const struct rp_isolate *isolate = &tool->isolate;
@@ -555,7 +558,7 @@ static bool has_ended(const struct rp_tool *tool, uint64_t from, uint64_t now)
     return now - from > (uint64_t)isolate->patience_ms * NS_PER_MS;
 }
 
-/** How long a signal is waited for. */
+/** This says how long a signal is waited for. */
 struct wait {
     int64_t patience_ms;
     int64_t held_patience_ms;    /**< of that with others at the gate; 0: they do not matter */
@@ -563,7 +566,8 @@ struct wait {
     bool held, waits;            /**< that was the end of it */
 };
 
-/* In milliseconds: for how long what runs has done nothing but wait; 0: it works, or nobody knows.
+/* Returns for how many milliseconds the running work has done nothing but wait. 0: it works, or
+ * nobody knows
  */
 static int64_t only_waits_ms(const struct rp_tool *tool)
 {
@@ -647,7 +651,7 @@ static const char *drain_before(struct rp_tool *tool, struct rp_isolate_place *p
                        "what is before it in its queue does not come to rest");
 }
 
-/* What other queues and copies have is over. */
+/* Waits until the work of other queues and copies is over. */
 static const char *drain_rest(struct rp_tool *tool, int64_t patience_ms)
 {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
@@ -727,7 +731,7 @@ struct late {
     rp_hsa_signal ours, program;
 };
 
-/* What the packet processor would have done with the program's signal. */
+/* Does what the packet processor would have done with the program's signal. */
 static void complete(struct rp_tool *tool, const struct late *late)
 {
     const struct rp_amd_signal *from = (const struct rp_amd_signal *)late->ours;
@@ -758,7 +762,7 @@ static void complete_later(struct rp_tool *tool, struct late *late)
             return;
         free(kept);
     }
-    /* As the program would have waited. */
+    /* This waits as the program would have waited. */
     comes(tool, late->ours, &(struct wait){.patience_ms = INT64_MAX / NS_PER_MS});
     complete(tool, late);
 }

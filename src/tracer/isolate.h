@@ -27,7 +27,7 @@ struct rp_tool;
 struct rp_wanted_code;
 struct rp_wanted_kernel;
 
-/* Which dispatches are to be captured (struct rp_snapshot_selection). */
+/* This says which dispatches are to be captured (struct rp_snapshot_selection). */
 
 enum { RP_SELECT_HASHES = 64 };
 
@@ -70,7 +70,7 @@ struct rp_isolate {
 
 /** Reads the environment, and connects where a dispatch is wanted. */
 void rp_isolate_start(struct rp_tool *tool);
-/** In a forked child: the parent's link is not ours. */
+/** Runs in a forked child, to which the parent's link does not belong. */
 void rp_isolate_forget(struct rp_isolate *isolate);
 
 /** Copies the ELF file of a code object. It is needed only when rp_isolate_kernel() says so. */
@@ -90,7 +90,7 @@ void rp_isolate_end(struct rp_tool *tool);
 /** The runtime says that a queue has failed: whoever waits for a dispatch waits in vain. */
 void rp_isolate_queue_failed(struct rp_tool *tool);
 
-/** Where a dispatch is to run. */
+/** This says where a dispatch is to run. */
 struct rp_isolate_place {
     rp_hsa_agent agent;
     uint32_t queue_index;
@@ -109,7 +109,10 @@ struct rp_isolate_place {
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
                          const struct rp_hsa_packet *packets, uint64_t count);
 
-/** In a survey: number of a dispatch among those that match; 0: it does not, or there is none. */
+/**
+ * Returns, in a scan, the number of a dispatch among those that match. 0: it does not, or there is
+ * none
+ */
 uint64_t rp_isolate_scan(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
                          const struct rp_hsa_packet *packet);
 

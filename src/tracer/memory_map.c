@@ -28,7 +28,9 @@ static uint32_t node_of(const struct rp_tool *tool, rp_hsa_agent agent)
                : UINT32_MAX;
 }
 
-/* Of the runtime's list: a host does not read what an agent that is not in it owns. */
+/* Tests whether it is a CPU of the runtime's list, because a host does not read what an agent
+ * outside of the list owns.
+ */
 static bool is_cpu(const struct rp_tool *tool, rp_hsa_agent agent)
 {
     for (uint32_t i = 0; i < tool->agent_count; i++)
@@ -37,7 +39,7 @@ static bool is_cpu(const struct rp_tool *tool, rp_hsa_agent agent)
     return false;
 }
 
-/* What the runtime knows of an address: whose memory it is, and of what kind. */
+/* Asks the runtime whose memory is at an address, and of what kind. */
 static void ask_runtime(const struct rp_tool *tool, struct rp_memory_entry *entry)
 {
     struct rp_hsa_pointer_info info = {.bytes = sizeof(info)};
@@ -177,7 +179,7 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
         return status;                                                                             \
     } while (0)
 
-/* What is new is in the list before a snapshot may look. */
+/* A new entry is in the list before a snapshot may look. */
 #define ALLOCATE(call, note)                                                                       \
     do {                                                                                           \
         struct rp_tool *tool = &rp_the_tool;                                                       \

@@ -208,8 +208,9 @@ static void trim(struct list *list)
 
 /* --- who can read it ----------------------------------------------------------------------- */
 
-/* Each agent is given access or not, the owner too; it may have been taken away again. The runtime
- * knows. */
+/* Each agent is given access or not, even the owner, and it may have been taken away again, so
+ * only the runtime knows.
+ */
 static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entry)
 {
     /* The values are those of hsa_access_permission_t: read only 1, write only 2, both 3. */
@@ -558,7 +559,7 @@ static bool take_device(struct rp_snapshot *s, const struct rp_memory_entry *ent
 
 /* --- regions ------------------------------------------------------------------------------- */
 
-/* Why it cannot be captured; NULL: it can. */
+/* Returns why it cannot be captured. NULL: it can */
 static const char *obstacle(struct rp_snapshot *s, const struct rp_memory_entry *entry)
 {
     const bool host = entry->region.flags & RP_MEMORY_HOST;
@@ -591,7 +592,8 @@ static bool refuse(struct rp_snapshot *s, const struct rp_snapshot_region *regio
                             strlen(why));
 }
 
-/* With XNACK a kernel reaches all memory of the program: of that, only what was announced is known.
+/* With XNACK a kernel reaches all memory of the program, of which only what was announced is
+ * known.
  */
 static bool refuse_pageable(struct rp_snapshot *s)
 {
@@ -669,7 +671,7 @@ static bool is_stopped(const struct rp_snapshot_link *link)
     return state && strncmp(state, ") T", 3) == 0;
 }
 
-/* After a call that failed: whether to try again. */
+/* Decides, after a call that failed, whether to try again. */
 static bool goes_on(const struct rp_snapshot_link *link, unsigned *slices)
 {
     if (errno == EINTR)

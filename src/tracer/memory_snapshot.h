@@ -31,11 +31,11 @@ void rp_snapshot_link_close(struct rp_snapshot_link *link);
 bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *a, size_t a_bytes,
                       const void *b, size_t b_bytes);
 
-/** What is wanted, as the answer to HELLO says it. @param ret_numbers  to be freed; NULL: none */
+/** Asks what is wanted, which is the answer to HELLO. @param ret_numbers to be freed; NULL: none */
 bool rp_snapshot_ask_selection(struct rp_snapshot_link *link, struct rp_snapshot_selection *ret,
                                uint64_t **ret_numbers);
 
-/** Whether dispatches of a kernel are wanted. */
+/** Asks whether dispatches of a kernel are wanted. */
 bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol);
 
 enum { RP_SNAPSHOT_STAGES = 2 };

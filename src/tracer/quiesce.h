@@ -27,7 +27,10 @@ void rp_pause_init(struct rp_pause *gate, bool in_use);
 bool rp_pause_enter(struct rp_pause *gate);
 void rp_pause_leave(struct rp_pause *gate, bool entered);
 
-/** For the snapshot: nobody is within. @return false: somebody did not leave in time */
+/**
+ * Closes the gate for the snapshot and waits until no thread is within.
+ * @return false: a thread did not leave in time
+ */
 bool rp_pause_begin(struct rp_pause *gate, int64_t patience_ms);
 void rp_pause_end(struct rp_pause *gate);
 /** Takes a lock that the snapshot holds: who waits for it is held up as one at the gate is. */
@@ -60,7 +63,7 @@ struct rp_shared_copies {
 void rp_shared_copies_init(struct rp_shared_copies *copies);
 
 /**
- * One more copy, before it is handed over.
+ * Adds one more copy before it is handed over.
  * @param pending  operations with this signal that are followed elsewhere and have not ended
  * @return false: no memory to follow it
  */
@@ -72,7 +75,7 @@ void rp_shared_copies_withdraw(struct rp_tool *tool, rp_hsa_signal signal);
  * signal, which must not be looked at afterwards */
 void rp_shared_copies_before_change(struct rp_tool *tool, rp_hsa_signal signal, bool anew);
 
-/** Whether all of them are over. */
+/** Tests whether all of them are over. */
 bool rp_shared_copies_are_over(struct rp_tool *tool);
 
 #endif

@@ -333,7 +333,7 @@ void rp_trace_close(struct rp_trace *trace)
         trace->window = NULL;
         pthread_mutex_unlock(&trace->window_lock);
         munmap(trace->header, HEADER_MAP_BYTES);
-        /* Only cosmetic: a reader goes by committed_records. */
+        /* This is only cosmetic, because a reader goes by committed_records. */
         while (ftruncate(trace->fd, (off_t)used) < 0 && errno == EINTR)
             ;
         close(trace->fd);

@@ -125,7 +125,7 @@ static uint32_t bucket_of(rp_hsa_signal signal)
     return (uint32_t)((signal >> 6) * 0x9e3779b97f4a7c15u >> 32) % RP_SUBMITTER_BUCKETS;
 }
 
-/* With the bucket's lock held. */
+/* Finds a submitter; the caller holds the bucket's lock. */
 static struct rp_submitter **find(struct rp_submitters *producers, uint32_t bucket,
                                   rp_hsa_signal signal)
 {

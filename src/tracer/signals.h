@@ -59,10 +59,9 @@ static inline void rp_signal_pool_give(struct rp_signal_pool *pool, rp_hsa_signa
 /** Destroys the free signals; those in use stay with the device. */
 void rp_signal_pool_free(struct rp_signal_pool *pool);
 
-/* Which packet or copy completes a signal: what those that wait for the signal depend on.
- *
- * Signals are used again, so what counts is the moment of submission: a packet that waits names the
- * producer that was submitted last before it.
+/* Waiters for a signal depend on the packet or copy that completes it. Signals are used again, so
+ * the moment of submission counts: a packet that waits names the producer that was submitted last
+ * before it.
  */
 
 enum { RP_SUBMITTER_BUCKETS = 4096, RP_SUBMITTER_STRIPES = 64, RP_SUBMITTERS_KEPT = 4 };
@@ -95,7 +94,7 @@ void rp_submitters_set(struct rp_submitters *producers, rp_hsa_signal signal, ui
 /** The signal is destroyed, or what completes it is not known. */
 void rp_submitters_forget(struct rp_submitters *producers, rp_hsa_signal signal);
 
-/** What waits for some signals depends on. */
+/** Waiters for some signals depend on these. */
 struct rp_signal_dependencies {
     uint64_t *orders;
     uint32_t room, count;
@@ -124,7 +123,9 @@ struct rp_handlers {
 
 void rp_handlers_init(struct rp_handlers *handlers);
 
-/** Whether this thread is in a callback: waiting for another one would be for ever. */
+/**
+ * Tests whether this thread is in a callback, where waiting for another callback would never end.
+ */
 bool rp_handlers_inside(void);
 
 /**

@@ -16,7 +16,7 @@ struct rp_hsa_packet;
 struct rp_pending;
 struct rp_tool;
 
-/** NULL: there is none in this process, or it speaks another version. */
+/** Finds the device's table. NULL: there is none in this process, or it has another version */
 const struct rp_device_table *rp_software_device_find(void);
 
 /** A dispatch is complete, its times are in its signal: records the rest that there is of it. */

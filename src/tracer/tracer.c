@@ -30,7 +30,7 @@
 
 enum {
     DRAIN_PATIENCE_MS =
-        2000, /* an ending program waits so long for kernels that make no progress */
+        2000, /**< how long an ending program waits for kernels that make no progress */
 };
 
 RP_EXPORT bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
@@ -59,7 +59,8 @@ static bool is_software_device(void)
     return abi && abi();
 }
 
-/* Without a record file nobody would know that anything ran: an empty file says why there is none.
+/* Without a record file nobody would know that anything ran, so an empty file says why there is
+ * none.
  */
 static void leave_failure(const char *trace_path, int status)
 {

@@ -147,16 +147,19 @@ static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_ag
     return UINT32_MAX;
 }
 
-/** Name of an agent, "" when it has none. */
+/** Writes the name of an agent, or "" when it has none. */
 void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
 
-/** Whether somebody listens to whom a dispatch is to be sent, or who asks which there are. */
+/** Tests whether somebody listens who wants a dispatch, or asks which dispatches exist. */
 static inline bool rp_isolate_is_on(const struct rp_tool *tool)
 {
     return __atomic_load_n(&tool->isolate.on, __ATOMIC_ACQUIRE) != 0;
 }
 
-/** Else dispatches are only followed to their ends: what is captured must run alone. */
+/**
+ * Tests whether dispatches are recorded. Otherwise they are only followed to their ends, because a
+ * captured dispatch must run alone.
+ */
 static inline bool rp_tool_records(const struct rp_tool *tool)
 {
     return !tool->trace.discards;

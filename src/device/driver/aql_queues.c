@@ -180,7 +180,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
         watch_running(cp, queue);
         return RP_CP_PROGRESS;
     }
-    struct rp_arch part; /* what the queue's CU mask leaves of the GPU */
+    struct rp_arch part; /**< what the queue's CU mask leaves of the GPU */
     const struct rp_arch *arch = cp->arch;
     if (queue->compute_units && queue->compute_units < arch->compute_units) {
         part = *arch;
@@ -189,7 +189,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
     }
     uint64_t ticks;
     if (state == RP_RUN_FAULT && rp_dispatch_fault(queue->dispatch)->kind == RP_FAULT_BOUND) {
-        /* Who has set the bound asks whether it was exceeded: the queue can go on. */
+        /* Whoever has set the bound asks whether it was exceeded, so the queue can go on. */
         rp_cp_queue_release(queue);
         return retire(cp, queue, queue->start_ticks, queue->start_ticks + 1);
     }

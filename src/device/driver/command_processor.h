@@ -125,7 +125,7 @@ struct rp_trace_requests {
     size_t bytes;                                  /**< of traces that nobody has taken */
 };
 
-/** How often the bell has rung (wraps). Read it before looking at what is waited for. */
+/** Returns how often threads were woken (wraps). Read it before looking at what is waited for. */
 uint32_t rp_host_wakeups(void);
 
 /**
@@ -175,7 +175,7 @@ void rp_happens_before_open(struct rp_happens_before *causal);
 void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ticks);
 
 /**
- * When the packet at @p index, the oldest of its queue, was submitted.
+ * Returns when the packet at @p index, the oldest of its queue, was submitted.
  * @return false while it is held
  */
 bool rp_happens_before_submitted(struct rp_happens_before *causal,
@@ -218,7 +218,7 @@ int rp_events_create(struct rp_events *events, uint32_t type, bool auto_reset, u
 
 enum rp_event_change { RP_EVENT_SET, RP_EVENT_RESET, RP_EVENT_DESTROY };
 
-/** 0, or -EINVAL: there is no such event. */
+/** Changes an event. @return 0, or -EINVAL: there is no such event */
 int rp_events_change(struct rp_events *events, uint32_t id, enum rp_event_change change);
 
 /** Reports a memory exception on every MEMORY event; returns how many there were. */
@@ -304,9 +304,9 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
 enum rp_cp_progress rp_sdma_step(const struct rp_cp *cp, struct rp_sdma_queue *queue,
                                  uint64_t budget_bytes);
 
-enum { RP_QUEUE_LIMIT = 1024 }; /* 8-byte doorbells in the process's two doorbell pages */
+enum { RP_QUEUE_LIMIT = 1024 }; /* The process has two pages of 8-byte doorbells. */
 
-/** One of the two is not NULL; both are: the slot is free. */
+/** One of the two is not NULL. If both are NULL, the slot is free. */
 struct rp_queue_slot {
     struct rp_cp_queue *compute;
     struct rp_sdma_queue *dma;
@@ -334,7 +334,7 @@ int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
 /** Returns when the queue's dispatch has been stopped and its memory is no longer used. */
 int rp_queues_destroy(struct rp_queues *queues, uint32_t id);
 
-/** Whether there is any. */
+/** Tests whether there is any queue. */
 bool rp_queues_exist(struct rp_queues *queues);
 
 /** Changes a queue. @return 0 or -EINVAL */
@@ -361,7 +361,8 @@ int rp_signal_complete(const struct rp_cp *cp, uint64_t va, uint64_t start_ticks
 int rp_signal_store(const struct rp_cp *cp, uint64_t va, int64_t value);
 
 /**
- * With the lock held: the entry of an address, valid until the lock is given.
+ * Returns the entry of an address, which is valid until the lock is released. The caller holds the
+ * lock.
  * @param make  if there is none, it is made
  * @return NULL: there is none, or no memory
  */
@@ -525,8 +526,9 @@ static inline struct rp_amd_signal *rp_signal_at(const struct rp_exec_host *host
 }
 
 /**
- * Around a DMA engine's store at device time @p ticks to the eight bytes that @p va is in: before
- * the first nobody sees the store, after the second its time is known to who does.
+ * These calls surround a DMA engine's store at device time @p ticks to the eight bytes that @p va
+ * is in. Before the first call nobody sees the store; after the second one, whoever sees it knows
+ * its time.
  */
 static inline void rp_signal_store_begin(const struct rp_cp *cp)
 {

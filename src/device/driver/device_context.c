@@ -64,7 +64,7 @@ bool rp_device_wanted(void)
 struct rp_arch rp_device_arch(void)
 {
     struct rp_arch arch;
-    /* Of a choice that cannot be there is no device, and nobody asks this. */
+    /* A choice that cannot be modelled gives no device, so nobody asks this then. */
     return chosen(&arch) == 0 ? arch : *rp_arch_default();
 }
 

@@ -20,7 +20,7 @@
 #define RP_LDS_BASE     0x1000000000000ull
 #define RP_SCRATCH_BASE 0x2000000000000ull
 
-/** One GPU: its page table and memory size are in rp_memory, under its index. */
+/** This is one GPU. Its page table and memory size are in rp_memory, under its index. */
 struct rp_gpu {
     struct rp_device *device;
     unsigned index;
@@ -69,7 +69,7 @@ int rp_device_open(unsigned gpu, bool card, bool close_on_exec);
 /** Tests whether @p fd is a descriptor on the device, however it was duplicated. */
 bool rp_device_owns(const struct rp_device *device, int fd);
 
-/** Which number in /dev/dri the file of @p fd, one of the device's, has; /dev/kfd: GPU 0's. */
+/** Returns the number in /dev/dri of the device's file @p fd; for /dev/kfd it is GPU 0's. */
 unsigned rp_device_minor_of_fd(int fd);
 
 /** The GPU whose device file @p fd, one of the device's, was opened as; 0 for /dev/kfd. */
@@ -92,7 +92,9 @@ static inline struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gp
  */
 struct rp_arch rp_device_arch(void);
 
-/** How many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS): 1 to RP_GPU_LIMIT. */
+/**
+ * Returns how many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS), from 1 to RP_GPU_LIMIT.
+ */
 unsigned rp_device_gpu_count(void);
 
 /** Returns the GPUs and this machine as the driver describes them. */

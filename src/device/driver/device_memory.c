@@ -70,7 +70,7 @@ static int peek(int fd, struct rp_dmabuf_record *ret_record)
     return rc;
 }
 
-/** Whether the file is the one the record speaks of, and has the bytes. */
+/** Tests whether the file is the one in the record, and has the bytes. */
 static bool plausible(const struct rp_dmabuf_record *record, int file_fd)
 {
     struct stat st;

@@ -253,13 +253,15 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
                     uint64_t *ret_begin, uint64_t *ret_end, int64_t *ret_delta);
 
 /**
- * Whether the program itself could access @p va, as memory that is neither the device's nor known
- * to the GPU: what XNACK would let a kernel reach.
+ * Tests whether the program itself could access @p va, as memory that is neither the device's nor
+ * known to the GPU, because XNACK would let a kernel access it.
  */
 bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write);
 
-/** Where the memory at @p va is, seen from the GPU; unmapped counts as local, with XNACK
- *  as the host's. */
+/**
+ * Returns where the memory at @p va is, as the GPU sees it. Unmapped memory counts as local, and
+ * with XNACK as the host's.
+ */
 enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va);
 
 void rp_memory_close(struct rp_memory *memory);
@@ -286,8 +288,8 @@ static inline int rp_memory_buffer_file(const struct rp_memory *memory,
 }
 
 /**
- * Where mmap() on the GPU's file finds the buffer. An imported one is in another file: its offset
- * lies beyond any file's end, and the hook on mmap() asks rp_memory_mmap_imported.
+ * Returns where mmap() on the GPU's file finds the buffer. An imported buffer is in another file:
+ * its offset lies beyond any file's end, and the hook on mmap() calls rp_memory_mmap_imported().
  */
 static inline uint64_t rp_memory_mmap_offset(const struct rp_buffer_object *buffer)
 {

@@ -1,5 +1,5 @@
-/* What becomes of a dispatch: hardware counters and thread traces that are kept until the collector
- * takes them, or a fault, which the runtime and the user are told of.
+/* A finished dispatch leaves hardware counters and thread traces, which are kept until the
+ * collector takes them, or a fault, which is reported to the runtime and the user.
  */
 #include "device/driver/command_processor.h"
 
@@ -189,7 +189,7 @@ bool rp_counter_results_take(struct rp_counter_results *counted, uint64_t signal
     return true;
 }
 
-/* What waits here in all if nobody takes it: the collector is not there any more. */
+/* The results that wait here are limited, because nobody takes them if the collector has ended. */
 #define MOST_BYTES ((size_t)512 << 20)
 
 enum { MOST_ENTRIES = 1 << 16 };
@@ -338,7 +338,7 @@ bool rp_trace_requests_take(struct rp_trace_requests *traced, uint64_t signal_va
 
 enum {
     IMAGE_PAGE = 4096,
-    IMAGE_SEARCH_BYTES = 64 << 20, /* how far below its descriptor a code object may begin */
+    IMAGE_SEARCH_BYTES = 64 << 20, /**< how far below its descriptor a code object may begin */
     SYMBOL_LIMIT = 1 << 20,
     NAME_LIMIT = 4096,
 };
@@ -427,8 +427,9 @@ static int copy_name(const struct rp_exec_host *host, uint64_t va, char *name, s
 }
 
 /**
- * Name of the kernel whose descriptor is at @p descriptor_va, from the symbol table of the code
- * object around it in GPU memory. @return 0, or -ENOENT with @p name = the address in hex
+ * Finds the name of the kernel whose descriptor is at @p descriptor_va, from the symbol table of
+ * the code object around it in GPU memory.
+ * @return 0, or -ENOENT with @p name = the address in hex
  */
 static int rp_fault_kernel_name(const struct rp_exec_host *host, uint64_t descriptor_va, char *name,
                                 size_t room)
@@ -629,7 +630,9 @@ static void print_details(const struct rp_cp *cp, const char *text, size_t bytes
     }
 }
 
-/* As rp_fault_kernel_name, for a line: a name may have any bytes but 0. */
+/* Does the same as rp_fault_kernel_name() for a line of text, because a name may have any bytes
+ * but 0.
+ */
 static void printed_name(const struct rp_cp *cp, uint64_t kernel_object_va, char *name, size_t room)
 {
     char raw[512];

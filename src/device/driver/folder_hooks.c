@@ -27,9 +27,9 @@
 struct tree_dir {
     pthread_mutex_t lock; /**< protects fd, hosts_ended, next, entry and the position of hosts */
     char path[RP_TOPOLOGY_PATH_BYTES];
-    int fd; /* below 0: none yet */
+    int fd; /**< below 0: none yet */
     bool is_shared;
-    DIR *hosts; /* the host's folder of that name, whose entries come first, and whose fd it is */
+    DIR *hosts; /**< the host's folder of that name, whose entries come first, and which owns fd */
     bool hosts_ended;
     unsigned next;
     struct dirent entry;
@@ -37,8 +37,9 @@ struct tree_dir {
 
 static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on x86-64");
 
-/* Which DIR pointers are ours: global, because all that readdir() is given is the pointer, from any
- * thread. Few are open at a time; the count keeps readdir() cheap. */
+/* This remembers which DIR pointers are ours. It is global because readdir() gets only the
+ * pointer, from any thread. Few are open at a time, and the count keeps readdir() cheap.
+ */
 enum { OPEN_DIRS = 32 };
 static struct tree_dir *open_dirs[OPEN_DIRS];
 static unsigned open_dir_count;
@@ -390,7 +391,7 @@ RP_EXPORT int scandirat(int from, const char *restrict path, struct dirent ***re
                                        : scan(opendir(at.node.path), ret_names, wanted, order);
 }
 
-/* What these become in programs built with _FILE_OFFSET_BITS=64. */
+/* Programs built with _FILE_OFFSET_BITS=64 call these instead. */
 typedef int name_order64(const struct dirent64 **a, const struct dirent64 **b);
 
 RP_EXPORT int scandir64(const char *restrict path, struct dirent64 ***restrict ret_names,
@@ -408,7 +409,7 @@ RP_EXPORT int scandirat64(int from, const char *restrict path,
                      (int (*)(const struct dirent *))wanted, (name_order *)order);
 }
 
-/** What glob() calls in place of the C library's inner functions. */
+/** glob() calls these instead of the C library's inner functions. */
 static void *glob_opendir(const char *path)
 {
     return opendir(path);

@@ -260,7 +260,7 @@ enum {
     SVM_GRANULARITY_MAX = 0x3f,
 };
 
-/** What holds for memory of which nothing was said; with XNACK every GPU has access. */
+/** Returns the attributes of memory that nobody has set; with XNACK every GPU has access. */
 static struct rp_svm_attributes initial(const struct rp_memory *memory)
 {
     return (struct rp_svm_attributes){
@@ -378,7 +378,7 @@ static int set(struct rp_memory *memory, const struct svm_args *args)
 
 /* ---- get ---------------------------------------------------------------------------------- */
 
-/** What all pieces of a range have in common. */
+/** This is what all pieces of a range have in common. */
 struct summary {
     struct rp_svm_attributes all;
     uint32_t any_flags;
@@ -801,7 +801,7 @@ static int do_free_memory(struct rp_device *device, struct rp_kfd_handle *args)
     return rp_memory_free(&device->memory, args->handle);
 }
 
-/** Does @p one for each device of the list, which success_count says how far it came already. */
+/** Does @p one for each device of the list. success_count says how many were done already. */
 static int for_each_device(struct rp_device *device, struct rp_kfd_map *args,
                            int (*one)(struct rp_memory *, uint64_t, uint32_t))
 {

@@ -123,7 +123,7 @@ OPEN_HOOK(open64)
 OPENAT_HOOK(openat)
 OPENAT_HOOK(openat64)
 
-/* What these become in programs built with _FORTIFY_SOURCE. */
+/* Programs built with _FORTIFY_SOURCE call these instead. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
@@ -224,7 +224,7 @@ RP_EXPORT ssize_t readlinkat(int dir, const char *restrict path, char *restrict 
                                      : readlink_ours(&at.node, out, room);
 }
 
-/* What readlink() becomes in programs built with _FORTIFY_SOURCE. */
+/* Programs built with _FORTIFY_SOURCE call this instead of readlink(). */
 ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t room, size_t there);
 RP_EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t room,
                                  size_t there)
@@ -383,7 +383,7 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
     return 0;
 }
 
-/* How stat() looks in programs linked against glibc before 2.33. */
+/* Programs linked against glibc before 2.33 call these instead of stat(). */
 #define XSTAT_HOOK(name, type, follow)                                                             \
     int name(int version, const char *path, struct type *out);                                     \
     RP_EXPORT int name(int version, const char *path, struct type *out)                            \
@@ -557,7 +557,7 @@ RP_EXPORT int munmap(void *address, size_t bytes)
 
 /* ---- what ROCr prints -------------------------------------------------------------------- */
 
-/* What fprintf() becomes in libraries built with _FORTIFY_SOURCE, as Debian's ROCr is. */
+/* Libraries built with _FORTIFY_SOURCE, such as Debian's ROCr, call this instead of fprintf(). */
 int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
 int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list args);
 
@@ -650,7 +650,7 @@ enum { RP_DRM_VA_MAP = 1, RP_DRM_VA_UNMAP = 2, RP_DRM_VA_CLEAR = 3, RP_DRM_VA_RE
 
 enum { RP_DRM_PAGE_READABLE = 1 << 1, RP_DRM_PAGE_WRITEABLE = 1 << 2 };
 
-/** What an amdgpu_bo_handle of ours points to. */
+/** An amdgpu_bo_handle of ours points to this. */
 struct rp_drm_bo {
     uint64_t magic;
     unsigned gpu; /**< which it was imported to */
@@ -857,7 +857,8 @@ RP_EXPORT int amdgpu_bo_query_info(void *handle, struct rp_drm_bo_info *info)
     *info = (struct rp_drm_bo_info){
         .alloc_bytes = bo->buffer->bytes,
         .phys_alignment = RP_BACKING_PAGE,
-        .preferred_heap = bo->buffer->flags & RP_KFD_MEM_VRAM ? 4 : 2, /* GEM domain VRAM, GTT */
+        /* These are the GEM domains VRAM and GTT. */
+        .preferred_heap = bo->buffer->flags & RP_KFD_MEM_VRAM ? 4 : 2,
         .metadata = bo->buffer->metadata,
     };
     return 0;

@@ -47,10 +47,10 @@ enum {
     UNUSED = 0,
     SMALL = 1,
     LARGE = 2,
-    WANTED = 0x80, /* flag: to become large before it is used */
+    WANTED = 0x80, /**< flag: to become large before it is used */
     MOST_UNSEEN = 15,
     GIB_SHIFT = 30,
-    BIG_CHUNKS = 8, /* of smaller mappings often only a little is used: the runtimes' own */
+    BIG_CHUNKS = 8, /**< smaller mappings, such as the runtimes' own, often use only a little */
     /* A GiB that is used at random is not worth the look-ups: each costs 1, and a first use without
      * a filled neighbour as much as one with it gives back. */
     STRAY_COST = 1024,
@@ -117,14 +117,14 @@ static void set_state(struct rp_large_pages *pages, size_t chunk, uint8_t state)
     __atomic_store_n(&pages->state[chunk], state, __ATOMIC_RELEASE);
 }
 
-/** Whether a use of it need not be noticed any more. */
+/** Tests whether a use of it need not be noticed any more. */
 static bool is_settled(const struct rp_large_pages *pages, size_t chunk)
 {
     const uint8_t state = state_of(pages, chunk);
     return state != UNUSED && !(state & WANTED);
 }
 
-/** So much of the store was given out. */
+/** This much of the store was given out. */
 static void rp_large_pages_expect(struct rp_large_pages *pages, uint64_t bytes)
 {
     pages->taken_bytes += bytes;
@@ -155,7 +155,7 @@ static unsigned present_pages(const struct rp_large_pages *pages, size_t chunk)
     return count;
 }
 
-/** What @p neighbour says of the chunk beside it: SMALL, or LARGE and more. */
+/** Returns what @p neighbour suggests for the chunk beside it: SMALL, or LARGE and more. */
 static uint8_t suggestion(const struct rp_large_pages *pages, size_t neighbour, bool *ret_stray)
 {
     const uint8_t state = state_of(pages, neighbour) & (uint8_t)~WANTED;
@@ -748,7 +748,7 @@ static int rp_svm_ranges_forget(struct rp_svm_ranges *ranges, uint64_t begin, ui
     return 0;
 }
 
-/* What kernels see: the page tables, and the program's own pages. */
+/* Kernels see the page tables and the program's own pages. */
 
 /* ---- the program's own pages -------------------------------------------------------------- */
 
@@ -798,7 +798,9 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
         return;
     pthread_mutex_lock(&memory->lock);
     bool changed = false;
-    /* Without memory to cut a range, what was said stays: it is wrong for nobody's pages. */
+    /* If memory does not suffice to cut a range, its attributes stay, as they are wrong for
+     * nobody's pages.
+     */
     rp_svm_ranges_forget(&memory->svm, va, end);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         changed |= unshare_locked(&memory->vm[gpu], va, end);
@@ -809,7 +811,7 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
 
 /* ---- what kernels see --------------------------------------------------------------------- */
 
-/** What the page table shows of the program's own pages is guarded like what it borrows. */
+/** Pages of the program that the page table shows are guarded like those that it borrows. */
 static void lend_shared(const struct rp_memory *memory, const struct rp_vm_range *range)
 {
     if (memory->xnack && range && range->shared)
@@ -851,7 +853,7 @@ static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va
 {
     uint64_t begin, end;
     uint64_t said_begin, said_end;
-    /* Of what something was said, the page table has what may be seen. */
+    /* Where attributes are set, the page table has everything that may be seen. */
     if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
         !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
         return false;

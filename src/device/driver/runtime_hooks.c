@@ -91,7 +91,9 @@ static void tell_sleepers(uint64_t signal)
         if (__atomic_load_n(&sleepers[i].signal, __ATOMIC_SEQ_CST) == signal) {
             __atomic_store_n(&sleepers[i].destroyed, 1, __ATOMIC_SEQ_CST);
             any = true;
-            /* Not for ever: a forked child has the places of threads that it has not. */
+            /* The loop must end, because a forked child has places of threads that do not exist
+             * there.
+             */
             for (unsigned n = 0; n < YIELDS; n++) {
                 if (!__atomic_load_n(&sleepers[i].looking, __ATOMIC_SEQ_CST))
                     break;
@@ -335,7 +337,7 @@ int hsa_amd_memory_fill(void *to, uint32_t value, size_t count)
 /* The number is a hipError_t of hip_runtime_api.h, because there may be no HIP to ask. */
 enum { HIP_ERROR_NOT_INITIALIZED = 3 };
 
-/* What the compiler makes of each object file with kernels (clang, CGCUDANV.cpp). */
+/* The compiler makes this of each object file with kernels (clang, CGCUDANV.cpp). */
 struct wrapper {
     uint32_t magic, version;
     const uint8_t *bundle;

@@ -370,7 +370,10 @@ static uint32_t dword(const struct rp_sdma_queue *queue, uint64_t index)
     return *(const uint32_t *)(queue->ring + offset);
 }
 
-/** How long the packet is; @p available dwords of it may be read. 0 = more are needed to tell. */
+/**
+ * Returns how long the packet is; @p available dwords of it may be read. 0: more are needed to
+ * tell
+ */
 static uint64_t packet_dwords(const struct rp_sdma_queue *queue, const struct packet_kind *kind,
                               uint64_t available)
 {
@@ -612,7 +615,7 @@ static enum rp_sdma_result rp_sdma_copy_linear(struct rp_sdma_turn *turn)
 
 /* ---- rectangles --------------------------------------------------------------------------- */
 
-/** One side of a sub-window copy, in bytes. */
+/** This is one side of a sub-window copy, in bytes. */
 struct side {
     uint64_t origin, pitch, slice;
 };

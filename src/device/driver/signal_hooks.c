@@ -233,7 +233,10 @@ static struct rp_callbacks *callbacks_of(struct rp_device *device)
     return all;
 }
 
-/** With the lock held. Their thread walks the list each time that it is woken. */
+/**
+ * Notes the end; the caller holds the lock. The callbacks' thread walks the list each time that it
+ * is woken.
+ */
 static void learn(struct rp_callbacks *all, uint64_t known_ticks)
 {
     if (known_ticks <= all->known)
@@ -243,7 +246,7 @@ static void learn(struct rp_callbacks *all, uint64_t known_ticks)
         pthread_cond_broadcast(&all->changed);
 }
 
-/** False: it has to be made here and now. */
+/** Puts a callback off. @return false: it must be made here and now */
 static bool put_off(struct rp_device *device, struct callback *c)
 {
     struct rp_callbacks *all = c->may_wait ? callbacks_of(device) : NULL;
@@ -312,7 +315,7 @@ static bool any_due(const struct rp_callbacks *all)
     return all->running;
 }
 
-/** One look, with the lock held. */
+/** Looks once; the caller holds the lock. */
 static bool is_blocked(const struct rp_callbacks *all, struct rp_blocked_callback *seen)
 {
     return rp_callback_is_blocked(seen, all->running ? all->tid : 0, all->running_number);
@@ -351,7 +354,7 @@ void rp_callbacks_settle(bool all_that_came)
 
 /* ---- waits that are no call of the runtime ------------------------------------------------ */
 
-/* So many yields of a thread in a row are a wait: HIP's locks yield five times before they sleep
+/* This many yields of a thread in a row are a wait: HIP's locks yield five times before they sleep
  * (55 spins, the first 50 without: rocclr/thread/monitor.hpp). Each takes milliseconds on a busy
  * machine.
  */
@@ -514,7 +517,7 @@ enum verdict {
     WAIT,     /**< not complete, at the last look before the truth */
 };
 
-/** With the table's lock held. */
+/** Judges a look; the caller holds the table's lock. */
 static enum verdict judge(const struct rp_device *device, struct rp_store_time *slot, int64_t value,
                           uint64_t *ret_ticks)
 {
@@ -676,7 +679,7 @@ uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t *signals, int *con
     return status;
 }
 
-/* Before the store, so that whoever sees it finds its time. */
+/* The time is noted before the store, so that whoever sees the store finds it. */
 #define STORE_HOOK(name, holds)                                                                    \
     RP_EXPORT void name(hsa_signal_t signal, int64_t value);                                       \
     void name(hsa_signal_t signal, int64_t value)                                                  \

@@ -259,7 +259,7 @@ static void consume(struct rp_event *event, struct rp_kfd_event_data *data)
     }
 }
 
-/** One look at all events. Returns -EINVAL for an unknown one, else how many fired. */
+/** Looks once at all events. @return -EINVAL for an unknown one, else how many fired */
 static int count_fired(struct rp_events *events, const struct rp_kfd_event_data *data,
                        uint32_t count)
 {

@@ -38,7 +38,7 @@
  */
 #define RP_TOPOLOGY_NAMES "/usr/share/libdrm/amdgpu.ids"
 
-/** What a path names in the tree. */
+/** A path in the tree names such an entry. */
 struct rp_topology_entry {
     enum rp_topology_kind kind;
     unsigned gpu, minor;                 /**< of a DEVICE: its GPU, its number in /dev/dri */
@@ -65,7 +65,7 @@ enum { HIVE_ID = 1234567890 };
 /* GPU 0 has this index, which is above those of the host's own sensors. */
 enum { HWMON_INDEX = 64 };
 
-/** What a file is about. */
+/** A file is about such a subject. */
 struct subject {
     const struct rp_topology *topology;
     unsigned gpu;  /**< of node 0, the host, 0 */
@@ -93,7 +93,9 @@ struct cache {
     uint32_t first_cu, cus; /**< that share it */
 };
 
-/** As the driver lists them: each CU's own, and of the shared ones one of a kind, for all CUs. */
+/**
+ * Counts caches as the driver lists them: each CU's own, and one of each shared kind for all CUs.
+ */
 static unsigned cache_count(const struct rp_arch *a)
 {
     return a->compute_units + (a->mall_bytes ? 2 : 1);
@@ -479,8 +481,9 @@ static bool knows_memory_clock(const struct rp_arch *arch)
 #define LINK_SPEED "{gts} GT/s PCIe\n"
 #define DRM_UEVENT "MAJOR=226\nMINOR="
 
-/* One device of all dies is what is modelled (SPX, NPS1), and cannot be changed. Tables of clocks
- * have the one that the model runs at, which is in use. The host is one node of NUMA. */
+/* The model is one device of all dies (SPX, NPS1), which cannot be changed. Tables of clocks have
+ * the one that the model runs at, which is in use. The host is one node of NUMA.
+ */
 static const struct row device_rows[] = {
     {"/class", .text = "0x{class:06x}\n"},
     {"/current_compute_partition", .text = "SPX\n", .has = has_dies},
@@ -576,7 +579,7 @@ static bool has_prefix(const char *path, const char *prefix, size_t bytes)
     return strncmp(path, prefix, bytes) == 0;
 }
 
-/** One of the path asked for and that folder is above the other, or they are the same. */
+/** Tests whether the requested path or that folder is above the other, or both are the same. */
 static bool is_related(const struct walk *w)
 {
     const size_t common = w->asked_bytes < w->folder_bytes ? w->asked_bytes : w->folder_bytes;
@@ -785,7 +788,7 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/** Is everything at @p path and below it ours? */
+/** Tests whether everything at @p path and below it is ours. */
 static bool is_owned(const struct rp_topology *topology, const char *path)
 {
     static const char *const folders[] = {"/sys/class/kfd", "/sys/devices/virtual/kfd",
@@ -919,9 +922,9 @@ static bool is_known_there(bool in_sys, const char *name, size_t bytes)
 }
 
 /**
- * Whether @p path comes by a folder with files of ours, by its names alone: it may begin with "//",
- * "/." or "/usr/..", as one that is joined to the folder of a descriptor does. Cheap: most paths
- * have nothing to do with GPUs.
+ * Tests, by names alone, whether @p path passes a folder with files of ours: it may begin with
+ * "//", "/." or "/usr/..", as one that is joined to the folder of a descriptor does. The test is
+ * cheap, because most paths have nothing to do with GPUs.
  */
 static bool may_be_ours(const char *path)
 {
@@ -951,7 +954,7 @@ static bool may_be_ours(const char *path)
     return false;
 }
 
-/** Which files there are depends on these alone. What the host is like takes system calls. */
+/** Only these values decide which files exist. Facts about the host would take system calls. */
 static struct rp_topology shape(void)
 {
     return (struct rp_topology){.arch = rp_device_arch(), .gpu_count = rp_device_gpu_count()};
@@ -984,8 +987,8 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
 enum whose { OF_HOST, OUR_FOLDER, OUR_FILE };
 
 /**
- * Where the file of @p fd is, by /proc. Keeps errno. Returns false if @p out is too small, or there
- * is none.
+ * Finds the path of @p fd by /proc, and keeps errno.
+ * @return false if @p out is too small, or there is none
  */
 static bool path_of_fd(int fd, char *out, size_t room, enum whose *ret_whose)
 {
@@ -1077,7 +1080,7 @@ static bool tells_of_host(const char *path)
     return strncmp(path, nodes, sizeof nodes - 1) != 0 || path[sizeof nodes - 1] == '0';
 }
 
-/** Of the host's first processor; 0: the host does not tell. */
+/** Returns the clock of the host's first processor; 0: the host does not tell */
 static uint32_t host_clock_mhz(void)
 {
     char text[24] = "";
@@ -1114,7 +1117,7 @@ int rp_vfs_open(const struct rp_vfs_node *node, bool close_on_exec)
     return fd;
 }
 
-/** Of a device its number says which one it is: a descriptor of one tells no more. */
+/** The number of a device says which device it is, and a descriptor of it tells no more. */
 static ino_t inode_of(const struct rp_vfs_node *node)
 {
     char path[40];
@@ -1148,7 +1151,10 @@ void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat)
     }
 }
 
-/** How many bytes of both are the same whole folders, the last name of @p target left out. */
+/**
+ * Returns how many bytes of both paths are the same whole folders, without the last name of @p
+ * target.
+ */
 static size_t common_folders(const char *from, const char *target)
 {
     size_t common = 0;
@@ -1166,7 +1172,7 @@ int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PAT
     size_t used = 0;
     if (link.kind != RP_TOPOLOGY_LINK)
         return -EINVAL;
-    /* As the kernel does it: up to the folder that both are below, and down from there. */
+    /* The path goes up to the folder that both are below and down from there, as in the kernel. */
     size_t common = common_folders(node->path, target);
     for (const char *up = strchr(node->path + common + 1, '/'); up; up = strchr(up + 1, '/'))
         used += (size_t)sprintf(out + used, "../");

@@ -53,7 +53,7 @@ struct rp_topology {
 };
 
 /**
- * Name number @p index in directory @p path, copied to @p name.
+ * Copies the name of entry @p index of directory @p path to @p name.
  * @return enum rp_topology_kind of the entry, RP_TOPOLOGY_NONE after the last
  */
 enum rp_topology_kind rp_topology_list(const struct rp_topology *topology, const char *path,
@@ -93,7 +93,7 @@ struct rp_vfs_node {
  */
 struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow);
 
-/** What @p path names from a folder, as openat() takes them. */
+/** This says what @p path names from a folder, as openat() takes them. */
 struct rp_vfs_at {
     struct rp_vfs_node node;
     int dir;          /**< what to ask the kernel for instead, if it is the host's: */
@@ -104,7 +104,7 @@ struct rp_vfs_at {
 /** Does the same as rp_vfs_lookup() from @p dir: AT_FDCWD, or a descriptor of any folder. */
 void rp_vfs_lookup_at(int dir, const char *path, bool follow, struct rp_vfs_at *ret_at);
 
-/** Whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
+/** Tests whether @p fd is of a folder with files of ours, or of such a FILE; keeps errno. */
 bool rp_vfs_of_fd(int fd, struct rp_vfs_node *ret_node);
 
 /** A read-only descriptor on a FILE's text, or one of a DIR, or of a SHARED that the host lacks: of
@@ -117,7 +117,7 @@ int rp_vfs_open(const struct rp_vfs_node *node, bool close_on_exec);
  */
 enum { RP_VFS_RIGHTS = 0444 };
 
-/** Whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
+/** Tests whether fstat()'s answer can be that of a descriptor of such a folder, or of a FILE. */
 static inline bool rp_vfs_is_like_ours(const struct stat *st)
 {
     return st->st_nlink == 0 && st->st_mode == (S_IFREG | RP_VFS_RIGHTS);
@@ -126,7 +126,7 @@ static inline bool rp_vfs_is_like_ours(const struct stat *st)
 /** Fills struct stat for a FILE, DIR, SHARED, LINK or DEVICE. */
 void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
 
-/** Where a LINK leads, as readlink() says it: relative. Returns its length; it is not cut. */
+/** Writes where a LINK leads, as readlink() does: relative. @return its length; it is not cut */
 int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
 
 /** KFD's name of a GPU. */
@@ -153,7 +153,7 @@ static inline ino_t rp_vfs_inode(const char *path)
     return hash | 1; /* 0 means that there is no file. */
 }
 
-/** What to ask the kernel for, if @p path, which was looked up, is the host's. */
+/** Returns what to ask the kernel for if @p path, which was looked up, is the host's. */
 static inline const char *rp_vfs_hosts_path(const struct rp_vfs_node *node, const char *path)
 {
     return node->is_detour ? node->path : path;

@@ -17,9 +17,9 @@ static struct {
     enum rp_counting counts;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/*
- * In a forked child: another thread of the parent may have held the lock, and been changing the
- * lists. The child starts with an empty cache; the parent's pages stay allocated, unused.
+/* Runs in a forked child, because another thread of the parent may have held the lock and been
+ * changing the lists. The child starts with an empty cache; the parent's pages stay allocated but
+ * unused.
  */
 static void forget_parent(void)
 {
@@ -44,7 +44,8 @@ static struct rp_code_page **bucket_of(uint64_t base_va)
     return &cache.bucket[base_va / RP_CODE_PAGE_BYTES % BUCKETS];
 }
 
-/* How much code is readable at base_va: the page, and RP_CODE_REACH bytes of the next one at most.
+/* Returns how much code is readable at base_va: the page, and RP_CODE_REACH bytes of the next one
+ * at most.
  */
 static uint32_t read_code(struct rp_mem *mem, uint64_t base_va, const uint8_t **ret_at,
                           uint8_t *copy)

@@ -24,7 +24,7 @@ struct rp_exec_worker;
 struct rp_jit_entry;
 struct rp_jit_state;
 
-/** Who makes machine code of hot code: rp_jit_translator. */
+/** rp_jit_translator makes machine code of hot code with this interface. */
 struct rp_translator {
     bool (*available)(void);
     /**
@@ -86,7 +86,7 @@ struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page);
 /** Does the same for recorded waves of a page that has rp_code_page.recorded. */
 void rp_code_translate_recorded(struct rp_code_page *page, unsigned index);
 
-/** What of dispatches is counted. */
+/** Returns what is counted of dispatches. */
 enum rp_counting rp_exec_counts(void);
 
 /** Decodes the instruction of @p page at slot @p index. */
@@ -163,7 +163,7 @@ enum {
     RP_JIT_INTERPRET,         /**< the next instruction is the interpreter's */
 };
 
-/** Whether the wave can enter there now. */
+/** Tests whether the wave can enter there now. */
 static inline bool rp_jit_fits(const struct rp_jit_entry *entry, const struct rp_wave *w,
                                uint32_t left)
 {

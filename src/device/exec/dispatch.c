@@ -101,7 +101,7 @@ static struct {
     uint64_t dma_turns; /**< odd while the DMA engine uses host addresses */
 } all_workers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* In a forked child: its threads are gone. */
+/* Runs in a forked child, whose other threads do not exist. */
 static void forget_parent(void)
 {
     pthread_mutex_init(&all_workers.lock, NULL);
@@ -431,8 +431,9 @@ static void withdraw(struct rp_dispatch *d)
 /* A workgroup's first slice has this many instructions, and later ones double this often. */
 enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
 
-/* In a shuffled order workgroups go on in small pieces, one with the other, where that is not too
- * much work: the same for dispatches with few of them. */
+/* In a shuffled order workgroups go on in small pieces, in turn, where that is not too much work,
+ * which means for dispatches with few of them.
+ */
 enum { SHUFFLED_SLICE = 512, SHUFFLED_GROUPS = 4096 };
 
 /* Workgroups are given to a lane by the chunk of about so many instructions, and not so many at a
@@ -575,7 +576,7 @@ static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_workgr
     return count ? count : 1;
 }
 
-/* False: none is left. */
+/* Gives the next workgroups to a slot. @return false: none is left */
 static bool give_chunk(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 {
     uint64_t count = chunk_groups(d, lane);
@@ -759,7 +760,7 @@ static void retire(struct rp_dispatch *d, struct rp_exec_worker *h)
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-/* What this thread should do now, or NULL. */
+/* Returns what this thread should do now, or NULL. */
 static struct rp_workgroup_slot *pick(struct rp_dispatch *d)
 {
     struct rp_workgroup_slot *lane = d->issued_head;
@@ -823,7 +824,7 @@ static void tell(struct rp_dispatch *d)
         pthread_cond_broadcast(&d->changed);
 }
 
-/* Until something has happened; with the lock held before and after. */
+/* Waits until something has happened. The lock is held before and after. */
 static void wait_for_others(struct rp_dispatch *d)
 {
     uint32_t seen = d->events;
@@ -852,8 +853,9 @@ static void out_of_memory(struct rp_dispatch *d)
     d->state = RP_RUN_FAULT;
 }
 
-/* Whether help is worth waking threads for: by what has been executed, or by the waves there are,
- * of which the shortest that do anything take some sixteen instructions. */
+/* Tests whether help is worth waking threads: by the work done so far, or by the number of waves,
+ * of which the shortest useful ones take some sixteen instructions.
+ */
 static bool is_large(const struct rp_dispatch *d)
 {
     enum { LEAST_WAVE_INSTS = 16 };

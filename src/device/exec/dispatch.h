@@ -59,12 +59,12 @@ const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
  */
 int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d);
 
-/** After RP_RUN_FAULT: what happened, where. */
+/** Returns what happened and where, after RP_RUN_FAULT. */
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
 
 /**
- * After RP_RUN_MORE: every workgroup waits (s_sleep, polling one address), so that the dispatch
- * can only go on when something outside it changes.
+ * Tests, after RP_RUN_MORE, whether every workgroup waits (s_sleep, polling one address), so that
+ * the dispatch can only go on when something outside it changes.
  */
 bool rp_dispatch_waits(const struct rp_dispatch *d);
 
@@ -90,9 +90,9 @@ void rp_exec_set_counts(enum rp_counting what);
 void rp_dispatch_free(struct rp_dispatch *d);
 
 /**
- * How many threads may work on a dispatch, the caller's included: ROCM_PERF_DEVICE_THREADS, or else
- * the processors this process may use. Results, counts and faults do not depend on it (executor.h
- * says what programs must do for that).
+ * Returns how many threads may work on a dispatch, the caller's included:
+ * ROCM_PERF_DEVICE_THREADS, or else the processors that this process may use. Results, counts and
+ * faults do not depend on it (executor.h says what programs must do for that).
  */
 unsigned rp_exec_threads(void);
 
@@ -107,7 +107,7 @@ unsigned rp_exec_threads_of(const char *text);
 /** Changes the number of threads, which is at least 1. It may be called between dispatches only. */
 void rp_exec_set_threads(unsigned count);
 
-/** For tests: other threads help a dispatch after so many instructions, also a small one. */
+/** Lets other threads help a dispatch after this many instructions, even a small one, for tests. */
 void rp_exec_set_help_after(uint64_t wave_insts);
 
 /**

@@ -36,8 +36,8 @@ void rp_wave_order_set(uint32_t order);
 bool rp_wave_order_parse(const char *text, uint32_t *ret);
 
 /**
- * Which workgroup begins as the n-th. Only those change places that surely are resident together: a
- * workgroup may wait for what earlier ones do.
+ * Returns which workgroup begins as the n-th. Only workgroups that are surely resident together
+ * change places, because a workgroup may wait for what earlier ones do.
  * @param resident  workgroups at the same time
  */
 uint64_t rp_wave_order_group(uint32_t order, uint64_t n, uint64_t count, uint64_t resident);

@@ -28,7 +28,7 @@ struct rp_mem_lanes;
 struct rp_page_counters;
 struct rp_wave_record;
 
-enum { RP_RUN_LOG_RUNS = 2048 }; /* each is an instruction at least */
+enum { RP_RUN_LOG_RUNS = 2048 }; /**< each is an instruction at least */
 
 struct rp_run_log {
     uint32_t *next; /**< first: translated code knows where it is */
@@ -38,8 +38,8 @@ struct rp_run_log {
 };
 
 /**
- * What translated code calls for a memory instruction of a recorded wave, which is the last one of
- * the run log: notes what it accesses, and executes it.
+ * Translated code calls this for a memory instruction of a recorded wave, which is the last one of
+ * the run log. It notes what the instruction accesses, and executes it.
  */
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
 
@@ -130,7 +130,7 @@ struct rp_workgroup_slot {
     struct rp_atomic_log *log; /**< atomics not yet applied, or NULL */
 };
 
-/** What one thread needs to execute slices. */
+/** One thread needs this to execute slices. */
 struct rp_exec_worker {
     RP_OWN_LINE struct rp_wave_env env; /**< first member: rp_worker_of */
     struct rp_dispatch *dispatch;
@@ -149,7 +149,7 @@ struct rp_exec_worker {
     struct rp_run_log run_log; /**< of the present wave, if it is recorded */
 };
 
-/** What happened in a round, as far as its slices have retired. */
+/** This is what happened in a round, as far as its slices have retired. */
 struct rp_round {
     uint64_t slices, groups_ended;
     uint64_t idle;           /**< slices in which every wave waited and no workgroup ended */
@@ -239,7 +239,7 @@ struct rp_observer {
     void (*on_dispatch_end)(struct rp_dispatch *d);
     /** A workgroup starts: if it is one of the sampled, its waves get their records. */
     void (*on_group)(struct rp_dispatch *d, struct rp_group *g);
-    /** One that has rp_group.clock has ended, or will not be executed any further. */
+    /** A group that has rp_group.clock has ended, or will not be executed any further. */
     void (*on_group_end)(struct rp_group *g);
     /** A wave is about to execute. Returns whether it wants to know what. */
     bool (*on_turn)(struct rp_wave *w);
@@ -280,7 +280,7 @@ static inline void rp_group_clock_end(struct rp_group *g)
 
 /* This is a thread's own part of a dispatch. */
 
-/** What dispatch.c does for instructions. */
+/** dispatch.c does this for instructions. */
 extern const struct rp_wave_services rp_exec_services;
 
 /** Returns the worker that executes the wave. */
@@ -296,8 +296,10 @@ static inline struct rp_exec_worker *rp_worker_of(const struct rp_wave *w)
  */
 void rp_order_bind(struct rp_insn *in);
 
-/** Whether the gate in front of it is that of a plain access: open unless its slice has noted
- * atomics (rp_wave_env.log). */
+/**
+ * Tests whether the gate in front of it is that of a plain access, which is open unless its slice
+ * has noted atomics (rp_wave_env.log).
+ */
 bool rp_order_is_plain(const struct rp_insn *in);
 
 /**

@@ -74,7 +74,7 @@ static void rp_borrowed_ranges_add(struct rp_borrowed_ranges *lent, uint64_t beg
 }
 
 enum {
-    /* Calls under way at the same time, a cell each. One that a fork cut short keeps its cell. */
+    /** Each call under way has a cell, and one that a fork cut short keeps it. */
     RP_SIGNAL_ACTION_CELLS = 64,
     RP_SIGNAL_ACTION_WORDS = sizeof(struct sigaction) / sizeof(uint64_t),
 };
@@ -182,7 +182,10 @@ static struct rp_signal_action *disposition_of(int signal)
     return &guard.program[signal == SIGBUS];
 }
 
-/** As the kernel would have called it. The mask is put back when our own handler returns. */
+/**
+ * Calls the program's handler as the kernel would. The mask is restored when our own handler
+ * returns.
+ */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     struct sigaction action, fallback = {.sa_handler = SIG_DFL}, old;
@@ -250,7 +253,9 @@ int rp_trap_install(void)
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigaction program[2], unset;
     int rc = 0;
-    /* Not under our lock: the loader has one, too, which whoever loads a library holds. */
+    /* Our lock must not be held here, because a thread that loads a library holds the loader's
+     * lock.
+     */
     __typeof__(sigaction) *change_action = (__typeof__(sigaction) *)dlsym(RTLD_NEXT, "sigaction");
     sigemptyset(&ours.sa_mask);
     pthread_mutex_lock(&guard.lock);

@@ -42,7 +42,7 @@ struct rp_trap {
     uint64_t address; /**< of the host */
 };
 
-/** From now on rp_trap_run catches. Returns 0 or -errno. */
+/** Makes rp_trap_run() catch traps from now on. @return 0 or -errno */
 int rp_trap_install(void);
 
 /**
@@ -61,10 +61,10 @@ bool rp_trap_run(void (*body)(void *ctx), void *ctx, struct rp_trap *ret_trap);
 /** Returns what happened to "the program's memory at ...". */
 const char *rp_trap_text(enum rp_trap_kind kind);
 
-/** Whether the handlers of @p signal are ours. */
+/** Tests whether the handlers of @p signal are ours. */
 bool rp_trap_owns_signal(int signal);
 
-/** What sigaction() does, for a signal that is ours; as there, it may be called by a handler. */
+/** Does what sigaction() does for a signal that is ours. A handler may call it, too. */
 void rp_trap_sigaction(int signal, const struct sigaction *fresh, struct sigaction *ret_old);
 
 #endif

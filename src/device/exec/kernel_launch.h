@@ -49,7 +49,10 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       const struct rp_launch *launch, struct rp_kernel *ret,
                       struct rp_fault *ret_fault);
 
-/** What keeps a compute unit from holding more workgroups; several may at the same number. */
+/**
+ * This says what keeps a compute unit from holding more workgroups; several may do so at the same
+ * number.
+ */
 enum rp_rec_limit {
     RP_REC_BY_SLOTS = 1u << 0, /**< for waves */
     RP_REC_BY_VGPRS = 1u << 1,

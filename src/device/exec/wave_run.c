@@ -119,7 +119,7 @@ static void rp_wait_turn(struct rp_wave *w, const struct rp_counts *before,
             after->link_bytes[i / 2][i % 2] - before->link_bytes[i / 2][i % 2];
 }
 
-/* From here on turns of the loop are compared with the wave as it is now. */
+/* Begins to compare turns of the loop with the wave as it is now. */
 static void begin(struct rp_wave *w, uint64_t hash)
 {
     w->wait.hash = hash;
@@ -144,8 +144,9 @@ static void take_back(struct rp_wave *w, struct rp_counts *counts)
 }
 
 /**
- * After a turn that ended in RP_STEP_POLL, and after rp_wait_turn: takes a turn of the loop that
- * changed nothing off @p counts. Returns whether others should run first.
+ * Is called after a turn that ended in RP_STEP_POLL, and after rp_wait_turn(). It subtracts a turn
+ * of the loop that changed nothing from @p counts.
+ * @return whether others should run first
  */
 static bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)
 {
@@ -176,10 +177,10 @@ static bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)
 enum { WAVE_SLICE = 2048, LOOK_INSTS = WAVE_SLICE };
 _Static_assert(LOOK_INSTS <= (int)RP_RUN_LOG_RUNS, "the way of a turn fits into a run log");
 
-/* How much of the shared budget a thread uses before it says so. */
+/* A thread uses this much of the shared budget before it reports. */
 enum { SPEND_INSTS = 2048 };
 
-/* What a slice may still execute after an ordered operation, so that others need not wait long. */
+/* A slice may execute this much after an ordered operation, so that others need not wait long. */
 enum { AFTER_ORDERED = 512 };
 
 enum group_state {
@@ -241,7 +242,7 @@ static int skip_vector(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* Whether it names registers that the wave has not, or VSKIP is on. */
+/* Tests whether the instruction names registers that the wave does not have, or VSKIP is on. */
 static inline bool is_beyond(const struct rp_wave *w, const struct rp_insn *in)
 {
     return in->vgpr_top > w->vgpr_count || in->agpr_top > w->agpr_count;
@@ -347,7 +348,7 @@ static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_
     return step == RP_STEP_END ? step : after_native(t, w, state.in, step);
 }
 
-/* What is translated at an instruction, for the wave or any of its kind. */
+/* Returns what is translated at an instruction, for the wave or any of its kind. */
 static inline const struct rp_jit_entry *native_of(const struct rp_code_page *page,
                                                    const struct rp_insn *in, bool records)
 {
@@ -357,8 +358,9 @@ static inline const struct rp_jit_entry *native_of(const struct rp_code_page *pa
     return r ? __atomic_load_n(&r->native[in - page->insn], __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* What is translated at the wave's pc, if it can be entered; the next instruction was decoded when
- * it was translated. */
+/* Returns what is translated at the wave's pc, if it can be entered. The next instruction was
+ * decoded when it was translated.
+ */
 static inline const struct rp_jit_entry *native_at(const struct turn *t, const struct rp_wave *w)
 {
     const struct rp_insn *in = &t->page->insn[(w->pc - t->page->base_va) / 4];
@@ -377,7 +379,7 @@ static inline void note(const struct turn *t, const struct rp_wave *w, const str
                                    (unsigned)__builtin_popcountll(exec));
 }
 
-/* What interpretation does besides. */
+/* Interpretation may do this as well. */
 enum beside { NOTHING, TRANSLATE, RECORD };
 
 /* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if it
@@ -456,7 +458,7 @@ static inline __attribute__((always_inline)) int interpret(struct turn *turn, st
     return step;
 }
 
-/* Not inlined: their loops need all of the CPU's registers. */
+/* These are not inlined, because their loops need all of the CPU's registers. */
 static __attribute__((noinline)) int interpret_only(struct turn *turn, struct rp_wave *w)
 {
     return interpret(turn, w, NOTHING, false);
@@ -617,7 +619,7 @@ static void forget_code(struct rp_exec_worker *h)
     }
 }
 
-/* What a wave's turn means for its workgroup. */
+/* Says what a wave's turn means for its workgroup. */
 static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g, struct rp_wave *w,
                                    int step)
 {

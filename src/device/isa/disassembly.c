@@ -652,7 +652,7 @@ static void print_ds(struct out *o, const struct rp_insn *in)
     put(o, "%s", in->flags & RP_IF_GDS ? " gds" : "");
 }
 
-/* 8 and UNORM are what the assembler assumes, and are not shown. */
+/* The assembler assumes 8 and UNORM, so these are not shown. */
 static void put_format(struct out *o, const struct rp_insn *in)
 {
     static const char *const data[16] = {"INVALID",     "8",          "16",          "8_8",

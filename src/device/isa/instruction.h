@@ -97,7 +97,7 @@ enum rp_fmt {
     RP_FMT_MAX,
 };
 
-/** Where an operand's value lives. */
+/** This says where an operand's value lives. */
 enum rp_opnd_kind {
     RP_OPND_NONE = 0,
     RP_OPND_SGPR,    /**< index 0..127 into rp_wave.sgpr: SGPRs, VCC, TTMP, M0 and EXEC alike */
@@ -166,7 +166,7 @@ enum {
     RP_IF_FLUSH = 1u << 16,      /**< MFMA: denormals of its operands and result are zeros */
 };
 
-/** What a wave's step wants from the scheduler. */
+/** A wave's step asks the scheduler for this. */
 enum rp_step {
     RP_STEP_NEXT = 0, /**< continue at rp_wave.pc */
     RP_STEP_BARRIER,  /**< wait for the other waves of the workgroup */

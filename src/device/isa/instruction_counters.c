@@ -11,7 +11,7 @@
 #include "arch/hardware_counters.h"
 #include "device/isa/opcodes.h"
 
-/* Where an instruction is issued to. */
+/* This says where an instruction is issued to. */
 enum unit {
     UNIT_INTERNAL, /**< s_waitcnt, s_nop, s_barrier ...: no unit's */
     UNIT_SALU,
@@ -27,7 +27,7 @@ enum unit {
 
 enum { QUAD = 4 /* cycles: what a unit takes for a wave of 64 lanes on 16 */ };
 
-/* Whether the mnemonic begins with one of the words. */
+/* Tests whether the mnemonic begins with one of the words. */
 static bool begins(const char *mnemonic, const char *const *words)
 {
     for (; *words; words++)
@@ -170,7 +170,7 @@ struct matrix_counters {
 
 static const struct matrix_counters *matrix_counters(const char *types)
 {
-    /* In the order of search: "bf16" before "f16", "xf32" is counted as f32. */
+    /* They are in the order of search: "bf16" comes before "f16", and "xf32" is counted as f32. */
     static const struct matrix_counters all[] = {
         {"f8f6f4", RP_COUNTER_SQ_INSTS_VALU_MFMA_F6F4, RP_COUNTER_SQ_INSTS_VALU_MFMA_MOPS_F6F4},
         {"bf16", RP_COUNTER_SQ_INSTS_VALU_MFMA_BF16, RP_COUNTER_SQ_INSTS_VALU_MFMA_MOPS_BF16},
@@ -237,7 +237,7 @@ static void count_valu(const struct rp_insn *in, uint64_t times, uint64_t idle_l
 
 /* ---- memory ---- */
 
-/* One after the other: all, loads, stores, atomics. */
+/* Counts one after the other: all, loads, stores, atomics. */
 static void count_wavefronts(enum rp_access access, int first, uint64_t times, uint64_t *values)
 {
     values[first] += times;

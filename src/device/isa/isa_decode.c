@@ -95,7 +95,7 @@ static uint64_t inline_int(unsigned enc, unsigned type)
     return rp_type_dwords(type) == 1 || type == RP_T_PKF32 ? (uint32_t)v : (uint64_t)v;
 }
 
-/** What a 32-bit literal is to an operand of that type. */
+/** This says what a 32-bit literal is to an operand of that type. */
 /* Widens a 32-bit literal for a 64-bit operand: it is the high half of an f64, is sign-extended
  * for i64, and is unsigned otherwise.
  */
@@ -256,7 +256,9 @@ static struct rp_opnd buffer_data(struct rp_dec *d, uint32_t w1, unsigned type)
     return rp_dec_vector(d, bits(w1, 23, 1), bits(w1, 8, 8), type);
 }
 
-/* What MUBUF and MTBUF have in the same places: address, data to store, resource and offsets. */
+/* Decodes what MUBUF and MTBUF have in the same places: address, data to store, resource and
+ * offsets.
+ */
 static void buffer_operands(struct rp_dec *d, uint32_t w0, uint32_t w1)
 {
     const struct rp_op_row *row = d->row;
@@ -671,7 +673,7 @@ static void vop3_modifiers(struct rp_dec *d, uint32_t w0, uint32_t w1, bool b_fo
         in->flags |= RP_IF_DSTMOD;
 }
 
-/* What the 8-bit destination field of VOP3 names depends on the row. */
+/* The row decides what the 8-bit destination field of VOP3 names. */
 static void vop3_destination(struct rp_dec *d, uint32_t w0, bool b_form)
 {
     const struct rp_op_row *row = d->row;

@@ -91,7 +91,10 @@ rp_lane_fn *rp_lane_find_level(const char *mnemonic, enum rp_lane_level level);
  * identical results.
  */
 
-/** Where the dwords of each lane are: base + (index[lane] - zero), if that is not beyond last. */
+/**
+ * This says where the dwords of each lane are: base + (index[lane] - zero), if that is not beyond
+ * last.
+ */
 struct rp_spread {
     uint8_t *base;
     const uint32_t *index;

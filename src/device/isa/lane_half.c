@@ -42,7 +42,7 @@ static inline int32_t rp_order_h16(uint32_t x)
     return s ^ ((s >> 31) & 0x7fff);
 }
 
-/* As for f32: a NaN loses, except that with IEEE set a signalling one wins, quieted. */
+/* As for f32, a NaN loses, except that with IEEE set a signalling NaN wins and is quieted. */
 static inline uint32_t rp_pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
 {
     const uint32_t mag_a = a & 0x7fffu, mag_b = b & 0x7fffu, span = mode & 0x200u ? 0x1ffu : 0;
@@ -118,7 +118,9 @@ static inline uint32_t rp_mad_h16(uint32_t x, uint32_t y, uint32_t z)
     return rp_flush_h16(rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, p + c))));
 }
 
-/* Below 1: in f16 the subtraction rounds up to 1 for tiny negative numbers. */
+/* The result stays below 1, although in f16 the subtraction rounds up to 1 for tiny negative
+ * numbers.
+ */
 static inline uint32_t rp_fract_h16(float a)
 {
     const uint32_t h = rp_h16_of_f32(rp_nan1(a, a - __builtin_floorf(a)));

@@ -45,7 +45,7 @@ static bool uniform(const uint32_t *row)
     return !differs;
 }
 
-/* In a loop: the library's function asks for more time before it begins than a few rows take. */
+/* This is a loop because the library's function takes longer to begin than a few rows take. */
 static void start_rows(uint32_t (*rows)[RP_LANES], unsigned count, uint32_t first)
 {
     for (unsigned lane = 0; lane < RP_LANES; lane++)
@@ -219,8 +219,9 @@ static inline void load_pair8(uint32_t *low, uint32_t *high, const uint8_t *base
     _mm256_mask_storeu_epi32(high, active, _mm512_cvtepi64_epi32(_mm512_srli_epi64(value, 32)));
 }
 
-/* How the lanes of each sixteen lie. Matrix tiles in LDS are read so: one value for all of a row of
- * lanes, or a row. */
+/* This says how the lanes of each sixteen lie. Matrix tiles in LDS are read like this: one value
+ * for all of a row of lanes, or a row.
+ */
 enum lie { LIE_ANYHOW, LIE_ONE, LIE_ROW };
 
 /* Finds how the lanes lie if all are active and inside. The scalar test comes first because it

@@ -77,9 +77,8 @@ static enum rp_lane_level level_of_cpu(void)
     return RP_LANE_V4;
 }
 
-/*
- * What does not change while the process lives, found out once: CPUID is slow under a hypervisor,
- * and every decoded VALU instruction asks for its kernel.
+/* These facts do not change while the process lives, so they are found once: CPUID is slow under a
+ * hypervisor, and every decoded VALU instruction asks for its kernel.
  */
 enum { ROWS = sizeof rp_lane_rows / sizeof rp_lane_rows[0], SLOTS = 2048 };
 _Static_assert(ROWS < SLOTS / 2, "the hash needs free slots");

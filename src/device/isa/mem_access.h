@@ -16,7 +16,10 @@
 
 #define RP_INLINE static inline __attribute__((always_inline))
 
-/** What one lane moves. The D16 forms load into, _HI forms also store from, half a register. */
+/**
+ * One lane moves one of these. The D16 forms load into half a register, and the _HI forms also
+ * store from half a register.
+ */
 enum rp_elem {
     RP_ELEM_U8,
     RP_ELEM_I8,
@@ -32,7 +35,7 @@ enum rp_elem {
     RP_ELEM_I8_D16_HI,
     RP_ELEM_B16_D16,
     RP_ELEM_B16_D16_HI,
-    RP_ELEM_B8 = RP_ELEM_U8, /* stores do not extend */
+    RP_ELEM_B8 = RP_ELEM_U8, /**< stores do not extend */
     RP_ELEM_B16 = RP_ELEM_U16,
     RP_ELEM_B8_HI = RP_ELEM_U8_D16_HI,
     RP_ELEM_B16_HI = RP_ELEM_B16_D16_HI,
@@ -230,7 +233,9 @@ RP_INLINE void rp_elem_store(enum rp_elem e, rp_row *s, unsigned lane, void *p)
     }
 }
 
-/** The same element for all lanes in @p exec, read once: lanes must not see a change differently.
+/**
+ * Loads the same element for all lanes in @p exec. It is read once, because lanes must not see
+ * different values.
  */
 RP_INLINE void rp_lanes_broadcast(enum rp_elem e, rp_row *d, const uint8_t *at, uint64_t exec)
 {
@@ -364,7 +369,7 @@ RP_INLINE struct rp_counts *rp_counts_of(struct rp_wave *w)
     return &w->group->env->counts;
 }
 
-/** Which memory a flat address means: the hardware compares the high halves. */
+/** Returns which memory a flat address means: the hardware compares the high halves. */
 RP_INLINE enum rp_space rp_space_of(const struct rp_exec_host *host, uint64_t va)
 {
     uint32_t high = (uint32_t)(va >> 32);

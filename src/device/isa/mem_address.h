@@ -51,7 +51,9 @@ int rp_buffer_open(struct rp_wave *w, const struct rp_insn *in, struct rp_buffer
  */
 uint8_t *rp_load_lds_at(struct rp_wave *w, const struct rp_insn *in, unsigned lane, unsigned bytes);
 
-/** Whether the resource at @p v (four SGPRs) is the one that a wave begins with (kernel_launch.c).
+/**
+ * Tests whether the resource at @p v (four SGPRs) is the one that a wave begins with
+ * (kernel_launch.c).
  */
 RP_INLINE bool rp_buffer_is_private(const uint32_t *v)
 {
@@ -82,7 +84,7 @@ RP_INLINE uint64_t rp_buffer_at(const struct rp_buffer *b, unsigned lane, uint32
            offset % 4;
 }
 
-/** Whether the @p bytes from byte @p extra of the lane's access are in range. */
+/** Tests whether the @p bytes from byte @p extra of the lane's access are in range. */
 RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32_t extra,
                                 unsigned bytes)
 {
@@ -95,7 +97,7 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
 
 /* This part is for scalar memory instructions. */
 
-/** What a scalar buffer instruction reaches: only base, stride and size of the V# count. */
+/** A scalar buffer instruction reaches this; only base, stride and size of the V# count. */
 struct rp_smem_buffer {
     uint64_t va;          /**< of the first dword */
     uint64_t offset;      /**< of the same, from the start of the buffer */
@@ -114,7 +116,7 @@ static inline bool rp_sgprs_fit(const struct rp_opnd *o)
     return o->kind == RP_OPND_SGPR && o->index + o->dwords <= RP_SGPR_COUNT;
 }
 
-/** Whether dword @p i of the access is inside the buffer. */
+/** Tests whether dword @p i of the access is inside the buffer. */
 static inline bool rp_smem_inside(const struct rp_smem_buffer *b, unsigned i)
 {
     uint64_t at = b->offset + 4ull * i;

@@ -16,7 +16,7 @@
     X(cmpswap_32, uint32_t, old == b ? a : old)                                                    \
     X(cmpswap_64, uint64_t, old == b ? a : old)
 
-/** Whether the atomics of the instruction in execution are to be noted instead of applied. */
+/** Tests whether atomics of the current instruction are noted instead of applied. */
 static inline bool rp_atomic_log_is_open(const struct rp_wave *w)
 {
     return w->group->env->logging;

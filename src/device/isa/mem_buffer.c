@@ -601,7 +601,7 @@ static uint32_t component(const struct rp_data_format *f, const uint32_t word[4]
     return f->bits[c] == 32 ? value : value & ((1u << f->bits[c]) - 1);
 }
 
-/* What register component @p c receives from an element, or why that cannot be told. */
+/* Selects what register component @p c receives from an element, or returns why that is unknown. */
 static const char *select_component(const struct typed *t, const uint32_t word[4], bool inside,
                                     unsigned c, bool d16, uint32_t *ret_value)
 {

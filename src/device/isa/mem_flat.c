@@ -26,7 +26,7 @@ void rp_flat_addresses(struct rp_wave *w, const struct rp_insn *in, uint64_t ret
         ret_va[lane] = (v[0][lane] | (uint64_t)v[1][lane] << 32) + offset;
 }
 
-/* True when all lanes are at lane 0's address + lane * stride, in one kind of memory. */
+/* Tests whether all lanes are at lane 0's address + lane * stride, in one kind of memory. */
 RP_INLINE bool affine_flat(struct rp_wave *w, const struct rp_insn *in, uint64_t *ret_va,
                            int64_t *ret_stride, enum rp_space *ret_space)
 {
@@ -232,7 +232,7 @@ RP_INLINE bool is_simple(enum rp_elem e, int64_t stride, uint64_t exec)
     return !rp_elem_dwords(e) || (exec == ~0ull && stride == (int64_t)rp_elem_bytes(e));
 }
 
-/* Whether a row function of struct rp_mem_lanes does it. */
+/* Tests whether a row function of struct rp_mem_lanes can do it. */
 RP_INLINE bool is_rows(enum rp_elem e, int64_t stride, uint64_t exec)
 {
     const unsigned dwords = rp_elem_dwords(e);
@@ -372,7 +372,7 @@ static void scratch_addresses(struct rp_wave *w, const struct rp_insn *in,
         ret_offset[lane] = (uint32_t)(base + (v ? v[lane] : 0)); /* The sum wraps at 32 bits. */
 }
 
-/* True when all lanes use the same dword-aligned offset: then it is whole rows. */
+/* Tests whether all lanes use the same dword-aligned offset, so that whole rows are moved. */
 RP_INLINE bool scratch_rows(struct rp_wave *w, const struct rp_insn *in, unsigned bytes,
                             uint32_t *ret_offset)
 {
@@ -456,7 +456,7 @@ RP_STORE_FORMS(STORE)
 
 /* ---- GLOBAL_LOAD_LDS, SCRATCH_LOAD_LDS: memory to LDS without a register ---- */
 
-/* Where: rp_load_lds_at. Sub-dword loads are extended to a dword. */
+/* Loads into LDS at the place from rp_load_lds_at(). Sub-dword loads are extended to a dword. */
 RP_INLINE int load_lds(struct rp_wave *w, const struct rp_insn *in, enum rp_elem e)
 {
     const enum rp_space space = in->seg == RP_SEG_SCRATCH ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;

@@ -28,7 +28,9 @@ RP_INLINE uint32_t lds_at(uint32_t address, uint32_t offset)
     return address + offset;
 }
 
-/* True when every active lane is inside and the address step is fixed: *ret_lane0 is the offset. */
+/* Tests whether every active lane is inside and the address step is fixed; *ret_lane0 is the
+ * offset.
+ */
 RP_INLINE bool affine_lds(const struct rp_wave *w, const uint32_t *address, uint32_t offset,
                           unsigned bytes, uint64_t exec, int64_t *ret_lane0, int64_t *ret_stride)
 {

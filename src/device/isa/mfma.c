@@ -84,7 +84,7 @@ void rp_cvt_scale_bind(struct rp_insn *in)
                           : pair        ? 2
                                         : 1) |
                          (random ? RANDOM : 0) | (two_sources ? TWO_SOURCES : 0));
-    /* Of which of several numbers, and what they change, nothing says. */
+    /* Nobody documents which of several numbers these modifiers change, and how. */
     const bool packed =
         in->src[0].dwords > 1 || in->src[0].type == RP_T_PKF16 || in->src[0].type == RP_T_PKBF16;
     if ((packed && (in->neg | in->abs) & 1) || in->flags & RP_IF_CLAMP || in->omod)
@@ -104,7 +104,7 @@ static double decode(const struct layout *f, uint32_t bits)
     return bits >> (f->bits - 1) & 1 ? -v : v;
 }
 
-/* What becomes of part of a unit in the last place: nearest even, or stochastic. */
+/* Decides how part of a unit in the last place is rounded: to nearest even, or stochastically. */
 static bool goes_up(double rest, bool odd, const uint32_t *random)
 {
     if (random)
@@ -266,7 +266,7 @@ int rp_v_cvt_scalef32(struct rp_wave *w, const struct rp_insn *in)
 
 enum { AB_ROWS_MAX = 8, CD_ROWS_MAX = 32 };
 
-/** What the modifiers of an opcode mean. */
+/** This says what the modifiers of an opcode mean. */
 struct shape {
     uint8_t m;      /**< rows of A and columns of B per block */
     uint8_t blocks; /**< 1, 2, 4 or 16 */

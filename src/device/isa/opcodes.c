@@ -107,12 +107,14 @@ unsigned rp_type_dwords(unsigned type)
     return type < RP_T_MAX ? dwords[type] : 0;
 }
 
-/* Which rows the process's GPUs have, and what they call and charge them. All three encode what
- * they share alike, but for the few words that isa_decode.c asks about: LLVM's assembler gives the
- * same bytes.
+/* The target decides which rows the process's GPUs have, and what they call and charge them. All
+ * targets encode what they share alike, except for the few words that isa_decode.c asks about:
+ * LLVM's assembler gives the same bytes.
  */
 
-/* One target per process: its GPUs are of one kind, and decoded code is shared by them all. */
+/* There is one target per process, because its GPUs are of one kind and all of them share decoded
+ * code.
+ */
 static enum rp_isa_target target = RP_ISA_GFX942;
 
 static const char *const names[] = {

@@ -94,7 +94,7 @@ enum rp_op {
 #undef RP_MEM
 #undef RP_OP_NOEXEC
 
-/** What a memory instruction does. */
+/** This says what a memory instruction does. */
 enum rp_access {
     RP_ACCESS_NONE, /**< clocks, cache control, messages */
     RP_ACCESS_LOAD,
@@ -121,7 +121,7 @@ struct rp_op_row {
 /** The table is indexed by enum rp_op; row 0 is "invalid". */
 extern const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
-/** Whether the target has the row. */
+/** Tests whether the target has the row. */
 bool rp_target_has(unsigned op);
 
 /**
@@ -147,7 +147,7 @@ unsigned rp_op_find(enum rp_fmt fmt, enum rp_seg seg, unsigned opcode);
 unsigned rp_type_dwords(unsigned type);
 
 /**
- * Chooses the handler and lane kernel of a decoded VALU instruction; called by the decoder when
+ * Chooses the handler and lane kernel of a decoded VALU instruction. The decoder calls it when
  * every other field is final.
  */
 void rp_valu_bind(struct rp_insn *in);

@@ -267,7 +267,9 @@ static void turn_vskip(struct rp_wave *w, bool on)
     if (on == was_on)
         return;
     w->gpr_idx ^= RP_VALU_SKIP;
-    /* Without registers, what names one takes the run loop's way out, which looks at VSKIP. */
+    /* Without registers, an instruction that names one takes the run loop's way out, which checks
+     * VSKIP.
+     */
     if (on) {
         w->skip_vgpr_count = w->vgpr_count;
         w->skip_agpr_count = w->agpr_count;

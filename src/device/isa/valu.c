@@ -713,7 +713,9 @@ static const uint32_t *mix_source(const struct rp_wave *w, const struct rp_insn 
     return b->row[0];
 }
 
-/* What the lane kernel of v_fma_mix has computed to nearest even, in the wave's MODE. */
+/* Computes again, in the wave's MODE, what the lane kernel of v_fma_mix has computed to nearest
+ * even.
+ */
 static void mix_in_mode(uint32_t mode, bool to_f16, const struct rp_lane_args *a,
                         struct rp_rows *result)
 {

@@ -36,7 +36,9 @@ int rp_fault_register(struct rp_wave *w, const struct rp_insn *in);
 const struct rp_insn *rp_apply_gpr_idx(const struct rp_wave *w, const struct rp_insn *in,
                                        struct rp_insn *moved);
 
-/** Whether the instruction writes one half (or byte) of its destination and keeps the rest. */
+/**
+ * Tests whether the instruction writes one half (or byte) of its destination and keeps the rest.
+ */
 bool rp_keeps_other_half(const struct rp_insn *in);
 
 /** Binds the kernel of a matrix instruction, or its refusal; rp_valu_bind() calls it. */

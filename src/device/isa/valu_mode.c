@@ -167,7 +167,9 @@ static double scaled(double v, int by)
 static double div_fmas(double a, double b, double c, unsigned type, bool scale)
 {
     const double v = fma(a, b, c), up = type == RP_T_F64 ? 0x1p128 : 0x1p64;
-    /* As in the lane kernels, what overflows (to the largest number, perhaps) is not scaled. */
+    /* As in the lane kernels, a result that overflows (perhaps to the largest number) is not
+     * scaled.
+     */
     const bool overflows = type == RP_T_F64 ? fabs(v) >= DBL_MAX : fabsf((float)v) >= FLT_MAX;
     if (!scale || overflows)
         return v;
@@ -373,8 +375,9 @@ float rp_round_fma_f32(float a, float b, float c, unsigned round)
     return r;
 }
 
-/* What MODE says beyond the default: denormals flushed, OMOD, f16 overflow, NaN under clamp. Only
- * the long way through the VALU comes here, and only while MODE is not the default.
+/* This part applies what MODE says beyond the default: denormals flushed, OMOD, f16 overflow, NaN
+ * under clamp. Only the long way through the VALU comes here, and only while MODE is not the
+ * default.
  */
 
 /* ---- types ---- */

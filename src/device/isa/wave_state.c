@@ -108,8 +108,9 @@ void *rp_mem_find_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsigned w
     return m->host->translate(m->host->ctx, va, bytes, (int)write);
 }
 
-/* What a lane's scattered dword costs on a link: the L2 asks for 64 bytes there (TCC_EA0_RDREQ,
- * which counts 32-byte requests separately, of AMD's MI300 performance counters). */
+/* A lane's scattered dword costs this much on a link, because the L2 asks for 64 bytes there
+ * (TCC_EA0_RDREQ, which counts 32-byte requests separately, of AMD's MI300 performance counters).
+ */
 enum { REQUEST_BYTES = 64 };
 
 static uint64_t link_bytes(uint64_t span_bytes, uint64_t lanes)

@@ -69,9 +69,9 @@ struct rp_fault {
     char text[200]; /**< reason, with mnemonic and operands where there are any */
 };
 
-/* How long a DMA engine's copy takes on the modelled GPU. */
+/* This models how long a DMA engine's copy takes on the GPU. */
 
-/** Where memory is, seen from the GPU whose engine copies. */
+/** This says where memory is, as the GPU whose engine copies sees it. */
 enum rp_memory_location {
     RP_PLACE_LOCAL = 0, /**< its own HBM */
     RP_PLACE_PEER,      /**< another GPU's HBM */
@@ -164,7 +164,7 @@ struct rp_wave {
     struct rp_fault fault;
 };
 
-/** Why VALU instructions go the long way: rp_wave.gpr_idx. */
+/** VALU instructions go the long way for these reasons (rp_wave.gpr_idx). */
 enum {
     RP_VALU_INDEX = 1u << 31, /**< VGPR index mode is on */
     RP_VALU_MODE = 1u << 30,  /**< MODE asks for other float arithmetic than the default */
@@ -235,7 +235,7 @@ void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, uns
 
 /* Waves reach these things beside their own state. */
 
-/** What an instruction may ask of whoever executes its wave. */
+/** An instruction may ask this of whoever executes its wave. */
 struct rp_wave_services {
     /**
      * The wave has come to s_memtime or s_memrealtime.
@@ -249,7 +249,10 @@ struct rp_wave_services {
     uint64_t (*clock_ticks)(const struct rp_wave *w);
     /** s_memtime reads shader clocks on the same time line. */
     uint64_t (*memtime_cycles)(const struct rp_wave *w);
-    /** Number of the die that the wave runs on: workgroups are dealt out to them in turn. */
+    /**
+     * Returns the number of the die that the wave runs on; workgroups are dealt out to dies in
+     * turn.
+     */
     uint32_t (*xcc)(const struct rp_wave *w);
     /**
      * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
@@ -334,7 +337,7 @@ struct rp_gws {
     } resource[RP_GWS_RESOURCES];
 };
 
-/** What the driver side tells the executor about its world. */
+/** The driver tells the executor this about its world. */
 struct rp_exec_host {
     void *ctx;
     /**
@@ -350,7 +353,10 @@ struct rp_exec_host {
      */
     int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
                  int64_t *ret_delta);
-    /** Where the memory at gpu_va is, the same for all of a range. NULL: all is local. */
+    /**
+     * Returns where the memory at gpu_va is, which is the same for all of a range. NULL: all is
+     * local
+     */
     enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
     /**
      * NULL or: whether range() may answer with memory of the program that can vanish without
@@ -386,7 +392,7 @@ struct rp_exec_host {
  */
 uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o);
 
-/* Whether [from, to) and the pages of the log may have bytes in common. */
+/* Tests whether [from, to) and the pages of the log may have bytes in common. */
 bool rp_atomic_log_touches(const struct rp_atomic_log *log, uint64_t from, uint64_t to);
 
 /** Sets MODE but for index mode and VSKIP, which live in gpr_idx. */
@@ -423,7 +429,9 @@ static inline void rp_mem_refresh(struct rp_mem *m)
         rp_mem_forget(m, now);
 }
 
-/** Which entry an address's range is in. Translated code computes it, too (jit_memory.c). */
+/**
+ * Returns which entry an address's range is in. Translated code computes it, too (jit_memory.c).
+ */
 static inline uint32_t rp_mem_index(uint64_t va)
 {
     return (uint32_t)(va >> RP_MEM_SHIFT) * (uint32_t)RP_MEM_SCATTER >> (32 - RP_MEM_ENTRIES_LOG2);

@@ -72,7 +72,7 @@ static bool names(const struct rp_opnd *o, unsigned row)
     return o->kind == RP_OPND_VGPR && row >= o->index && row < o->index + (unsigned)o->dwords;
 }
 
-/* Whether the block reads the row again before it is written. */
+/* Tests whether the block reads the row again before it is written. */
 static bool is_used_later(const struct rp_jit_translation *t, unsigned row)
 {
     const struct rp_insn *in = t->in;

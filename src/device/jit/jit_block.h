@@ -61,8 +61,8 @@ struct rp_jit_stub {
 };
 
 /**
- * What an instruction does in rare cases, behind all blocks: its handler is called, and the block
- * goes on behind what stands for the instruction.
+ * This is what an instruction does in rare cases, behind all blocks: it calls the handler, and the
+ * block goes on behind the instruction.
  */
 struct rp_jit_detour {
     size_t jump[RP_JIT_DETOUR_JUMPS]; /**< to here */
@@ -161,10 +161,10 @@ void rp_jit_set_pc(struct rp_jit_translation *t, uint64_t pc);
 /** Translates what a scalar instruction does; false: nothing written, its handler has to. */
 bool rp_jit_salu(struct rp_jit_translation *t, const struct rp_insn *in);
 
-/** Whether it is one of those with EXEC as their second result. */
+/** Tests whether EXEC is its second result. */
 bool rp_jit_salu_writes_exec(const struct rp_insn *in);
 
-/** Whether it is a jump that translated code makes itself (jit_salu.c). */
+/** Tests whether it is a jump that translated code makes itself (jit_salu.c). */
 bool rp_jit_is_branch(const struct rp_insn *in);
 
 /**
@@ -177,7 +177,7 @@ bool rp_jit_branch_condition(struct rp_jit_translation *t, const struct rp_insn 
 /** Translates a vector instruction; false: its handler has to. */
 bool rp_jit_valu(struct rp_jit_translation *t, const struct rp_insn *in);
 
-/** Whether rp_jit_valu would look at EXEC. */
+/** Tests whether rp_jit_valu() would read EXEC. */
 bool rp_jit_valu_knows(const struct rp_insn *in);
 
 /** Translates a load or store of memory or the LDS; false: nothing written, its handler has to. */
@@ -189,7 +189,7 @@ bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
  */
 void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in);
 
-/** Whether rp_jit_mem would look at EXEC. */
+/** Tests whether rp_jit_mem() would read EXEC. */
 bool rp_jit_mem_knows(const struct rp_insn *in);
 
 /* Register rows in CPU registers, and the sources and results of a vector instruction.
@@ -210,7 +210,7 @@ enum {
 /** This says which half of a dword is the f16. */
 enum rp_half { RP_WHOLE, RP_LOW_HALF, RP_HIGH_HALF };
 
-/* What a slot holds besides rows: the f16 halves of row r as f32, r + this * enum rp_half. */
+/* A slot may also hold the f16 halves of row r as f32, under r + this * enum rp_half. */
 enum { RP_ROW_WIDENED = 1024 };
 
 /** This is one row of a source. */
@@ -226,7 +226,10 @@ struct rp_src {
 /** Loads all slots that hold rows again. */
 void rp_rows_reload(struct rp_jit_translation *t);
 
-/** The same with other registers: for what is the same in all lanes, and for a quarter. */
+/**
+ * Does the same with other registers: one for what is the same in all lanes, and one for a
+ * quarter.
+ */
 struct rp_src rp_src_in(struct rp_jit_translation *t, const struct rp_insn *in, unsigned i,
                         unsigned dword, unsigned scalar, unsigned part);
 
@@ -248,7 +251,7 @@ void rp_result_store(struct rp_jit_translation *t, unsigned reg, unsigned row);
 
 struct rp_jit_stub *rp_jit_stub_new(struct rp_jit_translation *t, size_t jump);
 
-/** Nothing is held in registers any more. */
+/** Forgets everything that is held in registers. */
 static inline void rp_rows_forget(struct rp_jit_translation *t)
 {
     for (unsigned i = 0; i < RP_JIT_SLOTS; i++)
@@ -315,7 +318,7 @@ static inline int32_t rp_row_disp(unsigned row, unsigned quarter)
     return (int32_t)(row * sizeof(uint32_t[RP_LANES]) + quarter * 64) - RP_JIT_ROW_BIAS;
 }
 
-/** One instruction on three registers (or two and memory), all lanes. */
+/** Emits one instruction on three registers (or two and memory) for all lanes. */
 static inline void rp_v3(struct rp_jit_translation *t, unsigned op, unsigned to, unsigned a,
                          struct rp_rm b)
 {

@@ -7,7 +7,7 @@
 
 enum { LINE_BYTES = 64 };
 
-/** Where they are. */
+/** This says where the lines are. */
 struct lines {
     uint8_t reg[4];  /**< general registers: the host's address of each quarter's first line */
     bool one_behind; /**< or of all lines, of which each is behind the other: reg[0] */
@@ -125,7 +125,7 @@ static void store_fours(struct rp_jit_translation *t, const struct lines *l,
         }
 }
 
-/* The same registers are lost, but those that @p s uses. */
+/* Stores lines. The same registers are lost, except those that @p s uses. */
 static void lines_store(struct rp_jit_translation *t, const struct lines *l, unsigned dwords,
                         const struct rp_src *s)
 {
@@ -252,7 +252,7 @@ static void load_env(struct rp_jit_translation *t)
     rp_x86_load(&t->x86, true, ENV, rp_at(ENV, offsetof(struct rp_group, env)));
 }
 
-/* As the gate of plain accesses: the slice has noted no atomics. */
+/* Tests what the gate of plain accesses tests: that the slice has noted no atomics. */
 static void check_gate(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     struct rp_x86 *e = &t->x86;
@@ -421,8 +421,9 @@ static void note_load(struct rp_jit_translation *t)
     rp_x86_store(e, false, rp_at(RP_JIT_W, (int32_t)wait), RP_RDX);
 }
 
-/* The same lines of a wave to come: lane_memory.c says why. Stores are made in order, so that one
- * that waits for its line holds up all others, those to registers too. */
+/* Prefetches the same lines of a later wave (lane_memory.c says why). Stores are made in order, so
+ * one that waits for its line holds up all others, those to registers too.
+ */
 static void prefetch(struct rp_jit_translation *t, unsigned dwords, bool write)
 {
     for (unsigned i = 0; i < 4 * dwords; i++) {

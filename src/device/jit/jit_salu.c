@@ -220,7 +220,7 @@ static void emit_write(struct rp_x86 *e, const struct rp_insn *in, const struct 
     }
 }
 
-/* Which sources are 64 bits wide; shifts count with 32. */
+/* Tells which sources are 64 bits wide; shifts count with 32. */
 static bool operands_known(const struct rp_insn *in, const struct row *r)
 {
     const bool one = r->kind == MOVE || r->kind == CMOVE || r->kind == NOT ||
@@ -232,7 +232,7 @@ static bool operands_known(const struct rp_insn *in, const struct row *r)
            (one || is_known(&in->src[1], r->wide && r->kind != SHIFT));
 }
 
-/* Nothing to wait for, but a turn may end here: see rp_s_waitcnt. */
+/* There is nothing to wait for, but a turn may end here (rp_s_waitcnt()). */
 static void waitcnt(struct rp_jit_translation *t)
 {
     rp_x86_cmp_byte(&t->x86, rp_at(RP_JIT_W, offsetof(struct rp_wave, past_barrier)), 0);

@@ -41,8 +41,6 @@ static void code_memory_free(void *memory, size_t bytes)
     syscall(SYS_munmap, memory, bytes);
 }
 
-/* Whether there is translation. */
-
 /* This is the translator's only context. It says whether translation is possible and enabled. */
 static struct {
     pthread_once_t once;
@@ -65,7 +63,7 @@ static bool system_allows(void)
 static void look(void)
 {
     const char *text = getenv("ROCM_PERF_DEVICE_JIT");
-    /* What is translated needs AVX-512. */
+    /* Translated code needs AVX-512. */
     jit.possible = rp_lane_find_level("v_mov_b32", RP_LANE_V4) && system_allows();
     __atomic_store_n(&jit.on, jit.possible && !(text && !strcmp(text, "off")), __ATOMIC_RELAXED);
 }
@@ -177,7 +175,7 @@ static void log_run(struct rp_jit_translation *t, unsigned first, unsigned end)
     rp_x86_alu_imm(e, true, RP_ADD, rp_at(RP_RDX, 0), sizeof(uint32_t));
 }
 
-/* Where a block may find lanes off: how many, before an instruction changes EXEC. */
+/* Counts the lanes that are off before an instruction changes EXEC. */
 static void tally_lanes(struct rp_jit_translation *t)
 {
     struct rp_x86 *e = &t->x86;
@@ -231,7 +229,7 @@ static void write_stub(struct rp_jit_translation *t, const struct rp_jit_stub *s
 
 enum {
     RP_WIDE_BYTES = RP_MFMA_VALUES_MAX * sizeof(uint32_t[RP_LANES]),
-    /* Of the stack, for all operands and for aligning them. */
+    /** The stack has this many bytes for all operands, and for aligning them. */
     RP_WIDE_STACK_BYTES = RP_JIT_WIDES * RP_WIDE_BYTES + 64,
 };
 
@@ -270,7 +268,7 @@ static void write_epilogue(struct rp_jit_translation *t)
 
 /* ---- what belongs to a region ---- */
 
-/* What ends the turn in any case. */
+/* Tests whether the instruction always ends the turn. */
 static bool is_known_step(const struct rp_insn *in)
 {
     return in->fn == rp_s_endpgm || in->fn == rp_s_barrier;
@@ -514,7 +512,7 @@ static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
  * As everywhere in a block, registers are in memory before and after.
  */
 
-/** What a call of a handler may write beside its result is not known of all of them. */
+/** It is not known of every handler what it may write beside its result. */
 static bool writes_result_only(const struct rp_insn *in)
 {
     switch (in->fmt) {
@@ -593,7 +591,9 @@ static void call_kernel(struct rp_jit_translation *t, uintptr_t function)
     rp_x86_call_reg(&t->x86, RP_RAX);
 }
 
-/* Where the operand is, widened, or the one used longest ago but for @p not. */
+/* Returns the place of the operand if it is widened, or the place that was used longest ago except
+ * @p not.
+ */
 static unsigned place_of(const struct rp_jit_translation *t, const struct rp_opnd *o,
                          rp_mfma_widen_fn *widen, unsigned other)
 {
@@ -636,7 +636,7 @@ static bool can_do(const struct rp_insn *in, const struct rp_mfma_parts *parts)
         return false;
     if (overlap(c, &in->dst) && c->index != in->dst.index)
         return false;
-    /* What is not widened is read while D is written. */
+    /* An operand that is not widened is read while D is written. */
     return (parts->widen_a || !overlap(&in->src[0], &in->dst)) &&
            (parts->widen_b || !overlap(&in->src[1], &in->dst));
 }

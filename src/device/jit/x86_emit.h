@@ -61,7 +61,7 @@ enum rp_x86_kop {
     RP_X86_KOPS,
 };
 
-/** How an EVEX instruction writes its result. */
+/** This says how an EVEX instruction writes its result. */
 struct rp_mask {
     uint8_t k;      /**< mask register 1..7, 0 = all lanes */
     bool zero;      /**< lanes without a bit become 0 instead of staying */
@@ -80,7 +80,9 @@ struct rp_mask {
 void rp_x86_v(struct rp_x86 *e, enum rp_x86_vop op, struct rp_mask mask, unsigned reg, unsigned v,
               struct rp_rm rm, unsigned imm);
 
-/** One VEX instruction on mask registers (or between one and memory or a general register). */
+/**
+ * Writes one VEX instruction on mask registers (or between one and memory or a general register).
+ */
 void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop op, unsigned reg, unsigned v, struct rp_rm rm);
 
 /** Operations of the first opcode map, by their extension in group 1. */

@@ -13,7 +13,7 @@
 #include "device/timing/timing_engine.h"
 #include "device/timing/wave_record.h"
 
-/**< bits of rp_program_code.flags */
+/** These are the bits of rp_program_code.flags. */
 enum {
     RP_PROGRAM_VM = 1u << 0,       /**< a later s_waitcnt vmcnt waits for it */
     RP_PROGRAM_LGKM = 1u << 1,     /**< the same for lgkmcnt */
@@ -55,19 +55,19 @@ static inline void rp_in_flight_add(struct rp_in_flight *f, uint64_t done, bool 
     f->done[(f->first + at) % RP_IN_FLIGHT_ROOM] = done;
 }
 
-/** When at most @p left are under way; 0: now. */
+/** Returns when at most @p left are under way; 0: now */
 static inline uint64_t rp_in_flight_wait(const struct rp_in_flight *f, uint32_t left)
 {
     return f->count > left ? f->done[(f->first + f->count - left - 1) % RP_IN_FLIGHT_ROOM] : 0;
 }
 
-/** Whether a line is in the vector L1 of a CU, or on its way to it. */
+/** Tests whether a line is in the vector L1 of a CU, or on its way to it. */
 static inline bool rp_hierarchy_in_l1(const struct rp_hierarchy *h, uint32_t cu, uint64_t line)
 {
     return rp_tags_has(&h->l1[cu], line);
 }
 
-/** Whether the line behind a line of the program is one, too. */
+/** Tests whether the next line also belongs to the program. */
 static inline bool rp_program_goes_on(const struct rp_program *p, uint32_t line)
 {
     return p->grows || (line + 1 < p->line_count && p->line[line + 1] == p->line[line] + 1);
@@ -190,7 +190,7 @@ static void next_lap(struct rp_cu_turns *t)
     }
 }
 
-/* When the next turn is; NEVER: there is none. */
+/* Returns when the next turn is; NEVER: there is none */
 static inline uint64_t first(const struct rp_cu_turns *t)
 {
     return t->occupied ? t->base + (uint64_t)__builtin_ctzll(t->occupied) : t->far_first;
@@ -314,7 +314,7 @@ static void open_barrier(struct rp_timing_simulation *r, struct rp_cu *cu, struc
 
 /* ---- instructions -------------------------------------------------------------------------- */
 
-/* What a wave's turn came to. */
+/* This is the result of a wave's turn. */
 struct turn {
     uint64_t next; /**< its next turn; NEVER: it has ended, or is at a barrier */
     bool machine;  /**< nothing happened: it needs what compute units share */
@@ -331,8 +331,7 @@ static double disagreement(double a, double b, double small)
     return a + b > 0 ? fabs(a - b) / (a + b + small) : 0;
 }
 
-/*
- * How much of a wave's record, of what came after it, may be another kind of work: as far as the
+/* Estimates how much of a wave's record may be unlike the work that came after it: as much as the
  * halves of the record disagree, or the bytes that an instruction moves, which are known of all.
  */
 static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
@@ -382,8 +381,9 @@ static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *c
     return (struct turn){.next = NEVER, .ended = !g->waves_left};
 }
 
-/* When the instruction's line is at the wave: it may have to come from the L2. False: the caches,
- * which others share, have to be asked when the machine is there. */
+/* Finds when the instruction's line arrives at the wave; it may have to come from the L2. @return
+ * false: the shared caches must be asked when the machine has reached that time
+ */
 static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct rp_cu_wave *w,
                   uint32_t line, uint64_t clock, uint64_t *ret_when)
 {
@@ -416,7 +416,7 @@ static bool overlap(struct rp_rec_regs a, struct rp_rec_regs b)
     return a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
-/* When matrix results that the instruction needs, or replaces, are there. */
+/* Returns when matrix results that the instruction needs, or replaces, are complete. */
 static uint64_t when_registers(const struct rp_timing_simulation *r, const struct rp_cu_wave *w,
                                const struct rp_rec_code *c, uint64_t clock)
 {
@@ -482,7 +482,7 @@ static uint32_t lds_port_clocks(const struct rp_rec_access *a)
     return a->flags & RP_REC_READS && data > in ? data : in;
 }
 
-/* When the LDS begins with an instruction: its banks and ports serve one after another. */
+/* Returns when the LDS begins with an instruction: its banks and ports serve one after another. */
 static uint64_t lds_begin(const struct rp_cu *cu, const struct rp_cu_wave *w, uint64_t clock)
 {
     return later(clock, later(cu->lds_free, cu->lds_port_free[w->simd / 2]));
@@ -557,8 +557,9 @@ static uint64_t scalar(struct rp_timing_simulation *r, struct rp_cu *cu, const s
     return done;
 }
 
-/* What a memory instruction touches. Accesses of earlier steps are left over where code has been
- * rewritten: what accessed memory then is another instruction now. */
+/* Returns what a memory instruction touches. Accesses of earlier steps are left over where code
+ * has been rewritten, because another instruction accessed memory then.
+ */
 static const struct rp_rec_access *access_of(struct rp_cu_wave *w)
 {
     static const struct rp_rec_access nothing = {0};
@@ -569,7 +570,7 @@ static const struct rp_rec_access *access_of(struct rp_cu_wave *w)
     return there ? w->access : &nothing;
 }
 
-/* Whether others may notice: not if the L1, or the LDS, has everything. */
+/* Tests whether others may notice the access. They do not if the L1, or the LDS, has everything. */
 static bool goes_beyond(const struct rp_timing_simulation *r, const struct rp_cu *cu,
                         const struct rp_cu_wave *w, const struct rp_rec_access *a)
 {
@@ -598,7 +599,7 @@ static uint64_t when_counted(struct rp_cu_wave *w, const struct rp_program_code 
     return when;
 }
 
-/* When the instruction's unit takes it: the queues in front of memory units are short. */
+/* Returns when the instruction's unit takes it: the queues in front of memory units are short. */
 static uint64_t when_taken(const struct rp_timing_simulation *r, struct rp_cu *cu,
                            struct rp_cu_wave *w, const struct rp_program_code *c,
                            const struct rp_rec_access *a, uint64_t clock)
@@ -673,7 +674,7 @@ static uint64_t miscellaneous(struct rp_timing_simulation *r, struct rp_cu_wave 
 
 /* ---- a turn -------------------------------------------------------------------------------- */
 
-/* When the wave's next instruction may be issued, after this one. */
+/* Returns when the wave's next instruction may be issued after this one. */
 static inline uint64_t after(const struct rp_timing_simulation *r, const struct rp_cu_wave *w,
                              const struct rp_program_code *c, uint64_t issued)
 {

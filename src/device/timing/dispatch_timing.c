@@ -238,7 +238,7 @@ struct rp_thread_watch {
     bool begun, replayed;
 };
 
-/** What is kept of a dispatch that is recorded: rp_dispatch.observed. */
+/** This is kept of a dispatch that is recorded (rp_dispatch.observed). */
 struct rp_dispatch_timing {
     struct rp_wave_record *record; /**< or NULL: it was lost */
     struct rp_timing_stats stats;  /**< of the replay, */
@@ -397,7 +397,7 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
-/** What a dispatch's record will be, or NULL when the host is out of memory. */
+/** Makes the record of a dispatch, or returns NULL when the host is out of memory. */
 static struct rp_wave_record *record_new(const struct rp_arch *arch, const struct rp_kernel *k)
 {
     const struct rp_rec_shape shape = {
@@ -675,8 +675,10 @@ bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
     return true;
 }
 
-/* From the replay that told the time, if there was one and it knows: of waves that execute more
- * than is recorded it may lack what they access last, and of their accesses alone far more fits. */
+/* Takes the counts from the simulation that gave the time, if there was one and it knows them. For
+ * waves that execute more than is recorded, it may lack what they access last, and accesses alone
+ * need far less room.
+ */
 static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *values)
 {
     const struct rp_dispatch_timing *t = d->observed;

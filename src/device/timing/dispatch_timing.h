@@ -30,8 +30,8 @@ extern const struct rp_observer rp_timing_observer;
 int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_t *ret_ticks);
 
 /**
- * After rp_dispatch_ticks: whether its time is from a replay.
- * @param ret_waves        that were replayed
+ * Tells, after rp_dispatch_ticks(), whether its time is from a simulation.
+ * @param ret_waves  that were simulated
  * @param ret_error_share  as rp_timing_stats.error_share
  */
 bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,

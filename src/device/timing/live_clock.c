@@ -237,7 +237,7 @@ static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wa
     w->step = kept->step;
     w->half = NULL; /* Nothing is computed from there any more. */
     w->end = kept->step + kept->step_count;
-    /* Whether it is taken is not known before the next one. */
+    /* It is not known before the next instruction whether the branch is taken. */
     if (kept->grows && live->rec.code[step[count - 1]].unit == RP_REC_BRANCH)
         w->end--;
     w->access = kept->access;
@@ -322,7 +322,7 @@ static struct rp_group_clock *clock_new(const struct rp_group *g)
     return NULL;
 }
 
-/* From here on the waves' clocks go on as with fast timing. */
+/* Lets the waves' clocks go on as with fast timing from here. */
 static void give_up(struct rp_group_clock *c)
 {
     rp_resolver_release(&c->resolver);

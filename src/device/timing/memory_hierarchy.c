@@ -97,7 +97,7 @@ static inline uint32_t way_of(const struct rp_tags *t, size_t set, uint64_t line
 
 /* ---- uses ---- */
 
-/* In each set the numbers of uses become ranks. */
+/* Replaces the numbers of uses by ranks in each set. */
 static void renumber(struct rp_tags *t)
 {
     for (uint32_t set = 0; set < t->sets; set++) {
@@ -189,7 +189,7 @@ static void rp_tags_drop(struct rp_tags *t, struct rp_tag *tag)
 enum {
     SCALE = 64,
     HALF_BYTES = 64,
-    SHARED_TOGETHER = 8 /* lines */,
+    SHARED_TOGETHER = 8 /**< lines */,
     MOST_AT_FIRST = 1 << 20,
     PAGE_LINES = 32
 };
@@ -382,11 +382,10 @@ static bool mall_holds(const struct rp_hierarchy *h, const struct rp_mall_line *
 
 enum fetched { BY_NOBODY, LONG_AGO, JUST_NOW };
 
-/*
- * Whether another die, which is not replayed, has fetched a line that this one has not. Each of the
- * others touches a share of the lines. Those that all touch at the same time are fetched by one of
- * them, and come to all when they come to that one. Of the rest, the others have touched as great a
- * part as this one.
+/* Decides whether another die, which is not simulated, has fetched a line that this one has not.
+ * Each other die touches a share of the lines. Lines that all dies touch at the same time are
+ * fetched by one of them, and come to all when they come to that one. Of the rest, the others have
+ * touched as large a part as this one.
  */
 static enum fetched fetched_elsewhere(struct rp_hierarchy *h, uint64_t line)
 {
@@ -511,7 +510,7 @@ static uint64_t pending(struct rp_hierarchy *h, struct rp_server *channel, uint6
     return done;
 }
 
-/* What of the line is not there comes from below. */
+/* The parts of the line that are missing come from below. */
 static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uint64_t clock)
 {
     tag->ready = below_l2(h, line, clock);

@@ -14,9 +14,9 @@
 enum {
     SLOT_CLOCKS = 4,
     SIMDS = 4,
-    SLOTS = 32,       /* of a CU: as the engine's */
-    DEFAULT_CU = 1,   /* rocprofv3's default for --att-target-cu */
-    UNDER_WAY = 1024, /* s_waitcnt counts to 63; waves that never wait forget the oldest */
+    SLOTS = 32,       /**< of a CU: as the engine's */
+    DEFAULT_CU = 1,   /**< rocprofv3's default for --att-target-cu */
+    UNDER_WAY = 1024, /**< s_waitcnt counts to 63; waves that never wait forget the oldest */
 };
 
 /* The queue holds instructions whose results are under way, with the oldest first. */
@@ -194,7 +194,7 @@ static uint8_t category_of(const struct rp_rec_code *c, bool goes_on)
     }
 }
 
-/* Whether the wave goes on behind the instruction of that step. */
+/* Tests whether the wave goes on behind the instruction of that step. */
 static bool goes_on(const struct rp_trace_rows *t, const struct rp_wave_placement *p, uint32_t step)
 {
     const struct rp_rec_wave *w = &t->record->group[p->group].wave[p->wave];
@@ -203,7 +203,7 @@ static bool goes_on(const struct rp_trace_rows *t, const struct rp_wave_placemen
            t->record->code[w->step[step + 1]].pc == c->pc + c->size_bytes;
 }
 
-/* What waits, sleeps and barriers take beyond their own slot is a stall. */
+/* The time that waits, sleeps and barriers take beyond their own slot is a stall. */
 static void close_row(struct rp_threads_row *row, uint64_t next, bool waits)
 {
     row->latency_clocks = (uint32_t)(next - row->clock);

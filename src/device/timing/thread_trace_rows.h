@@ -38,10 +38,10 @@ struct rp_trace_rows {
 int rp_trace_rows_begin(struct rp_trace_rows *t, const struct rp_arch *arch,
                         const struct rp_wave_record *record, const struct rp_threads_request *wish);
 
-/** For rp_engine_run; @p t must stay where it is. */
+/** Returns the watch for rp_engine_run(); @p t must not move. */
 struct rp_engine_watch rp_trace_rows_watch(struct rp_trace_rows *t);
 
-/** After the replay: chooses among compute units and brings everything in order. 0, or -ENOMEM. */
+/** Chooses among compute units after the simulation, and sorts everything. @return 0 or -ENOMEM */
 int rp_trace_rows_end(struct rp_trace_rows *t);
 
 void rp_trace_rows_release(struct rp_trace_rows *t);

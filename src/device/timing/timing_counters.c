@@ -9,9 +9,9 @@
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_engine.h"
 
-/*
- * Where an architecture's data do not say: ways of the scalar L1 are those of earlier GCN
- * documents, of the L2 those of CDNA3 (white paper); of the vector L1 they are assumed.
+/* These apply where an architecture's data do not say. The ways of the scalar L1 are those of
+ * earlier GCN documents, and those of the L2 are of CDNA3 (white paper); those of the vector L1
+ * are assumed.
  */
 enum { L1_WAYS = 16, SCALAR_WAYS = 4, L2_WAYS = 16, SQC_PER_DIE = 20, SECTORS = 4, ALL = 0xf };
 
@@ -101,7 +101,9 @@ static int open_tags(struct rp_tags *t, uint32_t lines, uint32_t ways)
     return t->tag ? 0 : rp_tags_init(t, lines, ways);
 }
 
-/* Before a compute unit's first access: a small dispatch uses few of a GPU's caches. */
+/* Opens caches before a compute unit's first access, because a small dispatch uses few of a GPU's
+ * caches.
+ */
 static int open_caches(const struct caches *c, uint32_t cu)
 {
     const struct cache_shape *s = &c->shape;
@@ -440,7 +442,7 @@ static int run_turns(const struct cache_shape *shape, const struct rp_wave_recor
     return rc;
 }
 
-/* What it takes to add them up. */
+/* This is needed to add up waves. */
 struct wave_meter {
     struct rp_wave_sums sums;
     struct meter_cu {
@@ -493,7 +495,7 @@ static struct rp_wave_sums meter_end(struct wave_meter *m, const struct rp_arch 
     return m->sums;
 }
 
-/* What the interval adds to those before, none of which begins much later. */
+/* Returns what the interval adds to those before, none of which begins much later. */
 static uint64_t not_yet(uint64_t *until, uint64_t begin, uint64_t end)
 {
     const uint64_t from = begin > *until ? begin : *until;
@@ -545,7 +547,7 @@ static void meter_ended(struct wave_meter *m, uint64_t clock)
 
 /* ---- what a replay is told to ---- */
 
-/* What comes to the caches, in the order in which the modelled machine issues it. */
+/* This receives what comes to the caches, in the order in which the modelled machine issues it. */
 struct rp_count_watch {
     const struct rp_wave_record *record;
     struct caches *caches;
@@ -632,7 +634,7 @@ bool rp_count_watch_end(struct rp_count_watch *c, const struct rp_arch *arch, bo
 
 enum { QUAD = 4 };
 
-/* What was replayed, and how it is taken to the whole dispatch. */
+/* This is what was simulated, and how it is extrapolated to the whole dispatch. */
 struct replayed {
     const struct rp_arch *arch;
     const struct rp_timing_stats *s;
@@ -760,7 +762,7 @@ static void count_room(const struct replayed *r, const struct rp_rec_shape *shap
 {
     const struct rp_timing_stats *s = r->s;
     const double dies = s->all_dies ? s->all_dies : 1;
-    /* What was not replayed of a sample comes while others wait. */
+    /* The part of a sample that was not simulated comes while others wait. */
     const double more = s->sampled && s->no_room_clocks ? s->clocks - (double)s->replay_clocks : 0;
     const double clocks = r->dies * (double)s->no_room_clocks + (more > 0 ? more * dies : 0);
     const double engines = clocks * r->arch->shader_engines / dies;
@@ -802,7 +804,7 @@ void rp_wave_counters(const struct rp_arch *arch, const struct rp_timing_stats *
 
 /* ---- counters of memory ---- */
 
-/* How much more was executed than replayed. */
+/* These say how much more was executed than simulated. */
 struct factors {
     double of[RP_CACHE_KINDS];
     double writes; /**< of stores and atomics, whose lines nobody can tell apart any more */

@@ -33,7 +33,7 @@ enum rp_cache_kind {
     RP_CACHE_KINDS,
 };
 
-/** What accesses of one kind did. */
+/** This is what accesses of one kind did. */
 struct rp_cache_sums {
     uint64_t insts;        /**< wave instructions */
     uint64_t lanes;        /**< active */
@@ -55,7 +55,7 @@ struct rp_cache_result {
     uint64_t replaced_lines;               /**< that gave way to others, dirty or not */
 };
 
-/* What a watcher of the replay (rp_engine_watch) adds up for counters of waves and units. */
+/* A watcher of the simulation (rp_engine_watch) adds these up for counters of waves and units. */
 
 struct rp_wave_sums {
     uint64_t level_clocks[RP_REC_UNITS]; /**< from issue to result, summed over instructions */

@@ -22,7 +22,10 @@ struct rp_event_queue {
     uint64_t *time;
 };
 
-/** Of what has been asked for so far. 0, or -ENOMEM: the answers mean nothing. */
+/**
+ * Returns the status of everything that has been asked for so far.
+ * @return 0; -ENOMEM: the answers mean nothing
+ */
 static inline int rp_hierarchy_status(const struct rp_hierarchy *h)
 {
     return h->no_memory ? -ENOMEM : 0;
@@ -30,7 +33,10 @@ static inline int rp_hierarchy_status(const struct rp_hierarchy *h)
 
 static void rp_event_queue_release(struct rp_event_queue *e);
 
-/** For numbers below @p count, each in at most once. 0 or -ENOMEM. */
+/**
+ * Initialises a queue for numbers below @p count, each of which is in it at most once.
+ * @return 0 or -ENOMEM
+ */
 static int rp_event_queue_init(struct rp_event_queue *e, uint32_t count)
 {
     memset(e, 0, sizeof *e);
@@ -178,7 +184,7 @@ static double rp_extrapolate(const struct rp_wave_record *r, const struct rp_com
     }
     if (of_die <= done->count || !done->count)
         return (double)end;
-    /* From the end of the first fill to where there is nothing left to start. */
+    /* The rate is taken from the end of the first fill to where nothing is left to start. */
     uint64_t from = resident - 1, to = done->count - resident - 1;
     if (done->count < 3 * resident) {
         from = done->count / 4;
@@ -202,9 +208,9 @@ static double rp_extrapolate(const struct rp_wave_record *r, const struct rp_com
 
 /* ---- sharing ------------------------------------------------------------------------------- */
 
-/*
- * When a line is touched, roughly: how many times a die has been filled before the workgroup, and
- * how far its wave is, of 2^MOMENT_BITS. Two moments are about the same within SAME of it.
+/* A moment says roughly when a line is touched: how many times a die has been filled before the
+ * workgroup, and how far its wave is, of 2^MOMENT_BITS. Two moments are about the same within SAME
+ * of it.
  */
 enum { MOMENT_BITS = 14, MOST_FILLS = 3, SAME = (1 << MOMENT_BITS) / 20, PAGE_LINES = 32 };
 
@@ -245,7 +251,7 @@ static void add(struct set *s, uint64_t line, uint64_t moment)
         *e = (struct entry){.line = line + 1, .moment = moment};
 }
 
-/* Of probes more may have been kept: of all, no more than of main ones. */
+/* More probes than main workgroups may have been kept, so only as many are used. */
 static void add_wave(struct set *s, const struct rp_rec_wave *w, uint64_t fills, uint32_t limit)
 {
     for (uint32_t i = 0; i < w->access_count && w->access[i].step < limit; i++) {
@@ -340,7 +346,7 @@ struct engine {
 
 /* ---- dispatchers --------------------------------------------------------------------------- */
 
-/* Whether a CU has room for one more workgroup. */
+/* Tests whether a CU has room for one more workgroup. */
 static bool has_room(const struct engine *e, const struct rp_cu *cu, uint32_t waves)
 {
     return cu->groups < e->r.rec->shape.groups_per_cu && cu->waves + waves <= RP_CU_SLOTS;
@@ -467,7 +473,7 @@ static int allocate_replay(struct rp_timing_simulation *r)
     int status = rp_program_init(&r->program, r->rec);
     if (status)
         return status;
-    /* As many as the cache has, or a small program needs. */
+    /* There are as many slots as the cache has, or as a small program needs. */
     r->code_slots = t->inst_l1_bytes / RP_REC_LINE_BYTES;
     if (r->program.line_count < r->code_slots)
         r->code_slots = r->program.line_count ? r->program.line_count : 1;

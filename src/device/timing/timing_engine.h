@@ -41,7 +41,7 @@ struct rp_program {
     bool grows; /**< lines are numbered from the entry on, and there is one behind each */
 };
 
-/** 0 or -ENOMEM: *p holds nothing. */
+/** Initialises a program. @return 0 or -ENOMEM: *p holds nothing */
 int rp_program_init(struct rp_program *p, const struct rp_wave_record *record);
 void rp_program_release(struct rp_program *p);
 
@@ -138,7 +138,7 @@ struct rp_timing_stats {
     uint64_t simd_busy_clocks;      /**< summed over SIMDs with a wave */
 };
 
-/** Where a wave was placed, and when. */
+/** This says where a wave was placed, and when. */
 struct rp_wave_placement {
     uint32_t group;   /**< index into rp_record.group */
     uint32_t wave;    /**< in the group */
@@ -146,7 +146,7 @@ struct rp_wave_placement {
     uint8_t simd, slot;
 };
 
-/** When an instruction of a wave went through its stages, in order but for done. */
+/** These say when an instruction of a wave went through its stages, in order but for done. */
 struct rp_issue_times {
     uint64_t arrived; /**< the instruction before lets the wave go on */
     uint64_t fetched; /**< the instruction itself is there */
@@ -234,7 +234,9 @@ struct rp_hierarchy {
     struct rp_server *l2_channel; /**< per channel of each die */
     struct rp_server *mall_channel, *hbm_channel;
     uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
-    /* What has come to the MALL: an open-addressing map; the oldest goes first when it is full. */
+    /* The lines that have come to the MALL are in an open-addressing map, whose oldest line goes
+     * first when it is full.
+     */
     struct rp_mall_line {
         uint64_t line; /**< number + 1; 0 = free */
         uint64_t ready, order;
@@ -349,7 +351,7 @@ struct rp_cu {
     struct rp_cu_wave *wave; /**< RP_CU_SLOTS of them */
 };
 
-/** What compute units share. */
+/** Compute units share this. */
 struct rp_timing_simulation {
     struct rp_machine m;
     const struct rp_wave_record *rec;
@@ -388,7 +390,7 @@ void rp_cu_resume(struct rp_cu *cu, uint32_t slot, uint64_t clock);
 /** Runs ahead as far as it can, the machine being at rp_replay.clock. */
 enum rp_cu_pause rp_cu_run(struct rp_timing_simulation *r, struct rp_cu *cu);
 
-/** Which of a die's scalar and instruction caches a CU uses: neighbours share one. */
+/** Returns which of a die's scalar and instruction caches a CU uses: neighbours share one. */
 static inline uint32_t rp_sqc_of(uint32_t cu, uint32_t cus_per_die, uint32_t sqcs_per_die)
 {
     return cu / cus_per_die * sqcs_per_die + cu % cus_per_die * sqcs_per_die / cus_per_die;

@@ -34,7 +34,7 @@ int rp_timing_mode_of(const char *text);
 /** Changes it, between dispatches. */
 void rp_timing_set_mode(enum rp_timing_mode mode);
 
-/* How long a DMA engine's copy takes on the modelled GPU. */
+/* This models how long a DMA engine's copy takes on the GPU. */
 
 /**
  * Modelled duration of one copy or fill command: its bytes over the slowest link they cross, or
@@ -47,7 +47,7 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
                               enum rp_memory_location source, enum rp_memory_location destination,
                               bool reads, bool follows);
 
-/* How long a dispatch takes on the modelled GPU. */
+/* This models how long a dispatch takes on the GPU. */
 
 /**
  * Modelled duration of a finished dispatch, from its counts alone: the same counts give the same

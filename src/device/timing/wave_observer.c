@@ -269,7 +269,9 @@ static inline __attribute__((always_inline)) bool free_of_conflicts(const struct
     return !conflict;
 }
 
-/* What of it can be said quickly, of aligned dwords; false: it may have conflicts. */
+/* Decides quickly, for aligned dwords, whether the access is free of conflicts. @return false: it
+ * may have conflicts
+ */
 static bool simply_free(const struct rp_lane_access *t, uint64_t set)
 {
     switch (t->bytes) {
@@ -722,7 +724,9 @@ void rp_observe_access(struct rp_wave *w, const struct rp_insn *in)
         lose(r);
 }
 
-/* Whether the record has room for more, or the rest of what the wave does is not kept. */
+/* Tests whether the record has room for more; otherwise the rest of what the wave does is not
+ * kept.
+ */
 bool rp_observe_turn(struct rp_wave *w)
 {
     if (w->record->closed && w->record->full)

@@ -77,7 +77,7 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
     return status;
 }
 
-/* Which workgroups are recorded, and the memory of what is. */
+/* This file chooses which workgroups are recorded, and has the memory of records. */
 
 /**
  * Registers that an instruction reads or writes, as numbers of one file: 0 to 127 as in
@@ -509,7 +509,7 @@ static const struct rp_insn *insn_at(struct rp_resolver *m, struct rp_mem *mem, 
     return &m->page->insn[index];
 }
 
-/* 0, -ENOMEM, or -ENOENT: the code is gone. */
+/* Resolves addresses. @return 0, -ENOMEM, or -ENOENT: the code is gone */
 static int resolve(struct rp_resolver *m, struct rp_mem *mem, uint32_t *step)
 {
     const uint64_t pc = pc_of(m, *step);

@@ -24,7 +24,7 @@ struct rp_arch;
 
 enum { RP_REC_LINE_BYTES = 128, RP_REC_SECTOR_BYTES = 32, RP_REC_REGS = 4 };
 
-/** Where an instruction goes to, and so what it competes for. */
+/** This says which unit an instruction goes to, and so what it competes for. */
 enum rp_rec_unit {
     RP_REC_VALU,
     RP_REC_MFMA,
@@ -37,7 +37,7 @@ enum rp_rec_unit {
     RP_REC_UNITS,
 };
 
-/** What a MISC instruction is. */
+/** This says what a MISC instruction is. */
 enum rp_rec_misc {
     RP_REC_OTHER = 0,
     RP_REC_NOP,     /**< value: clocks it takes */
@@ -71,7 +71,7 @@ struct rp_rec_code {
     struct rp_rec_regs read[RP_REC_REGS + 2], write[RP_REC_REGS];
 };
 
-/** Which memory an access is to. */
+/** This says which memory an access is to. */
 enum rp_rec_space { RP_REC_GLOBAL, RP_REC_SCALAR, RP_REC_SHARED /**< LDS */ };
 
 /**
@@ -119,7 +119,7 @@ struct rp_rec_access {
     uint8_t flags;
 };
 
-/** What one wave did. */
+/** This is what one wave did. */
 struct rp_rec_wave {
     uint32_t *step; /**< its instructions in order: indices into rp_record.code */
     uint32_t step_count;
@@ -164,7 +164,10 @@ struct rp_rec_plan {
     uint32_t steps_limit; /**< instructions kept of a wave */
 };
 
-/** What a dispatch holds of hardware resources: how many workgroups a compute unit has room for. */
+/**
+ * A dispatch holds these hardware resources, which say how many workgroups a compute unit has room
+ * for.
+ */
 struct rp_rec_shape {
     uint8_t limits; /**< enum rp_rec_limit */
     uint32_t waves_per_group;
@@ -194,7 +197,7 @@ struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_cou
 struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t group_count,
                                          uint32_t waves_per_group, uint32_t groups_per_cu);
 
-/** Index into rp_record.group, or -1 when the workgroup is not recorded. */
+/** Returns the index into rp_record.group, or -1 when the workgroup is not recorded. */
 int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 
 /** Returns the linear id of the group at an index below count + probes. */
@@ -207,7 +210,7 @@ struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
 /** Frees a record; NULL is accepted. */
 void rp_record_free(struct rp_wave_record *r);
 
-/** 0, or -ENOMEM: a part of it is lost. Nobody may tell times from the rest. */
+/** Returns 0, or -ENOMEM: a part of it is lost, so no times may be derived from the rest. */
 int rp_record_status(const struct rp_wave_record *r);
 
 /**
@@ -251,7 +254,7 @@ struct rp_rec_pages {
 int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line);
 void rp_rec_pages_release(struct rp_rec_pages *p);
 
-/* What the timing model needs to know of a decoded instruction. */
+/* The timing model needs to know this of a decoded instruction. */
 
 /* A resolver maps addresses of executed instructions to a record's table of them. While a wave is
  * executed, its record notes distances from the kernel's entry, which costs least. A timing
