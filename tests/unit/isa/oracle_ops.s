@@ -1,4 +1,4 @@
-; Every row of ops_alu.def and ops_mem.def once, in plain form. test_decode.c checks that none is missing.
+; Every row of ops_alu.def and ops_mem.def once, in plain form. test_isa_decode.c checks that none is missing.
 
 ; SOP1
 s_mov_b32 s8, s16

@@ -97,16 +97,6 @@ static_assert(sizeof values16 / 8 % STRIDE != 0 && sizeof values32 / 8 % STRIDE 
                   sizeof values64 / 8 % STRIDE != 0,
               "stride must not divide a count");
 
-static uint64_t rng_state = 0x9e3779b97f4a7c15u;
-
-static uint64_t random64(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state * 0x2545f4914f6cdd1du;
-}
-
 static uint64_t value(unsigned bits, size_t index)
 {
     if (bits == 16) /* junk above: kernels read the low half only */
@@ -206,21 +196,10 @@ static uint64_t get(const uint32_t *rows_of, unsigned lane, unsigned bits, unsig
     return v;
 }
 
-static lane_oracle_fn *find_oracle(const char *name)
-{
-    for (size_t i = 0; i < lane_oracle_int_count; i++)
-        if (strcmp(lane_oracle_int[i].mnemonic, name) == 0)
-            return lane_oracle_int[i].fn;
-    for (size_t i = 0; i < lane_oracle_float_count; i++)
-        if (strcmp(lane_oracle_float[i].mnemonic, name) == 0)
-            return lane_oracle_float[i].fn;
-    return NULL;
-}
-
 static void expect(const struct row *row, const struct shape *s, const struct lane_in *in,
                    struct lane_out *out)
 {
-    lane_oracle_fn *oracle = find_oracle(row->name);
+    lane_oracle_fn *oracle = lane_oracle_find(row->name);
     memset(out, 0, sizeof *out);
     out->mask = -1;
     if (s->dst_bits == 0)
@@ -276,7 +255,7 @@ static void every_row_has_an_oracle(void **state)
     const struct lane_in in = {0};
     for (unsigned i = 0; i < KERNEL_ROWS; i++) {
         const struct shape s = shape_of(kernel_rows[i].shape);
-        const int has = s.dst_bits ? find_oracle(kernel_rows[i].name) != NULL
+        const int has = s.dst_bits ? lane_oracle_find(kernel_rows[i].name) != NULL
                                    : lane_oracle_compare(kernel_rows[i].name, &in) >= 0;
         if (!has && ++missing)
             print_error("%s has no oracle\n", kernel_rows[i].name);

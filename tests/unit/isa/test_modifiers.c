@@ -4,19 +4,10 @@
  */
 #include <stdio.h>
 
+#include "lane_oracle/oracle.h"
 #include "wave_fixture.h"
 
 static struct fixture f;
-static uint64_t rng_state = 0x9e3779b97f4a7c15u;
-
-static uint64_t random64(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state * 0x2545f4914f6cdd1du;
-}
-
 static void randomise(void)
 {
     fixture_init(&f);

@@ -184,12 +184,12 @@ static void note_listed(const char *path, const char *name)
     fclose(list);
 }
 
-/* Decoding and printing every row is another test (test_decode); this file names rows, too. */
+/* Decoding and printing every row is another test (test_isa_decode); this file names rows, too. */
 static void note_sources(void)
 {
     static const char *const places[] = {"unit/isa/*.[cd]*", "unit/exec/*.[cd]*", "isa/*.c"};
-    static const char *const others[] = {"test_lane_kernels.c", "test_decode.c", "test_opcodes.c",
-                                         "test_mem_rows.c", "CMakeLists.txt"};
+    static const char *const others[] = {"test_lane_kernels.c", "test_isa_decode.c",
+                                         "test_opcodes.c", "test_mem_rows.c", "CMakeLists.txt"};
     glob_t g = {0};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char pattern[1024];
@@ -286,7 +286,7 @@ static void write_page(FILE *out)
         "Every instruction that LLVM assembles for gfx942 (MI300X): %u, of which %u execute; %u of "
         "these are\nnamed by a unit test, which the last column lists (\"lane\" are the "
         "oracles of `tests/unit/isa/lane_oracle`).\nAll are decoded and printed as LLVM does "
-        "(`tests/unit/isa/test_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
+        "(`tests/unit/isa/test_isa_decode.c`). VOP1, VOP2 and VOPC rows\nhave VOP3, and most SDWA "
         "and DPP forms, too. What does not execute stops its kernel with a message.\n"
         "gfx950 (MI350X) adds %u, of which %u execute, gfx90a (MI250X) %u, of which %u execute: "
         "[the last\nchapters](#gfx950).\n\n"

@@ -1,6 +1,6 @@
 /*
  * What is easy to get wrong about waves and the ALU of this family, one test each. The depth is in
- * test_rows, test_modifiers, test_mode, test_salu and test_lane_kernels.c; here the rules
+ * test_rows, test_modifiers, test_valu_mode, test_salu and test_lane_kernels.c; here the rules
  * themselves.
  */
 #include <math.h>
@@ -147,7 +147,7 @@ static void point_4_constants(void **state)
     assert_int_equal(f.vgpr[4][0], 0x3ea2f983);
 }
 
-/* MODE is obeyed from one instruction to the next (all of it: test_mode.c). */
+/* MODE is obeyed from one instruction to the next (all of it: test_valu_mode.c). */
 static void point_5_mode(void **state)
 {
     (void)state;

@@ -12,16 +12,6 @@
 enum { ROUNDS = 24, SRC0 = 0, SRC1 = 4, SRC2 = 8, DST = 12, SGPR = 40, VCC = 106, SDST = 20 };
 
 static struct fixture f;
-static uint64_t rng_state = 0x9e3779b97f4a7c15u;
-
-static uint64_t random64(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state * 0x2545f4914f6cdd1du;
-}
-
 static unsigned below(unsigned n)
 {
     return (unsigned)(random64() >> 20) % n;
@@ -143,17 +133,6 @@ struct test {
     uint64_t exec, mask_in;
     uint32_t words[2];
 };
-
-static lane_oracle_fn *find_oracle(const char *name)
-{
-    for (size_t i = 0; i < lane_oracle_int_count; i++)
-        if (strcmp(lane_oracle_int[i].mnemonic, name) == 0)
-            return lane_oracle_int[i].fn;
-    for (size_t i = 0; i < lane_oracle_float_count; i++)
-        if (strcmp(lane_oracle_float[i].mnemonic, name) == 0)
-            return lane_oracle_float[i].fn;
-    return NULL;
-}
 
 static const char *kernel_name(const struct rp_op_row *row)
 {
@@ -324,7 +303,7 @@ static void check(struct test *t)
     struct rp_insn in;
     uint64_t mask = 0;
     const char *name = kernel_name(t->row);
-    lane_oracle_fn *oracle = find_oracle(name);
+    lane_oracle_fn *oracle = lane_oracle_find(name);
     prepare(t);
     assert_int_equal(rp_isa_decode(t->words, 2, &in), 8);
     assert_int_equal(in.op, t->op);
@@ -375,7 +354,7 @@ static void test_every_row(void **state)
         const struct rp_op_row *row = &rp_op_rows[op];
         const char *name = kernel_name(row);
         const bool compares = lane_oracle_compare(name, &none) >= 0;
-        if (is_special(name) || (!compares && !find_oracle(name)))
+        if (is_special(name) || (!compares && !lane_oracle_find(name)))
             continue;
         rows++;
         for (unsigned n = 0; n < ROUNDS; n++) {

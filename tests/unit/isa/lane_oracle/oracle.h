@@ -37,6 +37,22 @@ extern const size_t lane_oracle_int_count, lane_oracle_float_count;
 /* Compares are computed from the mnemonic itself; returns -1 if it is not one. */
 int lane_oracle_compare(const char *mnemonic, const struct lane_in *in);
 
+/** The oracle of a row of lane.def, or NULL. */
+lane_oracle_fn *lane_oracle_find(const char *mnemonic);
+
+/* ---- operands ----------------------------------------------------------------------------- */
+
+static uint64_t lane_random_state = 0x9e3779b97f4a7c15u;
+
+/** The same numbers in each run of a test. */
+static inline uint64_t random64(void)
+{
+    lane_random_state ^= lane_random_state << 13;
+    lane_random_state ^= lane_random_state >> 7;
+    lane_random_state ^= lane_random_state << 17;
+    return lane_random_state * 0x2545f4914f6cdd1du;
+}
+
 /* ---- formats ------------------------------------------------------------------------------ */
 
 struct fmt {

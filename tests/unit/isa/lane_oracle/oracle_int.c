@@ -301,3 +301,14 @@ const struct lane_oracle lane_oracle_int[] = {
     {"v_mqsad_u32_u8", o_v_mqsad_u32_u8},
 };
 const size_t lane_oracle_int_count = sizeof lane_oracle_int / sizeof lane_oracle_int[0];
+
+lane_oracle_fn *lane_oracle_find(const char *mnemonic)
+{
+    for (size_t i = 0; i < lane_oracle_int_count; i++)
+        if (strcmp(lane_oracle_int[i].mnemonic, mnemonic) == 0)
+            return lane_oracle_int[i].fn;
+    for (size_t i = 0; i < lane_oracle_float_count; i++)
+        if (strcmp(lane_oracle_float[i].mnemonic, mnemonic) == 0)
+            return lane_oracle_float[i].fn;
+    return NULL;
+}

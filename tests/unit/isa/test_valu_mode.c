@@ -358,16 +358,6 @@ static bool expected(const struct row *r, const struct mode *m, const uint64_t r
 
 /* ---- running ---- */
 
-static uint64_t rng_state = 0x9e3779b97f4a7c15u;
-
-static uint64_t random64(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state * 0x2545f4914f6cdd1du;
-}
-
 /* Random numbers with exponents near the ends and the middle, so that things meet and round. */
 static uint64_t random_float(struct fmt t)
 {
