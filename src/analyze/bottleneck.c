@@ -15,7 +15,7 @@
 #include "trace/csv_read.h"
 #include "trace/rocpd.h"
 
-/** Sums over the dispatches of each kernel of the counters, of what the rules ask. */
+/** Adds up the counters that the rules ask for over the dispatches of each kernel. */
 enum rp_asked {
     RP_ASKED_WAVE_CYCLES,
     RP_ASKED_BUSY_CU_CYCLES,
@@ -31,7 +31,7 @@ struct rp_asked_sums {
     struct rp_quantity of[RP_ASKED_COUNT]; /**< known: every dispatch has it */
 };
 
-/** One for each list of names. */
+/** There is one for each list of names. */
 struct rp_bottleneck_index {
     struct rp_name_index names, symbols; /**< of the profile */
     struct rp_name_index roofline, counters;
@@ -65,7 +65,7 @@ static const char *name_of_share(const void *list, size_t at)
     return share->is_kernel ? share->name : NULL;
 }
 
-/* The question what the program takes without the kernel. */
+/* The question is what the program takes without the kernel. */
 static const char *name_of_what_if(const void *list, size_t at)
 {
     const struct rp_dag_what_if *w = &((const struct rp_dag_what_if *)list)[at];
@@ -75,7 +75,7 @@ static const char *name_of_what_if(const void *list, size_t at)
 
 static void rp_bottleneck_index_free(struct rp_bottleneck_index *index);
 
-/** @return false: out of memory */
+/** @return false: memory has ended */
 static bool rp_bottleneck_index_make(struct rp_bottleneck_index *ret,
                                      const struct rp_bottleneck_inputs *in)
 {
@@ -169,7 +169,8 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
         k->residency.limiter = rp_occupancy_limit_names[s->occupancy.limiter];
 }
 
-/* Each adds what its source knows of the kernel with this name. Earlier sources win. */
+/* Each of these adds what its source knows of the kernel with this name. Earlier sources take
+ * precedence. */
 static void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
                                    const struct rp_bottleneck_index *index,
                                    struct rp_bottleneck_kernel *k)
@@ -179,7 +180,8 @@ static void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
     const struct rp_indexed_name *symbol = rp_name_index_find(&index->symbols, k->name, &symbols);
     double time_ns = 0, timed = 0;
 
-    /* Both in the order of the profile; what is found by name and symbol counts once. */
+    /* Both are in the order of the profile, and a kernel that is found by name and symbol counts
+     * once. */
     for (bool first = true; names || symbols; first = false) {
         size_t at = names && (!symbols || name->at <= symbol->at) ? name->at : symbol->at;
         const struct rp_kernel_summary *s = &in->profile->kernels[at];
@@ -210,8 +212,8 @@ static void rp_features_of_dag(const struct rp_bottleneck_inputs *in,
         return;
     host_ns = dag->path_ns[RP_DAG_PART_HOST_API] + dag->path_ns[RP_DAG_PART_HOST_GAP] +
               dag->path_ns[RP_DAG_PART_LAUNCH];
-    /* From the call to the start of the kernel, as the trace's fastest launch shows; 0: none is
-     * there to learn from. */
+    /* This is the time from the call to the start of the kernel, as the trace's fastest launch
+     * shows it; 0: no launch shows it. */
     launch_ns = dag->launch_ns + dag->dispatch_ns;
     learn(k, RP_FEATURE_HOST_SHARE, true, (double)host_ns / (double)dag->makespan_ns);
     learn(k, RP_FEATURE_LAUNCH_SHARE, launch_ns > 0 && duration->known,
@@ -235,8 +237,8 @@ static struct rp_quantity flops_share(const struct rp_roofline_kernel *k,
     return share;
 }
 
-/* A kernel has a row for each GPU that it ran on: calls and time are of all of them. The time is
- * known where that of every row is. */
+/* A kernel has a row for each GPU that it ran on, so calls and time are those of all of them. The
+ * time is known where that of every row is. */
 static void learn_amounts(const struct rp_roofline *roofline, const struct rp_indexed_name *found,
                           size_t count, struct rp_bottleneck_kernel *k)
 {
@@ -276,7 +278,7 @@ static void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
     const struct rp_ceilings *c;
     struct rp_quantity share;
 
-    if (!r) /* the first is the one with most time: rates and parts are of that */
+    if (!r) /* The first one has most time, so rates and parts are taken from it. */
         return;
     c = &in->roofline->devices[r->device].ceilings;
     learn_arch(k, in->roofline->devices[r->device].arch);
@@ -308,7 +310,7 @@ static const char *const asked[RP_ASKED_COUNT] = {
 size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
                            size_t room)
 {
-    /* Parts and wholes are of one run: those of different runs can disagree. */
+    /* Parts and wholes are from one run, because those of different runs can disagree. */
     static const struct {
         enum rp_asked counter;
         unsigned group;
@@ -336,7 +338,7 @@ static uint32_t find_counter(const struct rp_counters *counters, const char *nam
     return at;
 }
 
-/** One for each kernel of the counters; NULL out of memory. */
+/** Makes one for each kernel of the counters. It returns NULL when memory has ended. */
 static struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters)
 {
     struct rp_asked_sums *sums = calloc(counters->kernel_count + 1, sizeof *sums);
@@ -363,8 +365,8 @@ static struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters)
     return sums;
 }
 
-/* Counters of different passes disagree a little: what is above @p most by no more than that is it.
- */
+/* Counters of different passes disagree a little, so a value that is above @p most by no more than
+ * that becomes @p most. */
 static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whole, double most)
 {
     struct rp_quantity q = {.known = part.known && whole.known && whole.value > 0};
@@ -396,7 +398,7 @@ static void rp_features_of_counters(const struct rp_asked_sums *sums,
         learn_waves(k, q.value, "SQ_WAVE_CYCLES / SQ_BUSY_CU_CYCLES");
     q = ratio(of[RP_ASKED_WAIT_ANY], of[RP_ASKED_WAVE_CYCLES], 1);
     learn(k, RP_FEATURE_WAIT, q.known, q.value);
-    /* Of 64 lanes: real copies give 64.0 on gfx90a, gfx942 and gfx950. */
+    /* A wave has 64 lanes: real copies give 64.0 on gfx90a, gfx942 and gfx950. */
     q = ratio(of[RP_ASKED_THREAD_CYCLES], of[RP_ASKED_ACTIVE_VALU], 64);
     learn(k, RP_FEATURE_LANES, q.known, q.value / 64);
     q = ratio(of[RP_ASKED_LDS_CONFLICT], of[RP_ASKED_LDS_ACTIVE], 1);
@@ -553,7 +555,8 @@ bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
     return open;
 }
 
-/** The points of each label, and the label with most; UNKNOWN when no rule fires. */
+/** Adds up the points of each label, and returns the label with most; UNKNOWN when no rule fires.
+ */
 static enum rp_bottleneck rp_rules_judge(const struct rp_features *f,
                                          unsigned ret_points[RP_BOTTLENECK_COUNT])
 {
@@ -574,15 +577,15 @@ static enum rp_bottleneck rp_rules_judge(const struct rp_features *f,
             equal = true;
         }
     }
-    if (ret_points[best] == 0) /* everything is known, and nothing stands out */
+    if (ret_points[best] == 0) /* Everything is known, and nothing stands out. */
         return open ? RP_BOTTLENECK_UNKNOWN : RP_BOTTLENECK_MIXED;
     return equal ? RP_BOTTLENECK_MIXED : best;
 }
 
 /* --- which kernels ------------------------------------------------------------------------- */
 
-/* A name may be a symbol for one source and demangled for another: the trace knows both. Where
- * kernels of several names have the symbol, it says of none of them that it is meant. */
+/* A name may be a symbol for one source and demangled for another, and the trace knows both. Where
+ * kernels of several names have the symbol, nobody knows which of them is meant. */
 static const char *known_name(const struct rp_bottleneck_inputs *in,
                               const struct rp_bottleneck_index *index, const char *name)
 {
@@ -608,7 +611,7 @@ static bool add_name(const char *name, struct rp_bottlenecks *b)
     return grown[b->kernel_count++].name != NULL;
 }
 
-/* The kernels of thread traces, of which there are few. */
+/* Thread traces have few kernels, so these are searched one by one. */
 static bool add_traced(const struct rp_bottleneck_inputs *in,
                        const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
@@ -619,7 +622,8 @@ static bool add_traced(const struct rp_bottleneck_inputs *in,
         bool found = t->kernel >= t->kernel_count;
         const char *name = found ? NULL : known_name(in, index, t->kernels[t->kernel].name);
 
-        for (size_t n = 0; n < b->kernel_count && !found; n++) /* by its symbol? */
+        /* The kernel may be found by its symbol. */
+        for (size_t n = 0; n < b->kernel_count && !found; n++)
             found = rp_same_kernel(b->kernels[n].name, t->kernels[t->kernel].symbol) ||
                     rp_same_kernel(b->kernels[n].name, name);
         if (!found)
@@ -659,7 +663,7 @@ static bool add_stats(const struct rp_kernel_stats *stats, struct rp_bottlenecks
     return ok;
 }
 
-/* Each kernel once, by the name that came first. */
+/* Adds each kernel once, by the name that came first. */
 static bool add_names(const struct rp_bottleneck_inputs *in,
                       const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
@@ -730,7 +734,8 @@ static double path_ns(const struct rp_dag_result *dag, const struct rp_bottlenec
     return sum;
 }
 
-/* End-to-end time without the kernel; it is 0 only for a trace that asks no such question. */
+/* Returns the end-to-end time without the kernel. It is 0 only for a trace that asks no such
+ * question. */
 static double free_ns(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
                       const char *name, double otherwise)
 {
@@ -740,8 +745,8 @@ static double free_ns(const struct rp_dag_result *dag, const struct rp_bottlenec
     return found ? (double)dag->what_ifs[found->at].makespan_ns : otherwise;
 }
 
-/* A path that is as long as the program gets shorter by what the kernel's part of it does, and the
- * program takes at least as long as without the kernel: the longer one bounds the speed-up. */
+/* A path that is as long as the program becomes shorter by the time of the kernel's part of it, and
+ * the program takes at least as long as without the kernel. The longer one bounds the speed-up. */
 static void weigh_by_path(const struct rp_dag_result *dag, const struct rp_bottleneck_index *index,
                           struct rp_bottleneck_kernel *k)
 {
@@ -768,8 +773,8 @@ static void weigh_by_time(double all, struct rp_bottleneck_kernel *k)
         k->end_to_end_bound = quotient(all, all - k->headroom.value * mine);
 }
 
-/* Without HIP calls and recorded dependencies the path is a guess from times alone: kernels count
- * by what they take. */
+/* Without HIP calls and recorded dependencies the path is a guess from times alone, so kernels are
+ * weighed by their time. */
 static bool knows_dependencies(const struct rp_dag_result *dag)
 {
     const uint64_t *of = dag->grade_dependencies;
@@ -815,7 +820,7 @@ static struct rp_quantity promise(const struct rp_bottleneck_kernel *k)
     return k->priority.known ? k->priority : k->weight;
 }
 
-/* More first; what is not known last. */
+/* Sorts larger values first, and unknown ones last. */
 static int compare_quantities(struct rp_quantity a, struct rp_quantity b)
 {
     if (a.known != b.known)
@@ -865,7 +870,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
     for (size_t i = 0; in->traces && i < in->traces->count; i++)
         b.modelled_waves |= in->traces->traces[i].software;
     if (b.modelled_waves && !b.origin.device)
-        b.origin.device = "software"; /* thread traces alone */
+        b.origin.device = "software"; /* There are only thread traces. */
     if (b.kernel_count)
         qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
     *ret = b;

@@ -1,7 +1,7 @@
 /**
  * @file bottleneck.h
- * @brief What limits each kernel, how much there is to gain, and which kernel to look at first.
- *        Rules: docs/how-it-decides.md, "Bottleneck verdict".
+ * @brief Finds what limits each kernel, how much there is to gain, and which kernel to look at
+ * first. Rules: docs/how-it-decides.md, "Bottleneck verdict".
  */
 #ifndef RP_ANALYZE_BOTTLENECK_H
 #define RP_ANALYZE_BOTTLENECK_H
@@ -36,7 +36,7 @@ enum rp_feature {
     RP_FEATURE_COUNT
 };
 const char *rp_feature_name(enum rp_feature feature);
-/** What to give to know it. */
+/** Says what a user must provide so that the feature is known. */
 const char *rp_feature_needs(enum rp_feature feature);
 
 struct rp_condition {
@@ -45,7 +45,7 @@ struct rp_condition {
     double value;
 };
 
-/** A row of the table. */
+/** This is a row of the table. */
 struct rp_rule {
     const char *id;
     enum rp_bottleneck label;
@@ -55,24 +55,25 @@ struct rp_rule {
 const struct rp_rule *rp_rules(size_t *ret_count);
 const char *rp_rules_version(void);
 
-/** Features of a kernel; unknown ones are not known. */
+/** Holds the features of a kernel; some may be unknown. */
 struct rp_features {
     struct rp_quantity of[RP_FEATURE_COUNT];
 };
 bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *features);
-/** It cannot be told, because a feature is unknown, and no known one speaks against it. */
+/** Says whether the rule cannot be decided: a feature is unknown, and no known one speaks against
+ * it. */
 bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *features);
 
-/** What a kernel's weight is a part of. */
+/** A kernel's weight is a part of this. */
 enum rp_rank_basis {
     RP_RANK_NOTHING,       /**< no times: weights are unknown */
     RP_RANK_KERNEL_TIME,   /**< the sum over all kernels */
     RP_RANK_CRITICAL_PATH, /**< the end-to-end time */
 };
-/** "critical_path", "kernel_time"; NULL for nothing */
+/** The names are "critical_path" and "kernel_time"; NULL stands for nothing. */
 extern const char *const rp_rank_basis_names[];
 
-/** How many waves there were, and could be. */
+/** Says how many waves there were, and could be. */
 struct rp_residency {
     struct rp_quantity waves_per_simd; /**< mean on a SIMD with any */
     const char *formula;               /**< where that is from; NULL = unknown */
@@ -81,7 +82,7 @@ struct rp_residency {
     const char *limiter;               /**< "vgpr" ...; NULL = unknown */
 };
 
-/** The thread traces of a kernel that stalls and waves are from. */
+/** These thread traces of a kernel give its stalls and waves. */
 struct rp_traced {
     uint64_t used;    /**< dispatches */
     uint64_t partial; /**< of these: something is missing, such as the ends of waves */
@@ -130,8 +131,9 @@ struct rp_bottleneck_inputs {
 };
 
 /**
- * The counters that the rules ask for beside those of a roofline, as rp_roofline_needs; groups are
- * numbered from @p first_group. None for GPUs other than CDNA, whose counters have other meanings.
+ * Lists the counters that the rules need beside those of a roofline, as rp_roofline_needs does.
+ * Groups are numbered from @p first_group. There are none for GPUs other than CDNA, whose counters
+ * have other meanings.
  */
 size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
                            size_t room);
@@ -141,6 +143,6 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *inputs, struct rp_bot
                         struct rp_err *err);
 void rp_bottlenecks_free(struct rp_bottlenecks *bottlenecks);
 
-/* Where the sources name a kernel, found without looking at every name. */
+/* This section finds where the sources name a kernel, without looking at every name. */
 
 #endif

@@ -1,4 +1,5 @@
-/* Two results: whether they compare, kernels by name, verdicts. */
+/* Compares two results: it checks that they can be compared, pairs kernels by name, and gives
+ * verdicts. */
 #include "analyze/compare.h"
 
 #include <ctype.h>
@@ -11,12 +12,12 @@
 #include "base/err.h"
 #include "base/stats.h"
 
-/* How far two series of runs are apart, and how sure that is. docs/how-it-decides.md says why so.
- */
+/* This section says how far two series of runs are apart, and how sure that is.
+ * docs/how-it-decides.md explains why it is done so. */
 
-/* What the interval is widened by. Found by simulation: with these no kind of noise that is tried
- * in tests/unit/analyze/test_compare.c makes more than 1 % of false verdicts, but for machines
- * that change their speed in steps: one between the sides is what a regression is. */
+/* The interval is widened by this factor, which was found by simulation: with it no kind of noise
+ * in tests/unit/analyze/test_compare.c makes more than 1 % of false verdicts. The exception are
+ * machines that change their speed in steps: a step between the sides looks like a regression. */
 static const double error_factor = 1.5;
 static const double drift_factor = 1.25;
 static const double most_dependence = 0.95;
@@ -59,8 +60,8 @@ struct rp_trend rp_trend_of(const double *ms, size_t count)
     return ret;
 }
 
-/* How much of a run's deviation the next one has. What few runs show of it is too little, by about
- * what is added. */
+/* Estimates how much of a run's deviation the next one has. Few runs show too little of it, by
+ * about the amount that is added. */
 double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, double count)
 {
     const double squares = a->squares + b->squares;
@@ -70,13 +71,13 @@ double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, d
     return fmin(fmax(corrected, 0), most_dependence);
 }
 
-/* Cosines of so many half periods in all runs: the slowest that a line leaves. */
+/* Cosines have so many half periods in all runs. The slowest are those that a line leaves. */
 enum { SLOWEST = 2, LAST_SLOW = 4 };
 
-/* What is slow in runs, and hidden from neighbours by what is quick. */
+/* Slow changes of runs are hidden from neighbours by quick ones. */
 struct slow {
-    double squares; /* of the cosines' parts; of noise alone each is as much as a run's */
-    double count;   /* of those */
+    double squares; /**< of the cosines' parts; with noise alone each is as large as a run's */
+    double count;   /**< number of squares */
 };
 
 static struct slow slow_of(const double *ms, size_t count, const struct rp_trend *line)
@@ -100,9 +101,10 @@ static struct slow slow_of(const double *ms, size_t count, const struct rp_trend
     return ret;
 }
 
-/* What the variance of a mean is times that of runs that do not depend on each other. By
- * neighbours; and by what is slow where that says more, which few waves tell with little
- * certainty. @param degrees  of freedom: as Welch's, made fewer */
+/* Returns the factor by which the variance of a mean exceeds that of independent runs. It is
+ * estimated from neighbours, or from slow changes where these give more; few waves make that less
+ * certain.
+ * @param degrees of freedom: as Welch's, reduced */
 static double inflation(const struct rp_trend *a, const struct rp_trend *b,
                         const struct slow *slow_a, const struct slow *slow_b, double *degrees)
 {
@@ -114,14 +116,14 @@ static double inflation(const struct rp_trend *a, const struct rp_trend *b,
     const double more = slow - quick;
 
     *degrees = *degrees * (1 - r * r) / (1 + r * r);
-    if (more > 0) /* after Satterthwaite */
+    if (more > 0) /* This follows Satterthwaite. */
         *degrees = slow * slow / (quick * quick / *degrees + more * more / slow_degrees);
     *degrees = fmax(*degrees, 1);
     return fmax(quick, slow);
 }
 
-/** At least three times on each side, all positive; NAN: a run without one, which keeps its place.
- */
+/** Needs at least three times on each side, all positive. NAN is a run without a time, which keeps
+ * its place. */
 static struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
                                                  const double *after_ms, size_t after_count)
 {
@@ -135,7 +137,8 @@ static struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t
     const double sum = of_before + of_after;
     struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
 
-    if (sum > 0) /* after Welch and Satterthwaite; a line has taken two degrees of freedom */
+    /* This follows Welch and Satterthwaite; a line has taken two degrees of freedom. */
+    if (sum > 0)
         ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
     ret.error = error_factor *
                 sqrt(sum * inflation(&before, &after, &slow_before, &slow_after, &ret.degrees));
@@ -157,7 +160,7 @@ double rp_versus_p_value(const struct rp_versus_shift *shift, double most)
     return shift->error > 0 ? rp_student_two_sided_p(beyond / shift->error, shift->degrees) : 0;
 }
 
-/* Of a GPU's timestamps, which begin and end each launch. */
+/* A GPU's timestamps have this step; two of them, begin and end, belong to each launch. */
 static const double tick_ms = 10e-6;
 
 const char *const rp_versus_verdict_names[] = {[RP_COMPARE_FASTER] = "faster",
@@ -191,7 +194,7 @@ static bool is_same_gpu(const struct rp_versus_gpu *a, const struct rp_versus_gp
            a->compute_units == b->compute_units && a->engine_clock_mhz == b->engine_clock_mhz;
 }
 
-/* One that @p of has and @p other has not. */
+/* Finds a GPU that @p of has and @p other has not. */
 static const struct rp_versus_gpu *lacking(const struct rp_versus_side *of,
                                            const struct rp_versus_side *other)
 {
@@ -281,7 +284,8 @@ static int refuse(const struct rp_versus_side *before, const struct rp_versus_si
 
 /* --- times --------------------------------------------------------------------------------- */
 
-/* The usable ones, NAN in the place of others, and their geometric mean. @return how many */
+/* Copies the usable times, with NAN in the place of others, and computes their geometric mean.
+ * @return how many there are */
 static size_t usable(const struct rp_versus_runs *runs, double *ret_ms, double *ret_mean)
 {
     size_t count = 0;
@@ -298,7 +302,7 @@ static size_t usable(const struct rp_versus_runs *runs, double *ret_ms, double *
     return count;
 }
 
-/* @return the time of all that have one; NAN: they differ */
+/* @return the time of all runs that have one; NAN: they differ */
 static double same_in_all(const double *ms, size_t count)
 {
     double same = NAN;
@@ -350,20 +354,20 @@ static void bound_exactly(struct rp_versus_time *t, double ratio, double margin)
     t->verdict = verdict(t, margin);
 }
 
-/* What both clocks may be off by, of a mean launch; in logarithms. */
+/* Says by how much both clocks may be wrong about a mean launch, in logarithms. */
 static double ticks(const struct rp_quantity *dispatches, double ms)
 {
     return dispatches->known ? tick_ms * dispatches->value / ms : 0;
 }
 
-/* What a series is judged by: of the whole, or of a kernel. */
+/* A series is judged by these: for the whole, or for a kernel. */
 struct timed {
     const struct rp_versus_runs *before, *after;
     const struct rp_quantity *dispatches_before, *dispatches_after;
     bool software, wall, incomplete, failed;
 };
 
-/* @return whether the verdict is left to the spread of the runs */
+/* @return whether the verdict depends on the spread of the runs */
 static bool time_of(const struct timed *of, double margin, double *a, double *b,
                     struct rp_versus_time *t, struct rp_versus_shift *shift)
 {
@@ -377,12 +381,12 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         return false;
     }
     t->ratio = t->after_ms / t->before_ms;
-    if (of->incomplete) { /* what was lost took no time */
+    if (of->incomplete) { /* A dispatch that was lost took no time. */
         t->basis = RP_COMPARE_INCOMPLETE;
         t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
         return false;
     }
-    if (of->failed) { /* nor what never ran */
+    if (of->failed) { /* A dispatch that never ran took none, either. */
         t->basis = RP_COMPARE_FAILED_LAUNCHES;
         t->reason = "HIP refused launches of one side, which did less work for that";
         return false;
@@ -408,7 +412,7 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
 
 /* --- all kernels --------------------------------------------------------------------------- */
 
-/* A kernel whose verdict is by its runs. */
+/* The verdict of such a kernel is by its runs. */
 struct candidate {
     struct rp_versus_time *time;
     struct rp_versus_shift shift;
@@ -424,7 +428,7 @@ static int by_p(const void *left, const void *right)
     return (a->time > b->time) - (a->time < b->time);
 }
 
-/* After Holm: the more there are, the surer each has to be; what was told makes the rest fewer. */
+/* By Holm's method each has to be surer the more there are; after a verdict fewer are left. */
 static void judge(struct candidate *list, size_t count, double alpha, double margin)
 {
     bool told = true;
@@ -450,7 +454,7 @@ static size_t max_runs(const struct rp_versus_side *side)
     return most;
 }
 
-/* A program may try whether a launch is possible: then the same ones fail on both sides. */
+/* A program may try whether a launch is possible, and then the same launches fail on both sides. */
 static bool failed_differently(const struct rp_versus_found *c)
 {
     return c->before->failed != c->after->failed ||
@@ -576,7 +580,7 @@ void rp_versus_found_free(struct rp_versus_found *compared)
     memset(compared, 0, sizeof *compared);
 }
 
-/* Conditions on a comparison, for CI: what they say, and whether they hold. */
+/* Gates are conditions on a comparison, for CI. This section parses and decides them. */
 
 static const struct {
     const char *sign;
@@ -598,7 +602,8 @@ void rp_versus_condition_free(struct rp_versus_condition *gate)
 
 /* --- parsing ------------------------------------------------------------------------------- */
 
-/* Names of kernels may have all of the signs, bounds have none: the last one is the gate's. */
+/* Names of kernels may have all of the signs, but bounds have none, so the last sign is the gate's.
+ */
 static const char *find_sign(const char *text, size_t *ret_relation, size_t *ret_len)
 {
     const char *end = text + strlen(text), *begin;
@@ -645,7 +650,7 @@ static bool is_end(const char *text)
     return !*text;
 }
 
-/* NUMBER, before, NUMBER*before */
+/* Parses NUMBER, before and NUMBER*before. */
 static bool parse_bound(const char *text, struct rp_versus_condition *gate)
 {
     static const char word[] = "before";
@@ -760,7 +765,7 @@ static bool holds(double value, enum rp_versus_relation relation, double bound)
     return value == bound;
 }
 
-/* It holds, or does not, everywhere in the interval. */
+/* The condition must hold, or not hold, in the whole interval. */
 static void judge_time(const struct rp_versus_condition *gate, const struct rp_versus_time *time,
                        struct rp_versus_outcome *ret)
 {
@@ -802,8 +807,8 @@ static void judge_metric(const struct rp_versus_condition *gate, const struct rp
                  "");
 }
 
-/* The whole name, or what is before arguments of templates and functions, or before what tells
- * kernels of one name apart. */
+/* Accepts the whole name, the part before arguments of templates and functions, and the part before
+ * the suffix that distinguishes kernels of one name. */
 static bool is_called(const char *name, const char *wanted)
 {
     const size_t len = strlen(wanted);
@@ -845,8 +850,9 @@ static void judge_kernel(const struct rp_versus_condition *gate, const struct rp
         judge_metric(gate, k->before ? k->before->metrics : NULL, k->after->metrics, ret);
 }
 
-/* Work that is not done takes no time. @return the first kernel of the program that ran before and
- * does not run after; NULL: there is none */
+/* A kernel that does not run takes no time.
+ * @return the first kernel of the program that ran before and does not run after; NULL: there is
+ * none */
 static const char *missing(const struct rp_versus_found *compared)
 {
     for (size_t i = 0; i < compared->kernel_count; i++) {

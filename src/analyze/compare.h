@@ -1,7 +1,8 @@
 /**
  * @file compare.h
- * @brief Is one result faster than another, and by how much? Plain structs in and out: what a side
- *        is read from does not matter here. Rules and error rates: docs/how-it-decides.md.
+ * @brief Decides whether one result is faster than another, and by how much. It takes and gives
+ * plain structs, so the source of a side does not matter here. Rules and error rates:
+ * docs/how-it-decides.md.
  */
 #ifndef RP_ANALYZE_COMPARE_H
 #define RP_ANALYZE_COMPARE_H
@@ -25,16 +26,16 @@ enum rp_versus_metric {
     RP_COMPARE_METRICS
 };
 extern const char *const rp_versus_metric_names[];
-/** Known of kernels only. */
+/** Says whether it is known of kernels only. */
 bool rp_versus_metric_per_kernel(enum rp_versus_metric metric);
 
-/** Times of a number of runs, in their order. NAN: the run has no usable time. */
+/** Holds times of a number of runs, in their order. NAN means that the run has no usable time. */
 struct rp_versus_runs {
     double *ms;
     size_t count;
 };
 
-/** All that a result says of kernels of one name. */
+/** Holds all that a result says of kernels of one name. */
 struct rp_versus_kernel {
     char *name;
     uint64_t code_hash; /**< of what it consists of; 0 = unknown */
@@ -51,7 +52,8 @@ struct rp_versus_gpu {
     uint64_t compute_units, engine_clock_mhz; /**< 0: not known */
 };
 
-/** What `replay compare` found; its times are of pairs of runs, and decided by its own rules. */
+/** Holds the findings of `replay compare`. Its times are of pairs of runs, and decided by its own
+ * rules. */
 struct rp_versus_reported {
     bool is;
     double ratio, low, high, level; /**< time after / time before */
@@ -85,41 +87,42 @@ struct rp_versus_side {
 
 void rp_versus_side_free(struct rp_versus_side *side);
 
-/** Of a profile in memory. @param runs  of all kernels; kernels have their base run only */
+/** Makes a side of a profile in memory.
+ * @param runs of all kernels; kernels have their base run only */
 int rp_versus_side_of(const struct rp_profile *profile, const struct rp_origin *origin,
                       const char *path, struct rp_versus_side *ret, struct rp_err *err);
 
 /**
- * Takes up a further run, of one run itself. Registers, launches and geometry stay those of the
- * first run that has the kernel.
+ * Adds a further run, which is a result of one run itself. Registers, launches and geometry stay
+ * those of the first run that has the kernel.
  * @return 0; RP_BAD_INPUT when it is of another device or model of time; RP_ENVIRONMENT
  */
 int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_side *run,
                            struct rp_err *err);
 
 /**
- * profile.json, or what `replay compare --json` prints.
+ * Reads profile.json, or what `replay compare --json` prints.
  * @return 0; RP_BAD_INPUT for other texts
  */
 int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_side *ret,
                          struct rp_err *err);
 
-/** Adds what roofline.json or analysis.json beside it says: bytes, bounds, bottlenecks. */
+/** Adds bytes, bounds and bottlenecks of roofline.json or analysis.json beside it. */
 int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,
                        struct rp_err *err);
 
 enum { RP_COMPARE_LEAST_RUNS = 6 }; /**< of each side, where times are measured */
 
-/** How much longer one side takes than the other, in logarithms. */
+/** Says how much longer one side takes than the other, in logarithms. */
 struct rp_versus_shift {
     double log_ratio; /**< of time after / time before */
     double error;     /**< that is multiplied by Student's t */
     double degrees;   /**< of freedom */
     double drift;     /**< how far the mean may be off because the runs drift */
 };
-/** Half of the interval of log_ratio at confidence 1 - alpha. */
+/** Returns half of the interval of log_ratio at confidence 1 - alpha. */
 double rp_versus_half_interval(const struct rp_versus_shift *shift, double alpha);
-/** How improbable it is that the ratio is within 1 / most to most. */
+/** Returns how improbable it is that the ratio is within 1 / most to most. */
 double rp_versus_p_value(const struct rp_versus_shift *shift, double most);
 
 enum rp_versus_verdict {
@@ -130,7 +133,7 @@ enum rp_versus_verdict {
 };
 extern const char *const rp_versus_verdict_names[];
 
-/** How a ratio is known. */
+/** Says how a ratio is known. */
 enum rp_versus_basis {
     RP_COMPARE_NOT_TIMED,       /**< one of both has no time */
     RP_COMPARE_INCOMPLETE,      /**< something was lost: only the estimate */
@@ -164,7 +167,7 @@ struct rp_versus_rule {
     double alpha;  /**< of a false verdict, at most: a half for the whole, one for all kernels */
 };
 
-/** One result against the baseline. Refers to the sides. */
+/** Holds one result against the baseline. It refers to the sides. */
 struct rp_versus_found {
     const struct rp_versus_side *before, *after;
     struct rp_versus_time whole;
@@ -173,19 +176,19 @@ struct rp_versus_found {
 };
 
 /**
- * @return 0; RP_BAD_INPUT when the two do not compare: hardware and software, other GPUs, other
- *         models of time
+ * @return 0; RP_BAD_INPUT when the two cannot be compared: hardware and software, other GPUs, other
+ * models of time
  */
 int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
               const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err);
-/** What `replay compare` found, told again; both sides are the same. */
+/** Repeats the findings of `replay compare`; both sides are the same. */
 int rp_versus_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
                        struct rp_err *err);
 void rp_versus_found_free(struct rp_versus_found *compared);
 
 enum rp_versus_relation { RP_AT_MOST, RP_AT_LEAST, RP_BELOW, RP_ABOVE, RP_EXACTLY };
 
-/** [kernel:NAME:]METRIC OP BOUND; docs/compare.md has the grammar. */
+/** A gate is [kernel:NAME:]METRIC OP BOUND; docs/compare.md has the grammar. */
 struct rp_versus_condition {
     char *text;   /**< as it was given */
     char *kernel; /**< NULL: of the whole, or of every kernel */
@@ -194,7 +197,8 @@ struct rp_versus_condition {
     enum rp_versus_relation relation;
     double bound;
     bool of_before; /**< the bound is that many times what it was before */
-    /** A time holds also where a kernel of the program that ran before does not run after. */
+    /** With this, a condition on a time also holds where a kernel of the program that ran before
+     * does not run after. */
     bool may_miss;
 };
 
@@ -212,29 +216,25 @@ struct rp_versus_outcome {
     char reason[256];
 };
 
-/** A gate that cannot be decided is open, which is no pass. */
+/** Decides a gate. One that cannot be decided is open, and does not pass. */
 void rp_versus_condition_judge(const struct rp_versus_condition *gate,
                                const struct rp_versus_found *compared,
                                struct rp_versus_outcome *ret);
 
-/* Kernels of a side by name: a hash table over side->kernels. Programs of many template
- * instances have ten thousands of kernels.
- */
+/* Finds kernels of a side by name in a hash table over side->kernels, because programs of many
+ * template instances have ten thousands of kernels. */
 
 /**
- * Pairs the kernels of two sides, first by name; then of those that are left, where kernels of one
- * name are told apart on a side, by what they consist of, and where one is left on each side,
- * these.
- * @param ret  room for all; those of before come first
- * @return how many; SIZE_MAX: out of memory
+ * Pairs the kernels of two sides by name first. Where kernels of one name are distinguished on a
+ * side, the rest is paired by code. Where one is left on each side, these are a pair.
+ * @param ret room for all; those of before come first
+ * @return how many; SIZE_MAX: memory has ended
  */
 size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp_versus_side *after,
                             struct rp_versus_pair *ret);
 
-/* A straight line through the logarithms of times, and how they scatter around it.
- *
- * NAN is a run without a time: it keeps its place in the order.
- */
+/* This is a straight line through the logarithms of times, with their scatter around it. NAN is a
+ * run without a time, which keeps its place in the order. */
 
 struct rp_trend {
     size_t count;  /**< of times */
@@ -244,10 +244,11 @@ struct rp_trend {
     double neighbours; /**< sum of the products of deviations that follow each other */
 };
 
-/** Of at least two times. @param count  of runs */
+/** Fits the line to at least two times.
+ * @param count of runs */
 struct rp_trend rp_trend_of(const double *ms, size_t count);
-/** How much of a time's deviation the next one has, of both series. @param count  of the times
- * that hide some of it */
+/** Estimates how much of a time's deviation the next one has, from both series.
+ * @param count of the times that hide some of it */
 double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, double count);
 
 #endif

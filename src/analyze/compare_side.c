@@ -1,4 +1,4 @@
-/* One result: kernels by name, whatever it is read from. */
+/* Builds one result with its kernels by name, whatever it is read from. */
 #include "analyze/compare.h"
 
 #include <jansson.h>
@@ -16,14 +16,14 @@
 
 static uint64_t hash_of(const char *name)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    uint64_t hash = 14695981039346656037u; /* The hash is FNV-1a. */
 
     for (; *name; name++)
         hash = (hash ^ (uint8_t)*name) * 1099511628211u;
     return hash ^ hash >> 32;
 }
 
-/* The slot of a name, or the free one where it belongs. */
+/* Finds the slot of a name, or the free one where it belongs. */
 static uint32_t *slot_of(const struct rp_versus_side *side, const char *name)
 {
     size_t at = (size_t)hash_of(name) & (side->slot_count - 1);
@@ -39,7 +39,8 @@ static void fill(struct rp_versus_side *side)
         *slot_of(side, side->kernels[i].name) = (uint32_t)i + 1;
 }
 
-/** Of the kernel that was appended last. @return false: out of memory */
+/** Adds the name of the kernel that was appended last.
+ * @return false: memory has ended */
 static bool rp_versus_names_add(struct rp_versus_side *side)
 {
     const size_t at = side->kernel_count - 1, more = side->slot_count ? 2 * side->slot_count : 64;
@@ -61,7 +62,7 @@ static bool rp_versus_names_add(struct rp_versus_side *side)
     return true;
 }
 
-/** Anew, in another order of the kernels. */
+/** Builds the table anew for another order of the kernels. */
 static void rp_versus_names_rehash(struct rp_versus_side *side)
 {
     if (!side->slots)
@@ -82,7 +83,7 @@ static struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side 
         number = *slot_of(side, name);
         return number ? &side->kernels[number - 1] : NULL;
     }
-    for (size_t i = 0; i < side->kernel_count; i++) /* one that was put together by hand */
+    for (size_t i = 0; i < side->kernel_count; i++) /* This side was put together by hand. */
         if (strcmp(side->kernels[i].name, name) == 0)
             return &side->kernels[i];
     return NULL;
@@ -90,10 +91,10 @@ static struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side 
 
 /* --- pairs ---------------------------------------------------------------------------------- */
 
-/** One that the other side has not by its name. */
+/** The other side has no kernel with the name of this one. */
 struct lone {
     const struct rp_versus_kernel *kernel;
-    size_t plain_bytes; /* of its name */
+    size_t plain_bytes; /**< of its name */
     bool is_after;
     const struct rp_versus_kernel *partner;
 };
@@ -120,7 +121,7 @@ static void set_partners(struct lone *a, struct lone *b)
     b->partner = a->kernel;
 }
 
-/* Those of one plain name. */
+/* Pairs the kernels of one plain name. */
 static void pair_group(struct lone *of, size_t count)
 {
     struct lone *last[2] = {NULL, NULL};
@@ -296,7 +297,7 @@ static struct rp_quantity sum_of(struct rp_quantity a, struct rp_quantity b)
     return (struct rp_quantity){.known = a.known && b.known, .value = a.value + b.value};
 }
 
-/* Several rows of a name: the registers of that which takes most time. */
+/* If a name has several rows, the registers are those of the row with most time. */
 static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row)
 {
     const struct rp_quantity bytes =
@@ -315,7 +316,7 @@ static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row
     k->metrics[RP_COMPARE_DISPATCHES] = dispatches;
 }
 
-/* Adds to the kernel of this name, or adds it; copies the row. */
+/* Adds the row to the kernel of this name, or adds a kernel. It copies the row. */
 static int rp_versus_side_add_kernel(struct rp_versus_side *side,
                                      const struct rp_versus_kernel *row, struct rp_err *err)
 {
@@ -367,7 +368,7 @@ static struct rp_quantity cv_of(const struct rp_versus_runs *runs)
     return (struct rp_quantity){.known = runs->count > 1, .value = stability.cv};
 }
 
-/* What follows from all rows: order, and how much the runs differ. */
+/* Computes what follows from all rows: the order, and how much the runs differ. */
 static void rp_versus_side_finish(struct rp_versus_side *side)
 {
     for (size_t i = 0; i < side->kernel_count; i++)
@@ -391,7 +392,7 @@ static bool grow(struct rp_versus_runs *runs, double ms)
     return true;
 }
 
-/* A kernel that no run before has launched. */
+/* Adds a kernel that no run before has launched. */
 static int add_late(struct rp_versus_side *side, const struct rp_versus_kernel *k, size_t before,
                     struct rp_err *err)
 {
@@ -471,8 +472,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Without the geometry: that of the first one says nothing of the others. @return NULL: no memory
- */
+/* Leaves the geometry out, because that of the first launch says nothing of the others.
+ * @return NULL: memory has ended */
 static char *launch_text(const struct rp_failed_launch *launch)
 {
     const struct rp_failed_launch of_any_size = {.api = launch->api,
@@ -486,7 +487,7 @@ static char *launch_text(const struct rp_failed_launch *launch)
     return rp_buf_steal(&text);
 }
 
-/* Takes up which launches of the base run started no kernel. */
+/* Notes which launches of the base run started no kernel. */
 static int rp_versus_side_add_launches(struct rp_versus_side *side,
                                        const struct rp_launches *launches, struct rp_err *err)
 {
@@ -599,7 +600,8 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
     return 0;
 }
 
-/* JSON of other commands as one side of a comparison. It may be damaged, or made by anyone. */
+/* This section reads JSON of other commands as one side of a comparison. It may be damaged, or made
+ * by anyone. */
 
 enum { MOST_RUNS = 100000 };
 
@@ -626,7 +628,7 @@ static int load(const char *text, const char *path, json_t **ret, struct rp_err 
                                    err);
 }
 
-/* A number that is no number, or below 0, is not known. */
+/* A negative number, and one that is no number, is unknown. */
 static struct rp_quantity quantity(const json_t *json)
 {
     const double value = json_is_number(json) ? json_number_value(json) : -1;
@@ -646,7 +648,7 @@ static uint64_t count_at(const json_t *object, const char *key)
     return q.known && q.value <= 9e15 ? (uint64_t)q.value : 0;
 }
 
-/* 16 hexadecimal digits; anything else is not known. */
+/* Reads 16 hexadecimal digits; anything else is unknown. */
 static uint64_t hash_at(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -655,7 +657,7 @@ static uint64_t hash_at(const json_t *object, const char *key)
                                                                        : 0;
 }
 
-/* @return false: no memory; a text that is not there is NULL */
+/* @return false: memory has ended; a text that is absent is NULL */
 static bool text_at(const json_t *object, const char *key, char **ret)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -754,8 +756,8 @@ static int read_kernels(const json_t *root, struct rp_versus_side *side, const c
     return 0;
 }
 
-/* A kernel that only further runs launched. Launches are those of the first of them; of a name that
- * the base run launched, too, there are none to add to the base run's. */
+/* Reads a kernel that only further runs launched. Launches are those of the first of them. If the
+ * base run launched a kernel of that name, too, nothing is added to its launches. */
 static int read_repeat(const json_t *row, struct rp_versus_side *side, const char *path,
                        struct rp_err *err)
 {
@@ -784,7 +786,7 @@ static int read_repeat(const json_t *row, struct rp_versus_side *side, const cha
     return rc;
 }
 
-/* Versions before this key knew of kernels of the base run only. */
+/* Versions before this key knew kernels of the base run only. */
 static int read_repeats(const json_t *root, struct rp_versus_side *side, const char *path,
                         struct rp_err *err)
 {
@@ -803,7 +805,8 @@ static int read_repeats(const json_t *root, struct rp_versus_side *side, const c
     return 0;
 }
 
-/* Of the dominant kernel; where its name has several rows, it is not of all of them. */
+/* Reads the roofline of the dominant kernel. Where its name has several rows, it does not cover all
+ * of them. */
 static int read_roofline(const json_t *root, struct rp_versus_side *side, struct rp_err *err)
 {
     const char *name = json_string_value(json_object_get(json_object_get(root, "kernel"), "name"));
@@ -864,7 +867,7 @@ static int read_command(const json_t *provenance, struct rp_versus_side *side, s
     return side->command ? 0 : rp_out_of_memory(err);
 }
 
-/* Modelled times are the same each time a program runs: the machine's clock is not. */
+/* Modelled times are the same each time a program runs, so the machine's clock tells runs apart. */
 static int read_walls(const json_t *provenance, struct rp_versus_side *side, struct rp_err *err)
 {
     const json_t *walls = json_object_get(json_object_get(provenance, "varies"), "wall_ms");
@@ -888,7 +891,7 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
         return bad(path, err, "it does not say of which device it is");
     if (!what || (strcmp(what, "dispatches") != 0 && strcmp(what, "wallclock") != 0))
         return bad(path, err, "it does not say what was measured");
-    if (!json_is_boolean(complete)) /* what was lost would look like a gain */
+    if (!json_is_boolean(complete)) /* Lost dispatches would look like a gain. */
         return bad(path, err, "provenance does not say whether it is complete");
     side->software = strcmp(device, "software") == 0;
     side->wall = strcmp(what, "wallclock") == 0;
@@ -905,7 +908,7 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     return read_command(provenance, side, err);
 }
 
-/* Versions before this key did not know of them. */
+/* Versions before this key did not record them. */
 static int read_launches(const json_t *root, struct rp_versus_side *side, struct rp_err *err)
 {
     const json_t *launches = json_object_get(root, "launches");
@@ -928,7 +931,8 @@ static int read_launches(const json_t *root, struct rp_versus_side *side, struct
             .calls = count_at(row, "calls"),
         };
     }
-    for (i = 0; !found.failed && i < json_array_size(runs); i++) { /* only of a further run */
+    /* It may be known only of a further run. */
+    for (i = 0; !found.failed && i < json_array_size(runs); i++) {
         const struct rp_quantity failed = quantity(json_array_get(runs, i));
 
         found.failed = failed.known && failed.value <= 9e15 ? (uint64_t)failed.value : 0;
@@ -1020,7 +1024,8 @@ int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_si
 
 /* --- beside profile.json ------------------------------------------------------------------- */
 
-/* Of analysis.json; of several rows of a name the first, which is worth most. */
+/* Adds a label of analysis.json. If a name has several rows, the first counts, which has most
+ * weight. */
 static int add_label(struct rp_versus_kernel *k, const json_t *bottleneck, bool again,
                      struct rp_err *err)
 {
@@ -1029,7 +1034,8 @@ static int add_label(struct rp_versus_kernel *k, const json_t *bottleneck, bool 
     return text_at(bottleneck, "label", &k->bound) ? 0 : rp_out_of_memory(err);
 }
 
-/* Of roofline.json: a kernel on several GPUs has a row for each, and their bytes add up. */
+/* Adds bytes of roofline.json: a kernel on several GPUs has a row for each, and their bytes add up.
+ */
 static int add_bytes(struct rp_versus_kernel *k, const json_t *row, bool again, struct rp_err *err)
 {
     const struct rp_quantity in = number_at(row, "hbm_read_bytes");
@@ -1045,7 +1051,7 @@ static int add_bytes(struct rp_versus_kernel *k, const json_t *row, bool again, 
     return text_at(row, "bound", &k->bound) ? 0 : rp_out_of_memory(err);
 }
 
-/* @param seen  of each kernel: it had a row */
+/* @param seen of each kernel: it had a row */
 static int add_row(struct rp_versus_side *side, const json_t *row, bool *seen, struct rp_err *err)
 {
     const json_t *bottleneck = json_object_get(row, "bottleneck");

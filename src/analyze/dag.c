@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/work_progress.h"
 
-/* A row that a clip is of: what a row has of it. */
+/* Holds the values of a row that a clip belongs to. */
 struct target {
     struct rp_dag_times recorded;
     int64_t dispatch_id, took_ns;
@@ -73,7 +73,7 @@ static int by_row(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Kernels of the store that are clipped. What has no end at all takes no time anyway. */
+/* Lists kernels of the store that are clipped. A kernel without any end takes no time anyway. */
 static size_t list_targets(const struct rp_dag_trace *trace, const struct rp_store *store,
                            struct target *list)
 {
@@ -115,8 +115,8 @@ static int tell(const struct rp_dag_trace *trace, struct rp_store *store, struct
     return 0;
 }
 
-/** When clips are counted (dag_graph.h): from then on all that sums up dispatches of the stores has
- * what they took instead of what is recorded. */
+/** Call it when clips are counted (dag_graph.h): from then on all sums over dispatches of the
+ * stores have the assumed times instead of the recorded ones. */
 static int rp_dag_store_clips(const struct rp_dag_trace *trace, struct rp_store *const *stores,
                               size_t count, struct rp_err *err)
 {
@@ -171,13 +171,13 @@ int rp_clip_late_ends(struct rp_store *const *stores, size_t count, struct rp_er
             *err = why;
             return rc;
         }
-        if (rc < 0) /* calls that cannot be read are no reason to refuse its kernels */
+        if (rc < 0) /* Calls that cannot be read are no reason to refuse the trace's kernels. */
             rp_store_set_corrected_ends(stores[i], NULL, 0);
     }
     return 0;
 }
 
-/* Kernels whose speed-up is tried: the first on the path, then the first in total. */
+/* Speed-ups are tried for the first kernels on the path, and then for the first in total. */
 enum { PATH_SYMBOLS = 8, TOTAL_SYMBOLS = 4 };
 
 static const struct {
@@ -242,7 +242,8 @@ static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t ite
     };
 }
 
-/* The critical path: a bit per edge, as its edges follow each other in the order of the graph. */
+/* The critical path has a bit per edge, because its edges follow each other in the order of the
+ * graph. */
 struct path {
     uint64_t *bits;
 };
@@ -268,17 +269,17 @@ static int find_path(const struct rp_dag *dag, struct path *ret, struct rp_err *
     return 0;
 }
 
-/* Of the path only ranks in collectives have any. */
+/* On the path only ranks in collectives have slack. */
 struct chain_slack {
     size_t link;
     int64_t slack_ns;
 };
 
-/* Of the operations on the path what is needed until the graph is gone: there may be millions. */
+/* Keeps what is needed of the path's operations until the graph is freed: there may be millions. */
 struct chain {
-    uint32_t *links; /* operations */
+    uint32_t *links; /**< operations */
     size_t count, room;
-    struct chain_slack *slacks; /* where it is not 0, by link */
+    struct chain_slack *slacks; /**< where it is not 0, by link */
     size_t slack_count, slack_room;
 };
 
@@ -293,16 +294,16 @@ static bool add_link(struct chain *chain, uint32_t item, int64_t slack_ns)
     return true;
 }
 
-/* The path's parts, grades and names with their times. */
+/* Holds the path's parts, grades and names with their times. */
 struct sums {
     struct rp_dag_names names, in_ranges;
     const struct rp_dag_ranges *ranges;
-    bool *is_kernel; /* per symbol */
+    bool *is_kernel; /**< per symbol */
     struct chain *chain;
     bool failed;
 };
 
-/* One edge of the path: its time goes to a part, a name and a grade. */
+/* Counts one edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
                        uint32_t to, const int64_t *slack_ns, struct sums *sums,
                        struct rp_dag_result *r)
@@ -331,13 +332,14 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Most of its time it may wait for other ranks that are not in the trace: nothing to speed up. */
+/* Such a kernel may wait most of its time for other ranks that are not in the trace, so there is
+ * nothing to speed up. */
 static bool is_lone_collective(const struct rp_dag_trace *trace, uint32_t symbol)
 {
     return trace->process_count == 1 && rp_dag_is_collective(trace->symbols[symbol]);
 }
 
-/* The place of a name among the symbols, NULL: it is none of them. */
+/* Finds the place of a name among the symbols. It returns NULL when the name is none of them. */
 static const char **symbol_of(const struct rp_dag_trace *trace, const char *name)
 {
     return bsearch(&name, trace->symbols, trace->symbol_count, sizeof *trace->symbols, by_text);
@@ -382,7 +384,7 @@ static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
     return rc;
 }
 
-/* After the graph is gone. */
+/* This runs after the graph was freed. */
 static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain,
                      struct rp_dag_result *r, struct rp_err *err)
 {
@@ -401,7 +403,8 @@ static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain
 
 /* --- every operation -------------------------------------------------------------------------- */
 
-/* What an operation waited for has a step already: points are in the order of time. */
+/* The operations that one waited for have steps already, because points are in the order of time.
+ */
 static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
 {
@@ -433,7 +436,7 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 /* --- other weights ------------------------------------------------------------------------------
  */
 
-/* Longest chain of kernel durations alone. */
+/* Finds the longest chain of kernel durations alone. */
 static int kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trace, int64_t *ret_ns,
                        struct rp_err *err)
 {
@@ -486,7 +489,7 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Kernels with their times, those that are tried first. Returns how many are. */
+/* Lists kernels with their times, those that are tried first. It returns how many are tried. */
 static size_t choose(const struct rp_dag_trace *trace, const struct rp_dag_result *r,
                      struct total *totals)
 {
@@ -596,7 +599,7 @@ static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
     return rc;
 }
 
-/* What runs at the same time, and where nothing does. */
+/* Finds what runs at the same time, and where nothing does. */
 static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                       const struct rp_dag_ranges *ranges, struct rp_dag_result *r,
                       struct rp_err *err)
@@ -634,10 +637,11 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
         rc = kernel_span(dag, trace, &r->kernel_span_ns, err);
     if (rc == 0)
         rc = rp_dag_pairs(dag, trace, r, err);
-    return rc < 0 ? rc : rp_dag_what_if_bounds(dag, trace, r, err); /* last: it changes the graph */
+    /* This comes last, because it changes the graph. */
+    return rc < 0 ? rc : rp_dag_what_if_bounds(dag, trace, r, err);
 }
 
-/* What the traces say of the device that they ran on; they must say the same. */
+/* Finds the device that the traces ran on; all must name the same. */
 static int find_device(struct rp_store *const *stores, size_t count, const char **ret,
                        struct rp_err *err)
 {
@@ -660,7 +664,7 @@ static int find_device(struct rp_store *const *stores, size_t count, const char 
     return 0;
 }
 
-/* How the software device found the times, of one trace then. */
+/* Finds how the software device found the times, which one trace says for all. */
 static void find_timing(struct rp_store *const *stores, size_t count, struct rp_dag_result *r)
 {
     if (count != 1)
@@ -678,7 +682,7 @@ static bool is_incomplete(struct rp_store *const *stores, size_t count)
     return incomplete;
 }
 
-/* A trace of nothing has no graph. */
+/* A trace without anything has no graph, so it is refused. */
 static int refuse_empty(struct rp_store *const *stores, size_t count,
                         const struct rp_dag_trace *trace, struct rp_err *err)
 {

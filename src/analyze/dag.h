@@ -1,7 +1,7 @@
 /**
  * @file dag.h
- * @brief What bounds the end-to-end time of a traced program: execution DAG, critical path, slack,
- *        what-if. Rules: docs/format/dag.md.
+ * @brief Finds what bounds the end-to-end time of a traced program: execution DAG, critical path,
+ * slack, what-if. Rules: docs/format/dag.md.
  *
  * Every kernel, copy and API call has a point where it starts and one where it ends; edges between
  * points say what had to wait for what, and how long after. All times are nanoseconds.
@@ -18,7 +18,7 @@ struct rp_err;
 struct rp_store;
 struct rp_work;
 
-/** Why one point waits for another, in the order in which ties are broken. */
+/** Says why one point waits for another, in the order in which ties are broken. */
 enum rp_dag_class {
     RP_DAG_STREAM,      /**< the operation before it in its stream */
     RP_DAG_EVENT,       /**< hipStreamWaitEvent */
@@ -33,7 +33,7 @@ enum rp_dag_class {
     RP_DAG_CLASS_COUNT
 };
 
-/** How well an edge is known. */
+/** Says how well an edge is known. */
 enum rp_dag_grade {
     RP_DAG_RECORDED, /**< the trace holds the dependency itself, or both ends of a duration */
     RP_DAG_DERIVED,  /**< follows from the API calls and their arguments */
@@ -42,7 +42,7 @@ enum rp_dag_grade {
     RP_DAG_GRADE_COUNT
 };
 
-/** What a stretch of the critical path is spent on. */
+/** Says on what a stretch of the critical path is spent. */
 enum rp_dag_part {
     RP_DAG_PART_KERNEL,
     RP_DAG_PART_COPY,
@@ -59,7 +59,7 @@ enum rp_dag_part {
     RP_DAG_PART_COUNT
 };
 
-/** What is taken away to see what remains: docs/format/dag.md. */
+/** Each limit removes something to see what remains (docs/format/dag.md). */
 enum rp_dag_limit {
 #define RP_DAG_LIMIT(id, no_time, not_there) RP_DAG_LIMIT_##id,
 #include "analyze/dag_limits.def"
@@ -67,15 +67,15 @@ enum rp_dag_limit {
     RP_DAG_LIMIT_COUNT
 };
 
-/** "no_host_gap" ... */
+/** The names are "no_host_gap" ... */
 extern const char *const rp_dag_limit_names[];
-/** "kernel", "host_gap" ... */
+/** The names are "kernel", "host_gap" ... */
 extern const char *const rp_dag_part_names[];
 extern const char *const rp_dag_grade_names[];
-/** "stream", "launch" ... */
+/** The names are "stream", "launch" ... */
 extern const char *const rp_dag_class_names[];
 
-/** A kernel, copy, HIP call or "[launch]" with its time on the critical path. */
+/** This is a kernel, copy, HIP call or "[launch]" with its time on the critical path. */
 struct rp_dag_share {
     const char *name;
     int64_t path_ns;
@@ -84,7 +84,7 @@ struct rp_dag_share {
 
 enum { RP_DAG_NO_STEP = UINT32_MAX };
 
-/** A kernel or copy. */
+/** This is a kernel or copy. */
 struct rp_dag_step {
     const char *guid; /**< of its process */
     const char *name;
@@ -93,16 +93,16 @@ struct rp_dag_step {
     int64_t slack_ns; /**< how much longer it could take with the same end-to-end time */
     uint32_t process; /**< index into the processes of the run */
     int32_t agent;    /**< in its process's trace; -1: not known */
-    /** Of steps: which of them ended last on the way that its start waited for, directly or through
-     *  the host; RP_DAG_NO_STEP: none. */
+    /** This is the step that ended last on the way that its start waited for, directly or through
+     * the host; RP_DAG_NO_STEP: none. */
     uint32_t waited_for;
     enum rp_dag_class via; /**< of the edge into the start that bound it */
     bool is_copy;
     bool on_path; /**< of the critical path that was chosen; others may be as long */
 };
 
-/** End-to-end time if every dispatch of a kernel took den/num of its time; num 0: no time at all.
- */
+/** This is the end-to-end time if every dispatch of a kernel took den/num of its time; num 0 means
+ * no time at all. */
 struct rp_dag_what_if {
     const char *symbol;
     uint32_t num, den;
@@ -111,8 +111,8 @@ struct rp_dag_what_if {
     int64_t least_ns, most_ns;
 };
 
-/** Kernels of different streams of which one waited for the other only because their streams share
- *  a hardware queue. */
+/** These are kernels of different streams of which one waited for the other only because their
+ * streams share a hardware queue. */
 struct rp_dag_pair {
     const char *first, *second; /**< the second waited */
     uint64_t count;
@@ -120,7 +120,7 @@ struct rp_dag_pair {
     int64_t gain_ns;   /**< of the makespan, if these two did not wait for each other */
 };
 
-/** What makes the times of a run others than those of the program alone. Bits. */
+/** These bits name what makes the times of a run differ from those of the program alone. */
 enum rp_dag_disturbance {
     RP_DAG_COUNTERS = 1,     /**< counters were collected: kernels run one after the other */
     RP_DAG_THREAD_TRACE = 2, /**< instructions were traced */
@@ -128,10 +128,10 @@ enum rp_dag_disturbance {
     RP_DAG_DISTURBANCE_END = 8
 };
 
-/** "counters" ... of one bit. */
+/** Names one bit: "counters" ... */
 const char *rp_dag_disturbance_name(unsigned bit);
 
-/** One process of the run. */
+/** This is one process of the run. */
 struct rp_dag_process_fact {
     const struct rp_store *store; /**< that has its rows, */
     uint32_t guid_index;          /**< and under which guid; several may have none */
@@ -142,7 +142,7 @@ struct rp_dag_process_fact {
     int64_t rank;
     unsigned disturbed; /**< enum rp_dag_disturbance */
     /** Operations of GPUs were moved to begin no earlier than their calls, and to end no later than
-     *  what waited for them: by at most this much. */
+     * the operations that waited for them: by at most this much. */
     int64_t moved_ns;
     int64_t clock_ahead_ns;     /**< the same with the sign of the GPU's clock less the host's */
     bool clocks_apart;          /**< that was more than conversions are off by, or */
@@ -150,7 +150,7 @@ struct rp_dag_process_fact {
     int64_t collective_wait_ns; /**< in collectives, for other ranks */
 };
 
-/** A machine, with what its clock was found to differ by from the first machine's. */
+/** This is a machine, with the difference of its clock from the first machine's. */
 struct rp_dag_machine {
     const char *machine_id, *hostname; /**< "": not known */
     int64_t offset_ns;      /**< its time less the first machine's at the first collective */
@@ -159,7 +159,7 @@ struct rp_dag_machine {
     uint64_t collectives;   /**< that say so; 0: the first machine */
 };
 
-/** A collective, by name: part of its time it only waits for other ranks. */
+/** This is a collective, by name. For a part of its time it only waits for other ranks. */
 struct rp_dag_collective {
     const char *name;
     uint64_t count;
@@ -169,7 +169,8 @@ struct rp_dag_collective {
 
 enum { RP_DAG_SLACK_BINS = 6, RP_DAG_NEXT_PATHS = 10 };
 
-/** Kernels and copies by their slack: more than the bin before allows, up to this one's bound. */
+/** This counts kernels and copies by their slack: more than the bin before allows, up to this one's
+ * bound. */
 struct rp_dag_slack_bin {
     const char *name; /**< "0", "1us", "0.1%" of the makespan ..., "more" */
     int64_t up_to_ns; /**< of the last: INT64_MAX */
@@ -177,15 +178,15 @@ struct rp_dag_slack_bin {
     int64_t time_ns;
 };
 
-/** How much of the time of a kernel or copy has next to no slack. */
+/** Says how much of the time of a kernel or copy has next to no slack. */
 struct rp_dag_critical {
     const char *name;
     uint64_t count;
     int64_t time_ns, near_ns; /**< all; with no more slack than epsilon_ns */
 };
 
-/** A chain of kernels and copies of equal slack, none of them on the critical path or on a chain
- *  with less: when the critical path gets so much shorter, it is the next. */
+/** This is a chain of kernels and copies of equal slack, none of them on the critical path or on a
+ * chain with less. It becomes critical when the critical path gets shorter by that slack. */
 struct rp_dag_next_path {
     int64_t slack_ns;
     int64_t start_ns, end_ns; /**< of the first and the last */
@@ -195,7 +196,7 @@ struct rp_dag_next_path {
     size_t share_count;
 };
 
-/** A GPU. What it waited for adds up to its idle time, which with its busy time is the makespan. */
+/** This is a GPU. The waits add up to its idle time, which with its busy time is the makespan. */
 struct rp_dag_agent {
     const char *guid; /**< of the first process that used it */
     const char *name; /**< "gfx942" */
@@ -211,7 +212,7 @@ struct rp_dag_agent {
     uint64_t gap_count;
 };
 
-/** What was mended before anything was computed. */
+/** These were fixed before anything was computed. */
 struct rp_dag_fixes {
     uint64_t negative_durations, zero_durations, never_ended, late_ends;
     uint64_t shortened_edges, dropped_edges; /**< dependencies that the recorded times contradict */
@@ -226,7 +227,7 @@ struct rp_dag_fixes {
 
 enum { RP_DAG_CONCURRENCY = 9 };
 
-/** Strings are owned by the stores. */
+/** The stores own the strings. */
 struct rp_dag_result {
     const char *device; /**< "software", "hardware"; NULL: the traces do not say */
     const char *timing_model, *timing_version; /**< metadata of the software device, or NULL */
@@ -236,8 +237,7 @@ struct rp_dag_result {
     int64_t path_ns[RP_DAG_PART_COUNT]; /**< sum: makespan_ns */
     int64_t grade_path_ns[RP_DAG_GRADE_COUNT];
     uint64_t grade_edges[RP_DAG_GRADE_COUNT];
-    /** Those of them that say what waited for what: all but durations, the program's own time, and
-     *  launches. */
+    /** Dependencies are all edges except durations, the program's own time, and launches. */
     uint64_t grade_dependencies[RP_DAG_GRADE_COUNT];
     struct rp_dag_share *shares; /**< by path_ns, then name */
     size_t share_count;
@@ -247,8 +247,8 @@ struct rp_dag_result {
     size_t what_if_count;
     int64_t unshared_queues_ns;           /**< makespan without false dependencies through queues */
     int64_t limit_ns[RP_DAG_LIMIT_COUNT]; /**< makespan of each limit */
-    /** Longest chain when only kernels and copies weigh and queues are not shared: no order of
-     *  launches and no faster host brings the program below it. */
+    /** This is the longest chain when only kernels and copies weigh and queues are not shared: no
+     * order of launches and no faster host brings the program below it. */
     int64_t true_span_ns;
     int64_t kernel_time_ns, copy_time_ns; /**< sums over all kernels, all copies */
     struct rp_dag_pair *pairs;            /**< by gain, wait, names */
@@ -268,13 +268,13 @@ struct rp_dag_result {
     size_t near_path_count;
     struct rp_dag_agent *agents;
     size_t agent_count;
-    /** Host time of the path and of the agents' idle time by ROCTx range; the result's own names.
-     */
+    /** This is host time of the path and of the agents' idle time by ROCTx range; the names are the
+     * result's own. */
     struct rp_dag_share *path_ranges, *idle_ranges;
     size_t path_range_count, idle_range_count;
     struct rp_dag_share *idle_shares; /**< of all agents' idle time, by what was waited for */
     size_t idle_share_count;
-    /** Time during which so many kernels and copies ran; the last one stands for it and more. */
+    /** During this time so many kernels and copies ran; the last entry stands for it and more. */
     int64_t concurrency_ns[RP_DAG_CONCURRENCY];
     int64_t exposed_copy_ns;                           /**< only copies ran */
     int64_t launch_ns, dispatch_ns, event_ns, wake_ns; /**< delays that the trace shows */
@@ -284,21 +284,21 @@ struct rp_dag_result {
 };
 
 /**
- * Computes everything from traces of one run: one store, or those of its processes and ranks.
- * The stores must stay open as long as the result.
- * @param with_steps  also list every kernel and copy
- * @param work  told how far it is; NULL: nobody wants to know
- * @return 0; RP_BAD_INPUT when there is nothing to analyse; RP_ENVIRONMENT out of memory
+ * Computes everything from traces of one run: one store, or those of its processes and ranks. The
+ * stores must stay open as long as the result.
+ * @param with_steps also list every kernel and copy
+ * @param work gets the progress; may be NULL
+ * @return 0; RP_BAD_INPUT when there is nothing to analyse; RP_ENVIRONMENT when memory has ended
  */
 int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with_steps,
                    const struct rp_work *work, struct rp_dag_result *ret, struct rp_err *err);
-/** How many of the dependencies have this grade, as a part of them all; 0 if there are none. */
+/** Returns the fraction of the dependencies that have this grade; 0 if there are none. */
 double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade);
 void rp_dag_result_free(struct rp_dag_result *result);
 
-/* Where each kernel and copy of an execution graph ran: lanes of a timeline. */
+/* This section finds where each kernel and copy of an execution graph ran: lanes of a timeline. */
 
-/** One stream in one queue of one GPU of one process. */
+/** This is one stream in one queue of one GPU of one process. */
 struct rp_timeline_track {
     uint32_t process;             /**< index into the processes of the graph */
     int64_t agent, queue, stream; /**< -1: not known; copies are in no queue */
@@ -311,8 +311,8 @@ struct rp_timeline {
 };
 
 /**
- * @param dag  made of these stores, or of some of them, with steps
- * @param ret  release with rp_timeline_free
+ * @param dag made of these stores, or of some of them, with steps
+ * @param ret release with rp_timeline_free
  */
 int rp_timeline_make(struct rp_store *const *stores, size_t store_count,
                      const struct rp_dag_result *dag, struct rp_timeline *ret, struct rp_err *err);

@@ -1,4 +1,4 @@
-/* From the rows of a trace to points and edges, with the delays that the trace shows. */
+/* Makes points and edges from the rows of a trace, with the delays that the trace shows. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,39 +11,39 @@
 static const int64_t longest_ns = 366ll * 24 * 3600 * 1000000000;
 
 struct stream {
-    uint32_t tail;      /* point of its last packet, or RP_DAG_NONE */
-    uint32_t last_op;   /* the same, but of kernels and copies: markers' times are not known */
-    uint32_t null_seen; /* packets of the default stream that its own are behind */
-    uint32_t synced;    /* tail that a thread has waited for with all others, */
-    uint32_t synced_by; /* and the thread */
+    uint32_t tail;      /**< point of its last packet, or RP_DAG_NONE */
+    uint32_t last_op;   /**< the same, but of kernels and copies: markers' times are not known */
+    uint32_t null_seen; /**< packets of the default stream that its own are behind */
+    uint32_t synced;    /**< tail that a thread has waited for with all others, */
+    uint32_t synced_by; /**< and the thread */
 };
 
-/* One process on its way through its calls. */
+/* This is one process on its way through its calls. */
 struct walk {
     struct rp_dag_process *process;
     struct rp_dag_streams names;
     struct stream *streams;
-    int32_t *used; /* streams with a tail */
+    int32_t *used; /**< streams with a tail */
     int32_t used_count;
     uint32_t *queue_tails;
-    uint32_t *queue_kernels; /* as the tails, but of kernels: markers' times are not known */
+    uint32_t *queue_kernels; /**< as the tails, but of kernels: markers' times are not known */
     uint32_t null_tail;
-    uint32_t null_packets; /* of the default stream so far */
-    uint32_t *threads;     /* per thread: end of its last call */
-    uint32_t *op_finish;   /* per operation, where waits are recorded: its last point */
-    uint32_t *events;      /* per handle: point of the last record, or RP_DAG_NONE */
+    uint32_t null_packets; /**< of the default stream so far */
+    uint32_t *threads;     /**< per thread: end of its last call */
+    uint32_t *op_finish;   /**< per operation, where waits are recorded: its last point */
+    uint32_t *events;      /**< per handle: point of the last record, or RP_DAG_NONE */
     size_t next_call;
-    size_t first_op;                  /* of the next call */
-    size_t forgotten_ops;             /* whose rows are given back */
-    uint32_t call_start;              /* point; of a call that is stuck in a collective */
-    uint32_t next_op;                 /* of the call's */
-    size_t next_loose;                /* of those that no call is known of */
-    uint32_t parked;                  /* operation: a collective that waits for the other ranks */
-    uint32_t parked_start;            /* its point */
-    enum rp_dag_grade grade;          /* of what follows from calls */
-    bool guesses;                     /* calls have no arguments: some waits are found by times */
-    bool host_is_free;                /* of the software device: the program itself takes no time */
-    struct rp_dag_usual_delays usual; /* where waits are guessed */
+    size_t first_op;         /**< of the next call */
+    size_t forgotten_ops;    /**< operations before it have no rows any more */
+    uint32_t call_start;     /**< point; of a call that is stuck in a collective */
+    uint32_t next_op;        /**< of the call's */
+    size_t next_loose;       /**< of operations without a known call */
+    uint32_t parked;         /**< operation: a collective that waits for the other ranks */
+    uint32_t parked_start;   /**< its point */
+    enum rp_dag_grade grade; /**< of edges that follow from calls */
+    bool guesses;            /**< calls have no arguments: some waits are found by times */
+    bool host_is_free;       /**< of the software device: the program itself takes no time */
+    struct rp_dag_usual_delays usual; /**< where waits are guessed */
     bool done;
 };
 
@@ -94,7 +94,7 @@ static void add_duration(struct build *b, uint32_t start, enum rp_dag_grade grad
     add_edge(b, start, RP_DAG_DURATION, grade);
 }
 
-/* Number over all processes. */
+/* Returns the number over all processes. */
 static uint32_t op_number(const struct walk *w, uint32_t index)
 {
     return RP_DAG_OP_BIT | (w->process->op_base + index);
@@ -102,9 +102,9 @@ static uint32_t op_number(const struct walk *w, uint32_t index)
 
 /* --- packets -------------------------------------------------------------------------------- */
 
-/* When an operation ends in the graph, until it is known what waits for it. Where ends are stamped
- * late throughout, so is one that nothing follows at once; the sums of time are as recorded. The
- * last one stays: the whole is as long as the trace. */
+/* Returns when an operation ends in the graph, until it is known what waits for it. Where ends are
+ * stamped late throughout, this end is late, too, even if nothing follows it at once; the sums of
+ * time are as recorded. The last end stays, so that the whole is as long as the trace. */
 static int64_t assumed_end_ns(const struct build *b, const struct rp_dag_process *p,
                               const struct rp_dag_op *op)
 {
@@ -115,8 +115,8 @@ static int64_t assumed_end_ns(const struct build *b, const struct rp_dag_process
     return op->end_ns - (by_ns < half_ns ? by_ns : half_ns);
 }
 
-/* The next packet waited for an end that is stamped a little late: it was before. Where that is the
- * exception, nobody knows by how much, and the end is distrusted. */
+/* The next packet waited for an end that is stamped a little late, so the end was before. Where
+ * that is the exception, nobody knows by how much, and the end is distrusted. */
 static void fix_late_end(struct build *b, const struct walk *w, uint32_t point,
                          int64_t next_start_ns)
 {
@@ -135,10 +135,10 @@ static void fix_late_end(struct build *b, const struct walk *w, uint32_t point,
     *end_ns = next_start_ns;
     rp_dag_note_late(repairs, op, next_start_ns);
     if (!w->process->late_ns)
-        dag->flags[point] |= RP_DAG_DISTRUSTED; /* dag_delays.c */
+        dag->flags[point] |= RP_DAG_DISTRUSTED; /* dag_delays.c looks at this flag. */
 }
 
-/* What a packet waits for. Edges are added to the point that is made next. */
+/* Adds what a packet waits for. The edges belong to the point that is made next. */
 static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t stream,
                          int32_t queue, int64_t start_ns)
 {
@@ -167,7 +167,7 @@ static void packet_edges(struct build *b, struct walk *w, uint32_t call, int32_t
     }
 }
 
-/* The latest end among the tails of the other streams that is not after the given time. */
+/* Finds the latest end among the tails of the other streams that is not after the given time. */
 static uint32_t latest_tail(const struct build *b, const struct walk *w, int32_t own,
                             int64_t before_ns)
 {
@@ -191,8 +191,8 @@ static int64_t later(const struct build *b, uint32_t point, int64_t delay_ns, in
     return t > other_ns ? t : other_ns;
 }
 
-/* Without the arguments of the calls: an operation that begins later than its call, stream and
- * queue explain, right behind the end of one in another stream, waited for that one. */
+/* Calls have no arguments here: an operation that begins later than its call, stream and queue
+ * explain, right behind the end of one in another stream, waited for that one. */
 static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uint32_t index)
 {
     const struct rp_dag_op *op = &w->process->ops[index];
@@ -216,7 +216,8 @@ static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uin
         return;
     if (late && op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
         add_edge(b, other, RP_DAG_EVENT, RP_DAG_INFERRED);
-    else if (!w->process->call_count) /* nothing recorded: the path goes where the GPU was busy */
+    else if (!w->process->call_count)
+        /* Nothing is recorded, so the path goes where the GPU was busy. */
         add_edge(b, other, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
 }
 
@@ -242,8 +243,9 @@ static void packet_done(struct walk *w, int32_t stream, int32_t queue, uint32_t 
     }
 }
 
-/* An operation's two points; of a collective only the first: it ends with those of all ranks.
- * Returns true when the walk is to wait for them. */
+/* Adds an operation's two points. A collective gets only the first, because it ends with those of
+ * all ranks.
+ * @return true when the walk has to wait for them */
 static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t index)
 {
     const struct rp_dag_op *op = &w->process->ops[index];
@@ -266,7 +268,7 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
         w->parked_start = start;
         return true;
     }
-    /* Of one rank alone nobody knows how much of it is waiting for the others. */
+    /* For one rank alone nobody knows how much of it is a wait for the others. */
     add_duration(b, start, op->is_collective ? RP_DAG_INFERRED : RP_DAG_RECORDED);
     finish = add_point(b, assumed_end_ns(b, w->process, op),
                        RP_DAG_PINNED | (op->end_lost || op->end_clipped ? RP_DAG_DISTRUSTED : 0),
@@ -278,7 +280,7 @@ static bool add_op(struct build *b, struct walk *w, uint32_t call, uint32_t inde
     return false;
 }
 
-/* When its event was last recorded, the point of that. */
+/* Returns the point when its event was last recorded. */
 static uint32_t recorded_at(const struct walk *w, uint32_t call)
 {
     uint32_t event = w->process->call_rows[call].event;
@@ -286,7 +288,7 @@ static uint32_t recorded_at(const struct walk *w, uint32_t call)
     return event == RP_DAG_NONE ? RP_DAG_NONE : w->events[event];
 }
 
-/* The stream that a call names, -1: none, or not known. */
+/* Returns the stream that a call names; -1: none, or not known. */
 static int32_t stream_of(const struct walk *w, uint32_t call)
 {
     uint32_t stream = w->process->call_rows[call].stream;
@@ -296,7 +298,8 @@ static int32_t stream_of(const struct walk *w, uint32_t call)
                : rp_dag_stream_at(&w->names, w->process->handles.keys[stream], call);
 }
 
-/* Of the point that is made next, without any delays: until they are known, dag_delays.c. */
+/* Returns the earliest time of the point that is made next, without any delays until dag_delays.c
+ * knows them. */
 static int64_t earliest(const struct build *b)
 {
     const struct rp_dag_graph *g = &b->dag->graph;
@@ -308,7 +311,7 @@ static int64_t earliest(const struct build *b)
     return last_ns;
 }
 
-/* hipEventRecord and hipStreamWaitEvent. */
+/* This is for hipEventRecord and hipStreamWaitEvent. */
 static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uint32_t index)
 {
     const struct rp_dag_process *p = w->process;
@@ -321,7 +324,7 @@ static void add_marker(struct build *b, struct walk *w, uint32_t call_point, uin
     if (stream < 0)
         return;
     if (waits && recorded_at(w, index) == RP_DAG_NONE)
-        return; /* never recorded: no wait */
+        return; /* The event was never recorded, so nothing waits. */
     packet_edges(b, w, call_point, stream, queue, INT64_MAX);
     if (waits)
         add_edge(b, recorded_at(w, index), RP_DAG_EVENT, mark ? RP_DAG_RECORDED : w->grade);
@@ -341,7 +344,7 @@ static unsigned wait_for(struct build *b, const struct walk *w, uint32_t point)
     return RP_DAG_BLOCKED;
 }
 
-/* What a thread has waited for before, it need not wait for again. */
+/* A thread need not wait again for something that it has waited for before. */
 static unsigned wait_for_all(struct build *b, struct walk *w, uint32_t thread)
 {
     unsigned flags = 0;
@@ -357,7 +360,7 @@ static unsigned wait_for_all(struct build *b, struct walk *w, uint32_t thread)
     return flags;
 }
 
-/* Does the call end behind everything on the device, some of which ended while it ran? */
+/* Says whether the call ends behind everything on the device, some of which ended while it ran. */
 static bool seems_to_wait(const struct build *b, const struct walk *w,
                           const struct rp_dag_call_row *call)
 {
@@ -373,7 +376,8 @@ static bool seems_to_wait(const struct build *b, const struct walk *w,
     return last > call->start_ns && last <= call->end_ns;
 }
 
-/* Without arguments: the call waited for what ended last before it could have woken up. */
+/* Calls have no arguments here: the call waited for the work that ended last before it could have
+ * woken up. */
 static unsigned guess_sync(struct build *b, const struct walk *w,
                            const struct rp_dag_call_row *call)
 {
@@ -385,8 +389,8 @@ static unsigned guess_sync(struct build *b, const struct walk *w,
     return RP_DAG_BLOCKED;
 }
 
-/* A loop of queries waited when what it asks for ended before the last of them, but not before the
- * first: the answers are not in the trace. */
+/* A loop of queries waited when the queried work ended before the last of them, but not before the
+ * first, because the trace has no answers. */
 static unsigned poll_for(struct build *b, const struct rp_dag_call_row *call, uint32_t point)
 {
     int64_t end_ns;
@@ -400,7 +404,7 @@ static unsigned poll_for(struct build *b, const struct rp_dag_call_row *call, ui
     return RP_DAG_BLOCKED | RP_DAG_POLLED;
 }
 
-/* Edges of what the call waited for, if it waited. */
+/* Adds edges of what the call waited for, if it waited. */
 static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 {
     const struct rp_dag_call *call = &w->process->calls[index];
@@ -427,7 +431,7 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
     case RP_DAG_CALL_MAYBE_SYNC:
         return seems_to_wait(b, w, row) ? wait_for_all(b, w, call->thread) : 0;
     case RP_DAG_CALL_OWN_SYNC:
-    case RP_DAG_CALL_OTHER: /* copies of pageable memory: decided by their ends */
+    case RP_DAG_CALL_OTHER: /* The ends decide about copies of pageable memory. */
         for (uint32_t i = 0; i < call->op_count; i++) {
             const struct rp_dag_op *op = &w->process->ops[w->first_op + i];
             stream = w->process->op_rows[w->first_op + i].stream;
@@ -449,8 +453,9 @@ static unsigned sync_edges(struct build *b, struct walk *w, uint32_t index)
 
 /*
  * Where the program takes no time, a thread that began a call later than its last one ended has
- * waited for another thread: in pthread_join or for a lock, which no trace shows. It heard of what
- * that one had waited for. RP_DAG_NONE: no thread's last call ended then.
+ * waited for another thread: in pthread_join or for a lock, which no trace shows. It depends on
+ * everything that the other thread had waited for. RP_DAG_NONE means that no thread's last call
+ * ended then.
  */
 static uint32_t heard_from(const struct build *b, const struct walk *w, uint32_t index,
                            uint32_t before)
@@ -494,8 +499,8 @@ static void end_call(struct build *b, struct walk *w, uint32_t index)
 
 /* --- walking -------------------------------------------------------------------------------- */
 
-/* Gives the memory of whole pages back that nobody reads any more; they would read as zeros. What
- * is before from is forgotten already. */
+/* Gives back the memory of whole pages that nobody reads any more; they would read as zeros.
+ * Everything before from was given back already. */
 static void forget(void *array, size_t from, size_t to)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)array;
@@ -507,7 +512,7 @@ static void forget(void *array, size_t from, size_t to)
         madvise((void *)first, end - first, MADV_DONTNEED);
 }
 
-/* The rows of calls and operations that are behind: the graph grows while they get fewer. */
+/* Frees the rows of calls and operations that have been read, because the graph grows meanwhile. */
 static void forget_rows(struct walk *w)
 {
     enum { CALLS_AT_ONCE = 1 << 10 };
@@ -544,7 +549,7 @@ static void advance(struct build *b, struct walk *w)
         w->next_call++;
         forget_rows(w);
     }
-    if (w->next_loose < w->first_op) /* they are behind those of calls (dag_graph.h) */
+    if (w->next_loose < w->first_op) /* They come after those of calls (dag_graph.h). */
         w->next_loose = w->first_op;
     while (w->next_loose < p->op_count && !b->failed) {
         uint32_t i = (uint32_t)w->next_loose++;
@@ -554,7 +559,7 @@ static void advance(struct build *b, struct walk *w)
     w->done = true;
 }
 
-/* The collective that a process waits in, or NULL. */
+/* Returns the collective that a process waits in, or NULL. */
 static const struct rp_dag_op *parked_op(const struct walk *w)
 {
     return w->parked == RP_DAG_NONE ? NULL : &w->process->ops[w->parked];
@@ -567,7 +572,7 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
     const struct rp_dag_op_row *row = &w->process->op_rows[w->parked];
     uint32_t finish;
 
-    if (op->end_lost) /* as that of the others */
+    if (op->end_lost) /* It ends with the others. */
         op->end_ns = later(b, common, 0, op->start_ns);
     add_edge(b, common, RP_DAG_COLLECTIVE, RP_DAG_INFERRED);
     finish =
@@ -579,7 +584,7 @@ static void leave_collective(struct build *b, struct walk *w, uint32_t common)
     w->parked = RP_DAG_NONE;
 }
 
-/* All ranks that are left stand at a collective: the first one's ends everywhere a certain time
+/* All ranks that are left stand at a collective. The first one's ends everywhere a certain time
  * after the last one has begun. Ranks that stand at another one wait for their turn. */
 static void finish_collective(struct build *b, struct walk *walks, size_t count)
 {
@@ -597,7 +602,7 @@ static void finish_collective(struct build *b, struct walk *walks, size_t count)
             end_ns = assumed_end_ns(b, walks[i].process, op);
         last_ns = op->start_ns > last_ns ? op->start_ns : last_ns;
     }
-    end_ns = end_ns == INT64_MAX ? last_ns : end_ns; /* lost on all */
+    end_ns = end_ns == INT64_MAX ? last_ns : end_ns; /* The end is lost on all ranks. */
     common = add_point(b, end_ns, RP_DAG_PINNED | RP_DAG_COMMON, RP_DAG_NONE);
     for (size_t i = 0; i < count && !b->failed; i++) {
         const struct rp_dag_op *op = parked_op(&walks[i]);
@@ -679,7 +684,7 @@ static void walk_all(struct build *b, struct walk *walks, size_t count)
     }
 }
 
-/* The first and the last time, and which trace has them. */
+/* Holds the first and the last time, and which trace has them. */
 struct window {
     int64_t first_ns, last_ns;
     const struct rp_dag_process *first, *last;
@@ -709,7 +714,7 @@ static int refuse_window(const struct window *w, struct rp_err *err)
                    is_one ? "its" : "their");
 }
 
-/* Has it a time that no clock shows, which nothing has put right? */
+/* Says whether it has a time that no clock shows and that was not corrected. */
 static bool is_damaged(const struct rp_dag_process *p, size_t op)
 {
     const struct rp_dag_times *recorded = p->recorded ? &p->recorded[op] : NULL;
@@ -726,7 +731,7 @@ static void widen_by_op(struct window *w, const struct rp_dag_process *p, size_t
         widen(w, p, INT64_MAX, RP_DAG_LATEST_NS);
 }
 
-/* The whole is not too long, nor beyond what a clock can show. There are calls or operations
+/* The whole must not be too long, nor beyond what a clock can show. There are calls or operations
  * (dag.c). */
 static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, struct rp_err *err)
 {
@@ -752,7 +757,7 @@ static int find_window(const struct rp_dag_trace *trace, struct rp_dag *dag, str
     return 0;
 }
 
-/* Calls and operations get their numbers; each has two points. */
+/* Numbers calls and operations; each has two points. */
 static int number_all(struct rp_dag_trace *trace, struct rp_dag *dag, struct rp_err *err)
 {
     size_t calls = 0, ops = 0;
@@ -793,7 +798,8 @@ int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *
         end_walk(&walks[i]);
     free(walks);
     rp_dag_trace_free_rows(trace);
-    if (rc == 0) /* before the edges have weights: it needs much memory for a while */
+    /* This is done before the edges have weights, because it needs much memory for a while. */
+    if (rc == 0)
         rc = rp_dag_slots_find(&dag.graph, &dag.slots, err);
     if (rc == 0)
         rc = rp_dag_learn_delays(&dag, trace, err);

@@ -20,7 +20,7 @@ static bool rp_dag_is_range(const char *region_name)
     return strncmp(region_name, "roctx", 5) == 0;
 }
 
-/** @return false: out of memory */
+/** @return false: memory has ended */
 static bool rp_dag_add_range(struct rp_dag_loading *l, const struct rp_row_region *r,
                              uint32_t thread)
 {
@@ -28,7 +28,7 @@ static bool rp_dag_add_range(struct rp_dag_loading *l, const struct rp_row_regio
     char *name;
 
     if (r->start_ns <= 0 || r->end_ns <= r->start_ns)
-        return true; /* a mark, or one that never ended */
+        return true; /* It is a mark, or a range that never ended. */
     name = strdup(r->name);
     if (!name || !rp_dag_room(&p->ranges, p->range_count, &l->range_room, sizeof *p->ranges)) {
         free(name);
@@ -93,14 +93,14 @@ static int rp_dag_name_ranges(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- which is the innermost ------------------------------------------------------------------ */
 
-/* From here to the next one of the same thread: NULL where no range is open. */
+/* It lasts up to the next one of the same thread. NULL stands for no open range. */
 struct rp_dag_stretch {
     int64_t start_ns;
     const char *name;
     uint32_t process, thread;
 };
 
-/* A range opens or closes. */
+/* A range opens or closes here. */
 struct turn {
     int64_t time_ns;
     uint32_t thread;
@@ -132,8 +132,8 @@ static int by_place(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Ranges of a thread nest; those of the whole process need not. The last one opened is the
- * innermost. open: room for all ranges. */
+/* Ranges of a thread nest; those of the whole process need not. The one that was opened last is the
+ * innermost. open has room for all ranges. */
 static void flatten(const struct rp_dag_process *p, uint32_t process, const struct turn *turns,
                     size_t count, uint32_t *open, struct rp_dag_ranges *ret)
 {
@@ -206,7 +206,7 @@ void rp_dag_ranges_free(struct rp_dag_ranges *ranges)
     memset(ranges, 0, sizeof *ranges);
 }
 
-/* Turns at the same time stand in the order in which they took effect: the last one counts. */
+/* Turns at the same time stand in the order in which they took effect, so the last one counts. */
 static const char *innermost(const struct rp_dag_ranges *r, uint32_t process, uint32_t thread,
                              int64_t time_ns)
 {
@@ -263,8 +263,8 @@ static enum rp_dag_call_kind kind_of(const char *name)
     return RP_DAG_CALL_OTHER;
 }
 
-/* Calls of the program to HIP: not the compiler's registration calls, HSA below, or ranges. A name
- * lives as long as the store, so that its address says which it is. */
+/* Calls of the program to HIP exclude the compiler's registration calls, HSA below, and ranges. A
+ * name lives as long as the store, so its address identifies it. */
 static bool is_hip_call(struct rp_dag_loader *l, const char *name, struct rp_dag_call *ret)
 {
     size_t at = ((uintptr_t)name >> 3 ^ (uintptr_t)name >> 12) % RP_DAG_CALLS_CACHED;
@@ -352,7 +352,7 @@ static int by_thread_and_time(const void *a, const void *b)
         return x->call.thread < y->call.thread ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* the outer one first */
+    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* The outer one comes first. */
 }
 
 static int by_order(const void *a, const void *b)
@@ -371,7 +371,8 @@ static int by_inner(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Does every thread make its calls in the order of the rows, outer ones before those in them? */
+/* Says whether every thread makes its calls in the order of the rows, outer ones before those in
+ * them. */
 static bool is_in_order(const struct rp_dag_loading *l, uint32_t *last)
 {
     for (uint32_t t = 0; t < l->process.thread_count; t++)
@@ -386,7 +387,7 @@ static bool is_in_order(const struct rp_dag_loading *l, uint32_t *last)
     return true;
 }
 
-/* A call made by another call is part of it; what it started belongs to the outer one. */
+/* A call made by another call is part of it, and its work belongs to the outer one. */
 static bool drop_nested(struct rp_dag_loading *l, uint32_t *last)
 {
     size_t kept = 0, count = l->process.call_count;
@@ -399,7 +400,8 @@ static bool drop_nested(struct rp_dag_loading *l, uint32_t *last)
         const struct rp_dag_new_call *call = &l->calls[i];
         const struct rp_dag_new_call *outer =
             last[call->call.thread] == RP_DAG_NONE ? NULL : &l->calls[last[call->call.thread]];
-        /* Where calls take no time, the order tells the next one from an inner one. */
+        /* Where calls take no time, only the order distinguishes the next call from an inner one.
+         */
         if (outer && outer->order <= call->order && call->start_ns < outer->end_ns &&
             call->end_ns <= outer->end_ns) {
             if (!add_inner(l, call->order, outer->order))
@@ -422,7 +424,7 @@ static int by_event(const void *a, const void *b, void *ctx)
     return (x > y) - (x < y);
 }
 
-/* Which calls the rows of arguments belong to. */
+/* Finds which calls the rows of arguments belong to. */
 static bool sort_events(struct rp_dag_loading *l, bool in_order)
 {
     size_t count = l->process.call_count;
@@ -438,7 +440,7 @@ static bool sort_events(struct rp_dag_loading *l, bool in_order)
     return true;
 }
 
-/* What was read goes to where it is needed, for as long as it is. */
+/* Moves the rows to where they are needed, for as long as they are. */
 static bool spread(struct rp_dag_loading *l)
 {
     struct rp_dag_process *p = &l->process;
@@ -497,13 +499,15 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-/* An address: nearly always written "0x7f...", which needs no library for it. */
+/* Reads an address: it is nearly always written "0x7f...", which needs no library. */
 static uint64_t address_of(const char *text)
 {
+    /* The values are increased by 1, because 0 stands for no digit. */
     static const int8_t digits[256] = {
         ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
         ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16}; /* + 1: 0 is none */
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16};
+    enum { MOST_DIGITS = 16 };
     enum { MOST_DIGITS = 16 };
     uint64_t number = 0;
     int i = 0;
@@ -521,7 +525,7 @@ static uint32_t handle_of(struct rp_dag_loading *l, const struct rp_row_arg *arg
     return rp_idmap_add(&l->process.handles, address_of(arg->value));
 }
 
-/* False: out of memory. */
+/* @return false: memory has ended */
 static bool take_value(struct rp_dag_loading *l, uint32_t call, const struct rp_row_arg *arg)
 {
     struct rp_dag_call_row *row = &l->process.call_rows[call];
@@ -541,7 +545,7 @@ static int64_t event_at(const struct rp_dag_loading *p, size_t i)
     return p->events[p->by_event ? p->by_event[i] : i];
 }
 
-/* The call whose event this is, or RP_DAG_NONE. Arguments mostly come in the order of the calls. */
+/* Finds the call of an event, or RP_DAG_NONE. Arguments mostly come in the order of the calls. */
 static uint32_t call_of_event(struct rp_dag_loading *p, int64_t event_id)
 {
     size_t count = p->process.call_count, low = p->last_call, high;
@@ -599,7 +603,7 @@ static uint32_t call_with(struct rp_dag_loading *l, int64_t correlation_id)
     const int64_t *orders = l->orders;
     size_t count = l->process.call_count, low = l->last_found, high = count;
 
-    /* Operations mostly come in the order of their calls. */
+    /* Operations mostly come in the order of their calls, so the next ones are tried first. */
     for (int i = 0; i < 4 && low < count && orders[low] < correlation_id; i++)
         low++;
     if (low >= count || orders[low] != correlation_id) {
@@ -652,8 +656,8 @@ static bool asks_again(const struct rp_dag_process *p, size_t before, size_t cal
            b->start_ns - a->end_ns <= LONGEST_PAUSE_NS;
 }
 
-/* A loop of queries is one call that waits: else the path would go through the host's asking, not
- * through what the host waits for. */
+/* A loop of queries becomes one call that waits: otherwise the path would go through the host's
+ * queries, not through the work that the host waits for. */
 bool rp_dag_merge_polls(struct rp_dag_loading *l)
 {
     struct rp_dag_process *p = &l->process;
@@ -684,7 +688,7 @@ bool rp_dag_merge_polls(struct rp_dag_loading *l)
 
 static size_t hash_of(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
+    uint64_t hash = 0xcbf29ce484222325u; /* The hash is FNV-1a with 64 bits. */
 
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
@@ -763,7 +767,7 @@ uint32_t *rp_dag_symbols_sort(struct rp_dag_symbols *s)
         numbers[order[i].number] = (uint32_t)i;
     }
     free(order);
-    free(s->slots); /* of the old numbers */
+    free(s->slots); /* The slots have the old numbers. */
     s->slots = NULL;
     s->slot_count = s->room = 0;
     return numbers;

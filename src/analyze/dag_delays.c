@@ -1,6 +1,5 @@
-/* The weights of a built DAG: delays learned from the trace, such that the DAG reproduces
- *        every recorded time.
- */
+/* Finds the weights of a built DAG: delays are learned from the trace so that the DAG reproduces
+ * every recorded time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,21 +7,19 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-/* Kernels and copies whose end is not in the trace, or is wrong there: when they ended.
- *
- * What certainly waited for such an operation bounds its end from above. When that begins later
- * than all else explains, the operation ended right before it, if it is the only lost one that can
- * have kept it; otherwise it is taken to have lasted as long as others of its name usually do, if
- * the bound allows that.
- */
+/* This section finds when kernels and copies ended whose end is absent from the trace, or wrong
+ * there. Work that certainly waited for such an operation bounds its end from above. When that work
+ * begins later than everything else explains, the operation ended right before it, if it is the
+ * only lost one that can have kept it. Otherwise it is assumed to have lasted as long as others of
+ * its name usually do, if the bound allows that. */
 
-/* An operation whose end is looked for. */
+/* This is an operation whose end is looked for. */
 struct lost {
-    uint32_t end;      /* point */
-    uint32_t bound_by; /* point that waited for it first, or RP_DAG_NONE */
-    int64_t most_ns;   /* it can have lasted */
-    bool late;         /* what waited for it has no reason in the trace to begin so late */
-    bool only;         /* nor has it another lost end to wait for */
+    uint32_t end;      /**< point */
+    uint32_t bound_by; /**< point that waited for it first, or RP_DAG_NONE */
+    int64_t most_ns;   /**< it can have lasted */
+    bool late;         /**< its waiter has no reason in the trace to begin so late */
+    bool only;         /**< and its waiter has no other lost end to wait for */
 };
 
 struct losses {
@@ -30,7 +27,7 @@ struct losses {
     size_t count;
 };
 
-/* An end, or the common one of a collective that seems to be late on all ranks. */
+/* This is an end, or the common one of a collective that seems to be late on all ranks. */
 static bool is_lost(const struct rp_dag *dag, uint32_t p)
 {
     return (dag->flags[p] & RP_DAG_DISTRUSTED) &&
@@ -38,7 +35,8 @@ static bool is_lost(const struct rp_dag *dag, uint32_t p)
             (rp_dag_is_op(dag->owner[p]) && rp_dag_is_end(dag, p)));
 }
 
-/* Is a point where a rank's part of the collective ends whose common end another one is? */
+/* Says whether a rank's part of the collective ends at the point, where the other point is its
+ * common end. */
 static bool ends_part_of(const struct rp_dag *dag, uint32_t p, uint32_t common)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -48,7 +46,7 @@ static bool ends_part_of(const struct rp_dag *dag, uint32_t p, uint32_t common)
            g->from[rp_dag_first(g, p)] == common;
 }
 
-/* The last one, of a collective. */
+/* For a collective it is the last start. */
 static uint32_t ends_start_of(const struct rp_dag *dag, uint32_t end)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -67,8 +65,8 @@ static struct rp_dag_op *op_of_end(const struct rp_dag *dag, const struct rp_dag
     return rp_dag_op_of(trace, dag->owner[ends_start_of(dag, end)]);
 }
 
-/* An end that is only stamped a little late keeps the time of the trace: durations are as recorded.
- */
+/* An end that is only stamped a little late keeps the time of the trace, because durations are as
+ * recorded. */
 static void set_end(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t p, int64_t ns)
 {
     struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[p]);
@@ -98,8 +96,8 @@ static void set_duration(struct rp_dag *dag, const struct rp_dag_trace *trace, u
 }
 
 /* One rank's part of a collective ends where those of the others do (they are the points behind the
- * common one), before what follows seems to begin. If that makes it late on all, its end is lost.
- */
+ * common one), before the next operation seems to begin. If that makes it late on all, its end is
+ * lost. */
 static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t common)
 {
     const int64_t *time_ns = dag->graph.time_ns;
@@ -116,8 +114,8 @@ static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, 
         }
 }
 
-/** Takes all such operations to last no time; what is learned from the trace is not to rest on
- *  their ends. @return how many edges lead to these, one each but for collectives */
+/** Assumes that all such operations take no time, so that nothing is learned from their ends.
+ * @return how many edges lead to these, one each except for collectives */
 static size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
 {
     size_t count = 0;
@@ -135,7 +133,7 @@ static size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *
 
 /* --- bounds --------------------------------------------------------------------------------- */
 
-/* The earliest time of what waits for a point, less the delays up to there. */
+/* This is the earliest time of the work that waits for a point, less the delays up to there. */
 struct bound {
     int64_t latest_ns;
     uint32_t by;
@@ -168,7 +166,7 @@ static void find_bounds(const struct rp_dag *dag, struct bound *bounds)
 
 /* --- what else explains a time -------------------------------------------------------------- */
 
-/* How much later a point is than what it waits for explains. */
+/* Returns how much later a point is than its predecessors explain. */
 static int64_t unexplained_ns(const struct rp_dag *dag, uint32_t p)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -188,7 +186,8 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* So much later than the shortest delays say begins half of the operations: no reason for it. */
+/* Half of the operations begin so much later than the shortest delays say, so that is no evidence.
+ */
 static int usual_jitter(const struct rp_dag *dag, int64_t *ret_ns, struct rp_err *err)
 {
     size_t count = 0;
@@ -206,8 +205,8 @@ static int usual_jitter(const struct rp_dag *dag, int64_t *ret_ns, struct rp_err
 
 /* --- which lost ends it can have been ------------------------------------------------------- */
 
-/* When a point is reached if every lost operation ends as late as it can, and by which of them:
- * RP_DAG_NONE: none, ANY_OF_SEVERAL. A recorded time tells what follows nothing of lost ends. */
+/* Holds when a point is reached if every lost operation ends as late as it can, and by which of
+ * them: RP_DAG_NONE: none, ANY_OF_SEVERAL. A recorded time ends the influence of lost ends. */
 struct reach {
     int64_t ns;
     uint32_t end;
@@ -222,7 +221,7 @@ static uint32_t either(uint32_t a, uint32_t b)
     return a == b ? a : ANY_OF_SEVERAL;
 }
 
-/* The lost ends without which a point would be reached more than that before a time. */
+/* Finds the lost ends without which a point would be reached more than that before a time. */
 static uint32_t reached_by(const struct rp_dag *dag, const struct reach *reach, uint32_t p,
                            int64_t since_ns)
 {
@@ -250,7 +249,7 @@ static struct reach reach_of(const struct rp_dag *dag, const struct reach *reach
     return (struct reach){ns, reached_by(dag, reach, p, ns)};
 }
 
-/* A point that waited for several of them does not tell which of them it was late for. */
+/* A point that waited for several of them does not show for which of them it was late. */
 static int find_only(const struct rp_dag *dag, struct losses *losses, int64_t jitter_ns,
                      struct rp_err *err)
 {
@@ -260,7 +259,7 @@ static int find_only(const struct rp_dag *dag, struct losses *losses, int64_t ji
 
     if (!reach)
         return rp_out_of_memory(err);
-    for (uint32_t p = 0; p < g->point_count; p++) { /* losses are in this order, too */
+    for (uint32_t p = 0; p < g->point_count; p++) { /* The losses are in this order, too. */
         reach[p] = reach_of(dag, reach, p);
         if (next < losses->count && losses->list[next].end == p)
             reach[p] =
@@ -280,7 +279,7 @@ struct sample {
 };
 
 struct samples {
-    struct sample *list; /* by symbol, then duration */
+    struct sample *list; /**< by symbol, then duration */
     size_t count;
 };
 
@@ -293,7 +292,7 @@ static int by_symbol(const void *a, const void *b)
     return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
 }
 
-/* Durations of all that have the name of something lost. */
+/* Collects durations of all operations that have the name of a lost one. */
 static int find_samples(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                         const struct losses *losses, struct samples *ret, struct rp_err *err)
 {
@@ -319,7 +318,7 @@ static int find_samples(const struct rp_dag *dag, const struct rp_dag_trace *tra
     return 0;
 }
 
-/* The first sample that is not before the symbol. */
+/* Finds the first sample that is not before the symbol. */
 static size_t first_of(const struct samples *samples, uint32_t symbol)
 {
     size_t low = 0, high = samples->count;
@@ -334,8 +333,8 @@ static size_t first_of(const struct samples *samples, uint32_t symbol)
     return low;
 }
 
-/* The median; what no other shows lasts as long as it can if its end was recorded, though wrongly,
- * else no time. */
+/* Returns the median. Without samples, an operation whose end was recorded wrongly lasts as long as
+ * it can, and any other takes no time. */
 static int64_t usual_ns(const struct samples *samples, const struct rp_dag_op *op, int64_t most_ns)
 {
     size_t first = first_of(samples, op->symbol), end = first_of(samples, op->symbol + 1);
@@ -384,8 +383,8 @@ static void doubt(struct rp_dag *dag, const struct lost *lost)
                 (struct rp_dag_unknown_duration){.edge = e, .most_ns = lost->most_ns};
 }
 
-/** Finds these ends, once the graph has weights, and markers are as early as they can be; fills
- *  dag->unsure. Markers must be placed again. */
+/** Finds these ends, once the graph has weights, and markers are as early as they can be. It fills
+ * dag->unsure, and markers must be placed again. */
 static int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
                             struct rp_err *err)
 {
@@ -411,7 +410,7 @@ static int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace
     return rc;
 }
 
-/* No marker is handed on more slowly than this: the longest event delay that is tried. */
+/* No marker is passed on more slowly: this is the longest event delay that is tried. */
 enum { LONGEST_EVENT_NS = 10000000 };
 
 static bool is_trusted(const struct rp_dag *dag, uint32_t point)
@@ -429,7 +428,7 @@ int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t
     switch (class) {
     case RP_DAG_STREAM:
     case RP_DAG_QUEUE:
-    case RP_DAG_NULL_STREAM: /* a marker is reached with the packet before it */
+    case RP_DAG_NULL_STREAM: /* A marker is reached with the packet before it. */
         return dag->flags[to] & RP_DAG_OP_START ? dag->delays.dispatch_ns : 0;
     case RP_DAG_LAUNCH:
         return dag->delays.launch_ns;
@@ -453,7 +452,7 @@ static void lower(int64_t *least, int64_t candidate)
         *least = candidate;
 }
 
-/* What is known of a marker behind an end that is not trusted is no better. */
+/* A marker behind an end that is not trusted is not trusted, either. */
 static void distrust_markers(struct rp_dag *dag)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -466,13 +465,14 @@ static void distrust_markers(struct rp_dag *dag)
 
 /* --- ends that what waits for them contradicts ------------------------------------------------ */
 
-/* Of the edge: can its end not begin before its start ends, whatever the delays are? */
+/* Says whether the end of the edge can never begin before its start ends, whatever the delays are.
+ */
 static bool is_wait(enum rp_dag_class class)
 {
     return is_packet_class(class) || class == RP_DAG_EVENT || class == RP_DAG_SYNC;
 }
 
-/* An end that is stamped a little late was before what waited for it began. */
+/* An end that is stamped a little late was before its waiter began. */
 static void take_back(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t end,
                       int64_t ns, struct rp_dag_repairs *repairs)
 {
@@ -485,11 +485,11 @@ static void take_back(struct rp_dag *dag, const struct rp_dag_trace *trace, uint
     dag->graph.time_ns[end] = ns;
     rp_dag_note_late(repairs, rp_dag_op_of(trace, item), ns);
     if (!trace->processes[rp_dag_process_of(trace, item)].late_ns)
-        dag->flags[end] |= RP_DAG_DISTRUSTED; /* dag_delays.c */
+        dag->flags[end] |= RP_DAG_DISTRUSTED; /* dag_delays.c looks at this flag. */
 }
 
-/* Neighbours in queues and streams are put right while the graph is built. Here are those behind
- * markers, and behind waits of other streams: markers get the first time of what waits for them,
+/* Neighbours in queues and streams are corrected while the graph is built. This handles those
+ * behind markers, and behind waits of other streams: markers get the first time of their waiters,
  * for the moment. */
 static void take_back_ends(struct rp_dag *dag, const struct rp_dag_trace *trace,
                            struct rp_dag_repairs *repairs)
@@ -503,7 +503,7 @@ static void take_back_ends(struct rp_dag *dag, const struct rp_dag_trace *trace,
         for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++) {
             uint32_t from = g->from[e];
             if (g->time_ns[from] <= g->time_ns[p] || !is_wait(rp_dag_class_of(g, e)))
-                continue; /* of tens of millions, nearly all */
+                continue; /* Nearly all of tens of millions are skipped here. */
             if (dag->flags[from] & RP_DAG_PINNED)
                 take_back(dag, trace, from, g->time_ns[p], repairs);
             else if (g->time_ns[p] < g->time_ns[from])
@@ -513,7 +513,8 @@ static void take_back_ends(struct rp_dag *dag, const struct rp_dag_trace *trace,
 
 /* --- events: markers are not in most traces ------------------------------------------------- */
 
-/* Weight of an edge by the delays, and by the trace for what has its own length. */
+/* Computes the weight of an edge from the delays, or from the trace for an edge with a length of
+ * its own. */
 static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -524,8 +525,8 @@ static int64_t weigh(const struct rp_dag *dag, uint32_t e, uint32_t to)
     return rp_dag_delay(dag, rp_dag_class_of(g, e), to);
 }
 
-/* The points that unpinned ones come before, and these themselves: all that an event's delay
- * moves. */
+/* Lists the points before unpinned ones, and these themselves: an event's delay moves all of them.
+ */
 struct unpinned_points {
     uint32_t *points;
     size_t count, room;
@@ -545,13 +546,14 @@ static bool add_unpinned(struct unpinned_points *near, uint32_t p)
     return true;
 }
 
-/* What can be learned where both ends of an edge are in the trace; INT64_MAX: nothing. */
+/* Holds the delays that can be learned where both ends of an edge are in the trace; INT64_MAX:
+ * nothing. */
 struct shortest {
     int64_t launch_ns, dispatch_ns, event_ns;
     bool any_event;
 };
 
-/* One edge. */
+/* Learns from one edge. */
 static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shortest *least)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -569,7 +571,7 @@ static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shor
         lower(&least->dispatch_ns, apart_ns);
 }
 
-/* Both in one pass: the trace may have tens of millions of points. */
+/* Both are done in one pass, because the trace may have tens of millions of points. */
 static int scan_points(const struct rp_dag *dag, struct shortest *least,
                        struct unpinned_points *ret, struct rp_err *err)
 {
@@ -592,8 +594,9 @@ static int scan_points(const struct rp_dag *dag, struct shortest *least,
     return 0;
 }
 
-/* Places the markers as early as they can be. Returns whether all of them are early enough for
- * what follows them; if not, and that is all that is asked, at the first that is not. */
+/* Places the markers as early as they can be.
+ * @return whether all of them are early enough for their successors; if only that is asked, it
+ * stops at the first that is not */
 static bool place_markers(struct rp_dag *dag, const struct unpinned_points *near, bool only_ask)
 {
     struct rp_dag_graph *g = &dag->graph;
@@ -608,7 +611,7 @@ static bool place_markers(struct rp_dag *dag, const struct unpinned_points *near
             int64_t t;
             if (pinned && (dag->flags[u] & RP_DAG_PINNED))
                 continue;
-            /* Its end is not known: it is no evidence of anything being late. */
+            /* Its end is not known, so it is no evidence of anything being late. */
             if (only_ask && (dag->flags[u] & RP_DAG_DISTRUSTED))
                 continue;
             t = g->time_ns[u] + weigh(dag, e, p);
@@ -623,7 +626,7 @@ static bool place_markers(struct rp_dag *dag, const struct unpinned_points *near
     return early;
 }
 
-/* The longest delay with no point later than recorded; none if all are short enough. */
+/* Returns the longest delay with no point later than recorded, or none if all are short enough. */
 static int64_t longest_event_ns(struct rp_dag *dag, const struct unpinned_points *near)
 {
     int64_t low = 0, high = LONGEST_EVENT_NS;
@@ -638,7 +641,7 @@ static int64_t longest_event_ns(struct rp_dag *dag, const struct unpinned_points
     return low == LONGEST_EVENT_NS ? 0 : low;
 }
 
-/* All but what blocking calls show. The points are returned for settle_ends. */
+/* Learns all delays except those of blocking calls. The points are returned for settle_ends. */
 static int learn_delays(struct rp_dag *dag, struct unpinned_points *ret, struct rp_err *err)
 {
     struct shortest least;
@@ -673,7 +676,8 @@ static void settle_collectives(struct rp_dag *dag)
 
 /* --- blocking calls ------------------------------------------------------------------------- */
 
-/* When the last thing is done that a call waits for. False: a time of them was mended. */
+/* Returns when the last work is done that a call waits for.
+ * @return false: a time of it was corrected */
 static bool last_waited(const struct rp_dag *dag, uint32_t p, int64_t *ret_ns)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -701,7 +705,7 @@ static void learn_wake(struct rp_dag *dag)
     dag->delays.wake_ns = wake == INT64_MAX ? 0 : wake;
 }
 
-/* The call that ends at a point, or NULL. */
+/* Returns the call that ends at a point, or NULL. */
 static const struct rp_dag_call *call_ending(const struct rp_dag *dag,
                                              const struct rp_dag_trace *trace, uint32_t p)
 {
@@ -710,7 +714,7 @@ static const struct rp_dag_call *call_ending(const struct rp_dag *dag,
                : NULL;
 }
 
-/* A call that waits, or could have, that ends at a point; or NULL. */
+/* Returns a call that waits, or could have, that ends at a point; or NULL. */
 static const struct rp_dag_call *blocking_call(const struct rp_dag *dag,
                                                const struct rp_dag_trace *trace, uint32_t p)
 {
@@ -729,22 +733,22 @@ static int64_t start_of(const struct rp_dag *dag, uint32_t end)
     return dag->graph.time_ns[dag->graph.from[rp_dag_first(&dag->graph, end)]];
 }
 
-/* What a call cost that ends at a point and need not wait; INT64_MAX if it had to. */
+/* Returns the cost of a call that ends at a point and need not wait; INT64_MAX if it had to. */
 static int64_t cost_of(const struct rp_dag *dag, uint32_t p)
 {
     int64_t waited_ns = INT64_MIN / 2, end_ns = dag->graph.time_ns[p], start_ns = start_of(dag, p);
     bool blocked = dag->flags[p] & RP_DAG_BLOCKED;
 
-    /* Waking up takes a little longer now and then, which is no cost of the call: only what was
-     * done before the call began is sure not to have held it up. */
+    /* Waking up takes a little longer now and then, which is no cost of the call: only work that
+     * was done before the call began certainly did not hold it up. */
     if (!blocked || (last_waited(dag, p, &waited_ns) && waited_ns <= start_ns &&
                      end_ns > waited_ns + dag->delays.wake_ns))
         return end_ns - start_ns;
     return INT64_MAX;
 }
 
-/* Of the blocking calls of each name, the shortest that did not wait. INT64_MAX: all did. Returns
- * for those what the cheapest other one takes, 0 if there is none either. */
+/* Finds for each name the shortest blocking call that did not wait; INT64_MAX: all did.
+ * @return for those the time of the cheapest other one, 0 if there is none either */
 static int64_t learn_costs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                            int64_t *least_ns)
 {
@@ -798,8 +802,8 @@ static bool is_between_kernels(const struct rp_dag *dag, uint32_t e, uint32_t to
            (dag->flags[to] & RP_DAG_OP_START) && dag->owner[dag->graph.from[e]] != RP_DAG_NONE;
 }
 
-/* Makes the edges into a point agree with its recorded time: what would make it later is
- * shortened or dropped, what is missing goes to the edge that binds. */
+/* Makes the edges into a point agree with its recorded time: edges that would make it later are
+ * shortened or dropped, and missing time goes to the edge that binds. */
 static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs)
 {
     struct rp_dag_graph *g = &dag->graph;
@@ -823,7 +827,7 @@ static void agree(struct rp_dag *dag, uint32_t p, struct rp_dag_repairs *repairs
     }
     binding = rp_dag_binding(g, p);
     if (rp_dag_weight(g, binding) == RP_DAG_DROPPED_NS) {
-        /* All are contradicted: only the start of the trace is known to come before it. */
+        /* All are contradicted, so only the start of the trace is known to come before it. */
         g->from[binding] = 0;
         rp_dag_set_weight(g, binding, 0);
         rp_dag_set_kind(g, binding, RP_DAG_UNKNOWN, RP_DAG_INFERRED);
@@ -837,9 +841,9 @@ static bool is_marker(const struct rp_dag *dag, uint32_t p)
     return p > 0 && dag->owner[p] == RP_DAG_NONE && !(dag->flags[p] & RP_DAG_COMMON);
 }
 
-/* A marker whose place, as delays say, is a little behind the start of what waited for it was
- * before that: else a whole dependency would be dropped for some nanoseconds. From then on it has a
- * time of its own, with which the edges into it are made to agree. */
+/* If delays place a marker a little behind the start of its waiter, it was before that: otherwise a
+ * whole dependency would be dropped because of some nanoseconds. From then on it has a time of its
+ * own, with which the edges into it are made to agree. */
 static void take_back_markers(struct rp_dag *dag)
 {
     struct rp_dag_graph *g = &dag->graph;
@@ -866,7 +870,7 @@ static void find_end(struct rp_dag *dag)
     dag->end_ns = g->time_ns[dag->end_point];
 }
 
-/* Weights by the delays, for which the markers must stand where they can be at the earliest. */
+/* Computes weights from the delays, for which the markers must stand as early as possible. */
 static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_err *err)
 {
     struct rp_dag_graph *g = &dag->graph;
@@ -879,8 +883,7 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
     return settle_costs(dag, trace, err);
 }
 
-/* Once it is known when operations end of which the trace does not say it, markers can be behind
- * them. */
+/* Once the missing ends of operations are known, markers can be behind them. */
 static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
                        const struct unpinned_points *near, struct rp_err *err)
 {

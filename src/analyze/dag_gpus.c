@@ -1,4 +1,4 @@
-/* When each GPU was busy, and what it waited for when it was not. */
+/* Finds when each GPU was busy, and what it waited for when it was not. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "trace/rocpd.h"
 
-/* Which GPU an operation ran on, across the processes of a run. */
+/* This section finds which GPU an operation ran on, across the processes of a run. */
 
-/** A GPU as a process knows it. */
+/** This is a GPU as a process knows it. */
 struct rp_dag_process_gpu {
     int32_t agent;  /**< id in the process's trace, -1: operations that name none */
     uint32_t index; /**< into the agents of the result */
@@ -22,8 +22,8 @@ struct rp_dag_process_gpus {
     size_t *first;                   /**< per process and one more */
 };
 
-/** When the operation that starts at a point ends in the graph: there, none that its successor
- * waited for ends after that one's start. */
+/** Returns when the operation that starts at a point ends in the graph, where no operation ends
+ * after the start of its waiter. */
 static inline int64_t rp_dag_end_ns(const struct rp_dag *dag, uint32_t start,
                                     const struct rp_dag_op *op)
 {
@@ -32,7 +32,8 @@ static inline int64_t rp_dag_end_ns(const struct rp_dag *dag, uint32_t start,
                : op->end_ns;
 }
 
-/* Whether two processes mean the same GPU: the driver's number of it, on one machine. */
+/* Says whether two processes mean the same GPU: the driver's number of it is the same, on one
+ * machine. */
 static bool same_agent(const struct rp_dag_agent *a, const struct rp_dag_agent *b)
 {
     return a->node_known && b->node_known && a->node == b->node && a->machine == b->machine;
@@ -46,11 +47,11 @@ static bool is_new(const struct rp_dag_process_gpu *list, size_t first, size_t c
     return true;
 }
 
-/* Agent ids of a process's operations; the list grows by them. */
+/* Lists agent ids of a process's operations, and extends the list by them. */
 static int list_agents(const struct rp_dag_process *p, struct rp_dag_process_gpus *places,
                        size_t *count, struct rp_err *err)
 {
-    size_t first = *count; /* those of earlier processes stand before its own */
+    size_t first = *count; /* Agents of earlier processes stand before its own. */
     int32_t last = 0;
 
     for (size_t i = 0; i < p->op_count; i++) {
@@ -89,7 +90,7 @@ static struct rp_dag_agent describe(const struct rp_dag_process *p, int32_t agen
     };
 }
 
-/* The agents of one process get their places in the list of all. */
+/* Gives the agents of one process their places in the list of all. */
 static int merge(const struct rp_dag_process *p, struct rp_dag_process_gpu *places, size_t count,
                  struct rp_dag_agent **agents, size_t *agent_count, struct rp_err *err)
 {
@@ -161,24 +162,25 @@ static void rp_dag_process_gpus_free(struct rp_dag_process_gpus *places)
     memset(places, 0, sizeof *places);
 }
 
-/** Index of the agent of an operation. */
+/** Returns the index of an operation's agent. */
 static uint32_t rp_dag_process_gpu_index(const struct rp_dag_process_gpus *places, uint32_t process,
                                          int32_t agent)
 {
     size_t i = places->first[process];
 
-    while (places->list[i].agent != agent) /* every operation's is among its process's few */
+    /* Every operation's agent is among the few of its process. */
+    while (places->list[i].agent != agent)
         i++;
     return places->list[i].index;
 }
 
 enum { COPY = 1, COLLECTIVE = 2, KERNEL = 4 };
 
-/* Points where operations start, each agent's in one piece and by time. */
+/* Holds points where operations start, each agent's in one piece and by time. */
 struct timeline {
     uint32_t *list;
-    size_t *first;      /* per agent and one more */
-    uint8_t *is_waiter; /* per symbol: a collective */
+    size_t *first;      /**< per agent and one more */
+    uint8_t *is_waiter; /**< per symbol: a collective */
 };
 
 static const struct rp_dag_op *op_at(const struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -223,7 +225,7 @@ static int lay_out(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
 /* --- busy ----------------------------------------------------------------------------------- */
 
-/* Time during which any operation of the given types runs. */
+/* This is the time during which any operation of the given types runs. */
 struct busy {
     unsigned types;
     int64_t sum_ns, until_ns;
@@ -259,14 +261,14 @@ static void put_busy(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
 /* --- gaps ----------------------------------------------------------------------------------- */
 
-/* Where the time of gaps goes. */
+/* Says where the time of gaps goes. */
 struct sums {
     struct rp_dag_agent *agent;
     struct rp_dag_names names, ranges;
     const struct rp_dag_ranges *all_ranges;
 };
 
-/* The time from from_ns to a point goes to what the point waited for, edge by edge. */
+/* Assigns the time from from_ns to a point to what the point waited for, edge by edge. */
 static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t point,
                    int64_t from_ns, int64_t until_ns, struct sums *sums, struct rp_err *err)
 {
@@ -356,7 +358,7 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return rc;
 }
 
-/* Operations of one bucket on average: few enough to be sorted one by one. */
+/* A bucket has so many operations on average, few enough to be sorted one by one. */
 enum { PER_BUCKET = 8, MOST_INSERTED = 32 };
 
 struct start {
@@ -364,9 +366,9 @@ struct start {
     uint32_t point;
 };
 
-/* Equal stretches of the whole time. */
+/* Buckets are equal stretches of the whole time. */
 struct buckets {
-    uint32_t *first; /* per bucket and two more */
+    uint32_t *first; /**< per bucket and two more */
     size_t count;
     int64_t begin_ns, each_ns;
 };
@@ -391,7 +393,7 @@ static void insert_all(const struct rp_dag_graph *g, uint32_t *list, size_t coun
         uint32_t point = list[i];
         int64_t ns = g->time_ns[point];
         size_t k = i;
-        for (; k && g->time_ns[list[k - 1]] > ns; k--) /* points come in ascending order */
+        for (; k && g->time_ns[list[k - 1]] > ns; k--) /* Points come in ascending order. */
             list[k] = list[k - 1];
         list[k] = point;
     }
@@ -417,7 +419,7 @@ static int sort_bucket(const struct rp_dag_graph *g, uint32_t *list, size_t coun
     return 0;
 }
 
-/* Where the operations of each bucket begin in the list. */
+/* Finds where the operations of each bucket begin in the list. */
 static void count_buckets(const struct rp_dag *dag, struct buckets *b)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -444,7 +446,7 @@ int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *
     if (rc == 0)
         count_buckets(dag, &b);
     for (uint32_t p = 0; rc == 0 && p < g->point_count; p++)
-        if (dag->flags[p] & RP_DAG_OP_START) /* afterwards first[k + 1] is where k ends */
+        if (dag->flags[p] & RP_DAG_OP_START) /* Afterwards first[k + 1] is where k ends. */
             list[first[bucket_of(&b, g->time_ns[p]) + 1]++] = p;
     for (size_t k = 0; rc == 0 && k < b.count; k++)
         rc = sort_bucket(g, list + first[k], first[k + 1] - first[k], err);
@@ -455,7 +457,8 @@ int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *
     return rc;
 }
 
-/* Ends of what runs now, the first on top: when, since the start, and of what. */
+/* Holds the ends of what runs now, the first on top: the time since the start, and the operation.
+ */
 struct running {
     uint64_t *ends;
     size_t count, room;
@@ -498,7 +501,7 @@ static uint64_t pop(struct running *r)
     return top;
 }
 
-/* What runs, since when. */
+/* Says what runs, and since when. */
 struct now {
     int64_t since_ns, kernels, copies;
 };
@@ -554,7 +557,7 @@ int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return 0;
 }
 
-/* When the last rank came to a collective: before that, the others' kernels only wait. */
+/* Returns when the last rank came to a collective: before that, the others' kernels only wait. */
 static int64_t last_start(const struct rp_dag_graph *g, uint32_t common)
 {
     int64_t last_ns = INT64_MIN;
@@ -565,7 +568,7 @@ static int64_t last_start(const struct rp_dag_graph *g, uint32_t common)
     return last_ns;
 }
 
-/* The ranks whose kernels end at a common point. */
+/* Counts the waits of the ranks whose kernels end at a common point. */
 static void count_waits(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t common,
                         struct rp_dag_result *ret)
 {
@@ -612,7 +615,7 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_COMMON)
             count_waits(dag, trace, p, ret);
-    for (size_t k = 0; k < trace->symbol_count; k++) /* in the order of their names */
+    for (size_t k = 0; k < trace->symbol_count; k++) /* They are in the order of their names. */
         if (ret->collectives[k].name)
             ret->collectives[kept++] = ret->collectives[k];
     ret->collective_count = kept;
@@ -620,7 +623,7 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
 }
 
 /* The graph forgets queues and streams while it is built, because of traces with tens of millions
- * of operations; a page shows fewer, and asks the stores again. */
+ * of operations. A page shows fewer, and asks the stores again. */
 
 struct place {
     struct rp_timeline_track lane;
@@ -631,7 +634,7 @@ struct place {
 
 struct finder {
     const struct rp_dag_result *dag;
-    struct place *places; /* by process, kind, id */
+    struct place *places; /**< by process, kind, id */
     const struct rp_store *store;
 };
 
@@ -661,7 +664,8 @@ static int by_lane(const void *a, const void *b)
 
 /* --- from the stores ------------------------------------------------------------------------ */
 
-/* What the graph left out, for it has no times, or is of a run that is not in it, has no place. */
+/* An operation that the graph left out, because it has no times or is of another run, has no place.
+ */
 static void note(const struct finder *f, uint32_t guid_index, const struct place *of)
 {
     const struct rp_dag_result *dag = f->dag;
