@@ -508,7 +508,6 @@ static uint64_t address_of(const char *text)
         ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
         ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16};
     enum { MOST_DIGITS = 16 };
-    enum { MOST_DIGITS = 16 };
     uint64_t number = 0;
     int i = 0;
 
