@@ -19,8 +19,9 @@ const struct rp_arch *rp_arch_find(const char *name)
 
     if (!name)
         return NULL;
-    /* "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-": the processor follows the last '-' of the
-     * triple, its features follow the first ':' (and may end in '-' themselves). */
+    /* In "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" the processor follows the last '-' of the
+     * triple. Its features follow the first ':' and may end in '-' themselves.
+     */
     len = strcspn(name, ":");
     base = name;
     for (size_t i = 0; i < len; i++) {
@@ -76,7 +77,7 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
     return NULL;
 }
 
-/* One product of an architecture, by the words that a user types. */
+/* Finds one product of an architecture by the words that a user types. */
 
 /* "AMD Instinct MI300A" is called mi300a, "AMD Instinct MI300X VF" mi300x-vf. */
 static void short_name(const struct rp_arch_product *product, char *out, size_t room)

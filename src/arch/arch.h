@@ -104,7 +104,7 @@ struct rp_arch {
     uint32_t gfx_target_version; /**< KFD: 90402 for gfx942 */
     uint32_t wave_size;          /**< default wavefront size: 64 on CDNA, 32 on RDNA */
 
-    /* Shape of the default product. */
+    /* These members are the shape of the default product. */
     uint32_t compute_units;
     uint32_t xcc_count;
     uint32_t shader_engines; /**< all of the device */
@@ -125,7 +125,7 @@ struct rp_arch {
     uint32_t sgpr_granule;
     uint32_t max_sgprs_per_wave; /**< allocated at most, VCC and trap registers included */
 
-    /* Private memory. */
+    /* These members describe private memory. */
     bool architected_flat_scratch; /**< waves know theirs; else SGPRs tell them where it is */
 
     /* LDS. */
@@ -133,7 +133,7 @@ struct rp_arch {
     uint32_t lds_bytes_per_workgroup;
     uint32_t lds_granule_bytes;
 
-    /* Clocks and memory of the default product. */
+    /* These members are clocks and memory of the default product. */
     uint32_t engine_clock_mhz;
     uint32_t memory_clock_mhz;
     uint32_t memory_width_bits;
@@ -147,7 +147,9 @@ struct rp_arch {
     double peer_link_gbps;       /**< payload to or from one other GPU, one direction */
     uint32_t timestamp_mhz;      /**< rate of the dispatch timestamps */
 
-    /* Identity on the PCI bus and in KFD's topology (used by the software device). */
+    /* These members identify the GPU on the PCI bus and in KFD's topology, for the software
+     * device.
+     */
     uint32_t pci_vendor_id;
     uint32_t pci_device_id;
     uint32_t pci_class;         /**< PCI's class code: 0x120000 is a processing accelerator */
@@ -228,17 +230,17 @@ int rp_arch_choices(enum rp_arch_choice of, char *out, size_t room);
 const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
                                                      const char *counter);
 
-/** The one that is_default. */
+/** Returns the architecture that is_default. */
 const struct rp_arch *rp_arch_default(void);
 
-/** All known architectures in table order; *ret_count entries. */
+/** Returns all known architectures in table order; *ret_count entries. */
 const struct rp_arch *const *rp_arch_all(unsigned *ret_count);
 
 #define RP_ARCH(id) extern const struct rp_arch rp_arch_##id;
 #include "arch/archs.def"
 #undef RP_ARCH
 
-/* Of a family: hardware_counters.c. */
+/* These are the counters of a family (hardware_counters.c). */
 extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks_gfx10[];
 
 #define RP_KIB(n) ((uint32_t)(n)*1024u)

@@ -86,8 +86,9 @@ static const struct rp_arch_timing timing = {
     .taken_branch_clocks = 16, /* assumed: not documented, four slots to refill */
     .mfma_result_slots =
         4, /* [LLVM] hazards of gfx940: passes and 3 slots between, see wave_record.c */
-    /* About 1 us, fitted: vector copies of 1,048,576 doubles took 5.2 to 9.6 us (median 6.8) in
-     * rocprof-compute's MI300X sample, and 4.8 us of them are in the replay. */
+    /* It is about 1 us and was fitted: vector copies of 1,048,576 doubles took 5.2 to 9.6 us
+     * (median 6.8) in rocprof-compute's MI300X sample, and 4.8 us of them are in the simulation.
+     */
     .launch_clocks = 2000,
 };
 

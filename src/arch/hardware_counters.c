@@ -1,8 +1,7 @@
-/* How many counters each block of the hardware can read at a time.
- *
- * Sources: AMD's aqlprofile (number of counter registers of each block and family), which
- * rocprofv3 takes its limits from; the tables of rocprof-compute agree for those of gfx9 that it
- * has. gfx9 stands for gfx90a, gfx942 and gfx950. GRBM_SE and what only draws is left out.
+/* The tables say how many counters each block of the hardware can read at a time. The source is
+ * AMD's aqlprofile (number of counter registers of each block and family), from which rocprofv3
+ * takes its limits; the tables of rocprof-compute agree for those of gfx9 that it has. gfx9 stands
+ * for gfx90a, gfx942 and gfx950. GRBM_SE, and blocks that only draw, are left out.
  */
 #include "arch/hardware_counters.h"
 
@@ -83,7 +82,7 @@ const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count)
     return rows;
 }
 
-/* Blocks of which there are several: rocprofv3 adds their counters up under this suffix. */
+/* Some blocks exist several times, and rocprofv3 adds their counters up under this suffix. */
 static bool has_instances(const char *block)
 {
     static const char *const blocks[] = {"TA", "TD", "TCP", "TCC"};
@@ -94,7 +93,7 @@ static bool has_instances(const char *block)
     return false;
 }
 
-/* The table's spelling. */
+/* Rewrites a name in the table's spelling. */
 static bool plain_name(const char *name, char ret[NAME_BYTES], bool *ret_sum)
 {
     static const char old_unit[] = "TCC_EA_", suffix[] = "_sum";
@@ -129,7 +128,7 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions and replacements between the two (Levenshtein). */
+/* Counts insertions, deletions and replacements between the two (Levenshtein). */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[NAME_BYTES];
@@ -161,7 +160,7 @@ const char *rp_device_counter_nearest(const char *name)
     for (char *at = plain; *at; at++)
         if (*at >= 'a' && *at <= 'z')
             *at = (char)(*at - 'a' + 'A');
-    least = (unsigned)strlen(plain) / 2 + 1; /* beyond that it is another word */
+    least = (unsigned)strlen(plain) / 2 + 1; /* Beyond that it is another word. */
     for (size_t i = 0; i < ROWS; i++) {
         unsigned d = distance(plain, rows[i].name);
         if (d < least) {

@@ -33,7 +33,7 @@ struct rp_device_counter_row {
     int value;        /**< enum rp_device_counter; -1 of NONE */
 };
 
-/** All rows in the table's order, those that the device has not included. */
+/** Returns all rows in the table's order, even those that the device does not have. */
 const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count);
 
 /**
@@ -45,7 +45,7 @@ const struct rp_device_counter_row *rp_device_counter_find(const char *name);
 /** The name in the table that is most like @p name; NULL: none is near. */
 const char *rp_device_counter_nearest(const char *name);
 
-/** "exact", "caches", "time", "waves" */
+/** Returns "exact", "caches", "time" or "waves". */
 const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind);
 
 #endif

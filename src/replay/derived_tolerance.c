@@ -60,7 +60,7 @@ static unsigned rp_tolerance_unit_bytes(const struct rp_compare_rule *rule)
 
 /* --- units --------------------------------------------------------------------------------- */
 
-/* A sum as small as the tolerance would differ; 0 is an empty one. */
+/* A sum as small as the tolerance would differ; 0 is an empty sum. */
 static bool is_alike(const struct rp_spread_of_type *s, const struct rp_compare_rule *rule,
                      uint64_t bits)
 {

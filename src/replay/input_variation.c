@@ -271,8 +271,9 @@ static const char *rp_grid_fewer(const uint32_t grid[3], const uint16_t workgrou
     return NULL;
 }
 
-/* LLVM's AMDGPU user guide, code object V5: the count is of whole workgroups, the remainder is the
- * size of a partial one behind them. */
+/* The count is of whole workgroups, and the remainder is the size of a partial one behind them
+ * (LLVM's AMDGPU user guide, code object V5).
+ */
 static void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                               struct rp_grid_args *ret)
 {

@@ -468,8 +468,9 @@ static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t
     return bits ^ sign;
 }
 
-/* A maximum that begins at 0 is right unless all that it is taken of is negative: in each fourth
- * page it is. */
+/* A maximum that begins at 0 is right unless all its inputs are negative, so they are in every
+ * fourth page.
+ */
 static bool is_negative_page(uint64_t seed)
 {
     return hash_of(~seed) % 4 == 0;
@@ -716,8 +717,9 @@ static bool is_surely_number(uint64_t bits)
     return exponent >= -MOST && exponent <= MOST;
 }
 
-/* About half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as integers
- * are above 730000000), of a page that has other values, too: structures have. */
+/* Changes about half of the words that are taken for f32 numbers (from 2^-40 to 2^40, which as
+ * integers are above 730000000) of a page that has other values as well, as structures have.
+ */
 static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
                             uint64_t seed, size_t bytes, uint8_t *page)
 {

@@ -107,8 +107,10 @@ enum rp_flip {
     RP_FLIP_EACH, /**< one or both of the two low bits of each word */
     RP_FLIP_HALF, /**< of half of the words: flags of others stay */
     RP_FLIP_FEW,  /**< of one in eight */
-    /** Higher bits of half of the words that are no small integers, as numbers of fp16, bf16, fp32
-     * and fp64 by an eighth or more: flags, counts and indices stay. */
+    /**
+     * This flips higher bits of half of the words that are not small integers, which changes
+     * numbers of fp16, bf16, fp32 and fp64 by an eighth or more. Flags, counts and indices stay.
+     */
     RP_FLIP_NUMBERS,
     /** Values of 8 bytes change places, in pages without addresses also over the page: each stays
      * one of those that were there. */

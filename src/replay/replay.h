@@ -72,7 +72,7 @@ struct rp_replay_range {
     bool code;      /**< nothing but code objects as they were loaded */
 };
 
-/** Pools for memory that is visible to all, by grain; 0: there is none. */
+/** These are pools for memory that is visible to all, by grain; 0 means that there is none. */
 struct rp_replay_pools {
     uint64_t coarse, fine, kernarg;
 };

@@ -497,8 +497,9 @@ static size_t assign(const struct rp_replay *r, uint32_t *ret_nodes, size_t *ret
     return count;
 }
 
-/* Code objects that were loaded for other GPUs are no place of theirs: kernels of this one do not
- * reach for them. */
+/* Code objects that were loaded for other GPUs need no place on them, because kernels of this one
+ * do not access them.
+ */
 static int map_range(struct rp_replay *r, const struct rp_replay_range *range, size_t gpu,
                      size_t wanted_gpus, struct rp_err *err)
 {

@@ -40,8 +40,9 @@ struct rp_replay_launch {
 
 static_assert(sizeof(struct rp_replay_packet) == 64, "AQL packet");
 
-/* HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8, acquire scope 9-10, release
- * scope 11-12. */
+/* The fields are those of the HSA system architecture, 2.9.1: type in bits 0-7, barrier bit 8,
+ * acquire scope 9-10, release scope 11-12.
+ */
 enum {
     KERNEL_DISPATCH = 2,
     BARRIER_AND = 3,

@@ -52,9 +52,7 @@ enum {
     RP_STEP_CHANGE = '0',
     RP_STEP_CHANGES = 9,
     RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */
-    /**< the captured kernel runs with other inputs of the first, second, ... kind
-     * (input_variation.h)
-     */
+    /** The captured kernel runs with other inputs of one kind (input_variation.h). */
     RP_STEP_VARY = 'A',
     RP_STEP_VARIATIONS = 19, /**< capital letters: small ones are flags of the child */
     RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */

@@ -610,8 +610,9 @@ static int try_poison(struct round *round, struct rp_err *err)
     return rc;
 }
 
-/* Updated in place, or computed from what is: dropped in the first round; the second shows whether
- * all the rest is right then. */
+/* Words that are updated in place, or computed from such words, are dropped in the first round;
+ * the second shows whether all the rest is right then.
+ */
 static int choose_poison(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct round round = {.trial = trial, .drop = true, .wrong_words = 1};

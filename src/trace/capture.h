@@ -22,12 +22,11 @@ struct rp_err;
 struct rp_page_store;
 struct rp_snapshot_feed;
 
-/* The binary files of a capture folder: memory/pages.bin, and the maps of regions into it.
- *
- * pages.bin is a sequence of frames, each a header and its pages, packed by zstd. Every frame but
- * the last has RP_FRAME_PAGES pages, so that the number of a page gives its frame. A map says which
- * stored page stands where in a region; pages of zeros have none. docs/formats.md.
- * Little endian.
+/* The binary files of a capture folder are memory/pages.bin, and the maps of regions into it
+ * (docs/formats.md). pages.bin is a sequence of frames, each a header and its pages, packed by
+ * zstd. Every frame but the last has RP_FRAME_PAGES pages, so that the number of a page gives its
+ * frame. A map says which stored page stands where in a region; pages of zeros have none. All
+ * numbers are little endian.
  */
 
 enum {
@@ -180,7 +179,9 @@ enum rp_snapshot_filter {
 
 enum { RP_SNAPSHOT_MAX_NUMBERS = 4096 };
 
-/** The answer to HELLO; .number_count numbers (uint64_t) follow, each larger than that before it.
+/**
+ * This is the answer to HELLO; .number_count numbers (uint64_t) follow, each larger than that
+ * before it.
  */
 struct rp_snapshot_selection {
     uint32_t mode;    /**< enum rp_snapshot_mode */

@@ -96,7 +96,7 @@ static json_t *capture_texts_text(const char *string)
     return json;
 }
 
-/* An address: JSON numbers are no place for 64 bits. */
+/* Writes an address as text, because JSON numbers cannot hold 64 bits. */
 static json_t *address(uint64_t value)
 {
     return json_sprintf("0x%" PRIx64, value);
@@ -123,8 +123,9 @@ static int save(const char *folder, const char *name, const json_t *json, struct
 
 /* --- dispatch.json ------------------------------------------------------------------------- */
 
-/* Fields of an AQL packet's header (HSA system architecture, 2.9.1): barrier bit 8, acquire scope
- * 9-10, release scope 11-12. */
+/* The fields of an AQL packet's header are those of the HSA system architecture, 2.9.1: barrier
+ * bit 8, acquire scope 9-10, release scope 11-12.
+ */
 static const char *scope(uint16_t header, unsigned shift)
 {
     static const char *const scopes[] = {"none", "agent", "system", "reserved"};
@@ -328,7 +329,7 @@ static int hash_file(const char *folder, const char *name, uint64_t *ret_bytes,
     return rc;
 }
 
-/* Sorted: by folder, then by name. */
+/* Lists files sorted by folder, then by name. */
 static int list_files(const char *folder, glob_t *found, struct rp_err *err)
 {
     static const char *const patterns[] = {"*.json", "*.bin", "*.hsaco", "memory/*", "after/*"};

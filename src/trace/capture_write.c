@@ -563,7 +563,7 @@ static int rp_capture_finish(struct rp_capture_writer *w, const struct rp_captur
         rc = rp_proc_interrupted(err);
     if (rc < 0)
         return rc;
-    /* A folder that came to be in the meantime stays: rename only replaces an empty one. */
+    /* A folder that was made in the meantime stays, because rename() only replaces an empty one. */
     if (rename(w->partial, w->folder) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot rename %s to %s", w->partial,
                              w->folder);

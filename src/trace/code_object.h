@@ -115,7 +115,7 @@ static inline const char *rp_code_symbol(const struct rp_code_symbols *symbols, 
 
 bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret);
 
-/** LLVM's AMDGPU user guide, "Symbols": name.kd is the descriptor of the kernel name. */
+/** In LLVM's AMDGPU user guide, "Symbols", name.kd is the descriptor of the kernel name. */
 static inline bool rp_code_symbol_is_kernel(const char *name)
 {
     const size_t length = strlen(name);
@@ -123,7 +123,9 @@ static inline bool rp_code_symbol_is_kernel(const char *name)
     return length > 3 && strcmp(name + length - 3, ".kd") == 0;
 }
 
-/** LLVM's AMDGPU user guide, "Kernel Descriptor": KERNEL_CODE_ENTRY_BYTE_OFFSET is from there. */
+/**
+ * KERNEL_CODE_ENTRY_BYTE_OFFSET counts from there (LLVM's AMDGPU user guide, "Kernel Descriptor").
+ */
 enum { RP_CODE_DESCRIPTOR_BYTES = 64, RP_CODE_ENTRY_AT = 16 };
 
 /** This is a function or a kernel. */

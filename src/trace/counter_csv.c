@@ -320,8 +320,9 @@ static int64_t id_of(const char *text)
 
 enum time_kind { TIME_NONE, TIME_WHOLE, TIME_FRACTION, TIME_SPOILT };
 
-/* Nanoseconds since boot have 14 digits and more. A spreadsheet leaves "7.17E+14" of them: with
- * fewer decimals than the exponent says, the rest is lost. */
+/* Nanoseconds since boot have 14 digits and more. A spreadsheet turns them into "7.17E+14": if
+ * there are fewer decimals than the exponent says, the rest is lost.
+ */
 static enum time_kind read_time(const char *text, int64_t *ret_whole, double *ret)
 {
     const char *point = strchr(text, '.'), *exponent = strpbrk(text, "eE");
@@ -534,7 +535,7 @@ static int read_dispatch(struct rp_counters *set, const struct rp_csv *csv, stru
     }
     if (result < 0)
         return result;
-    /* Passes that were joined have different times: those of the first one count. */
+    /* Passes that were joined have different times, of which those of the first pass count. */
     if (is_new)
         take_times(set, &set->dispatches[at], get(csv, form, ROLE_START), get(csv, form, ROLE_END));
     if (form->at[ROLE_KIND])

@@ -555,7 +555,7 @@ int rp_counters_join(struct rp_counter_parts *parts, struct rp_counters **ret, s
 
 /* --- names of files ----------------------------------------------------------------------- */
 
-/* "pmc_perf_3.csv": a run of rocprof-compute, before it has joined them to pmc_perf.csv. */
+/* "pmc_perf_3.csv" is a run of rocprof-compute, before it has joined them to pmc_perf.csv. */
 static bool is_single_run(const char *name)
 {
     static const char begin[] = "pmc_perf_";
@@ -890,7 +890,8 @@ static bool database_has(const char *path, enum content content)
     return found || content == OF_PROCESS;
 }
 
-/* Dispatches that were counted are kernels, too: without a kernel trace they are all of them. */
+/* Dispatches that were counted are kernels, too, and without a kernel trace they are all of them.
+ */
 static bool json_has(const char *path, enum content content)
 {
     return rp_store_is_json(path, true) &&

@@ -65,7 +65,10 @@ struct rp_counted_dispatch {
     uint32_t value_count, value_capacity;
 };
 
-/** Passes that counted the same, and not alike: the counter is unknown for that kernel on a GPU. */
+/**
+ * These passes counted the same counter with different results, so the counter is unknown for that
+ * kernel on a GPU.
+ */
 struct rp_counter_dispute {
     uint32_t kernel, counter; /**< indices of kernels and names */
     double first, other;      /**< sums over the dispatches that both have */

@@ -258,8 +258,9 @@ static int read_row(struct reader *r, struct rp_kernel_stat *ret, struct rp_err 
     return 0;
 }
 
-/* Names that only differ in how they name the descriptor are one kernel: its deviation is that of
- * neither row. */
+/* Names that only differ in how they name the descriptor are one kernel, whose deviation is that
+ * of neither row.
+ */
 static void add_up(struct rp_kernel_stat *to, const struct rp_kernel_stat *row)
 {
     to->calls += row->calls;

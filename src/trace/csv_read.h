@@ -43,8 +43,8 @@ typedef int rp_csv_fn(void *ctx, struct rp_err *err);
 int rp_csv_each(struct rp_csv *csv, rp_csv_fn *header, rp_csv_fn *row, void *ctx,
                 struct rp_err *err);
 
-/* Sums of kernels without their dispatches: *kernel_stats.csv of rocprofv3 and *.stats.csv
- *        of rocprof. docs/formats.md. Times are nanoseconds.
+/* Statistics have sums of kernels without their dispatches: *kernel_stats.csv of rocprofv3 and
+ * *.stats.csv of rocprof (docs/formats.md). Times are nanoseconds.
  */
 
 /** This stands for all dispatches of a kernel. */

@@ -60,7 +60,7 @@ bool rp_gzip_has_unpacked(const char *path)
 
 /* --- contents ----------------------------------------------------------------------------- */
 
-/* RFC 1952: the two bytes, then the only method there is. */
+/* RFC 1952 begins a file with these two bytes, and then the only method that exists. */
 static bool begins_packed(int fd)
 {
     static const unsigned char magic[] = {0x1f, 0x8b, 8};

@@ -37,7 +37,7 @@ struct rp_history_file {
     uint64_t steps_left; /**< of the whole transaction, in units of some virtual machine steps */
 };
 
-/* "rphi": says that a file is ours, in the header that SQLite has for it. */
+/* "rphi" in SQLite's header says that a file is a history. */
 enum { APPLICATION = 0x72706869, WAIT_MS = 120000 };
 
 /* A transaction may take STEP_BASE units of STEP_OPS virtual machine steps, plus one for every

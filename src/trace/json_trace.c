@@ -468,7 +468,7 @@ static int add_dispatch(struct rp_json_loader *l, const struct rp_json_value *re
     return put_dispatch(l, record, fields, "dispatch_info.agent_id", err);
 }
 
-/* The event of a dispatch; 0: there is no such dispatch. */
+/* Returns the event of a dispatch; 0: there is no such dispatch */
 static int event_of(struct rp_json_loader *l, int64_t dispatch, int64_t *ret, struct rp_err *err)
 {
     sqlite3_stmt *stmt = NULL;

@@ -20,7 +20,9 @@ struct rp_err;
 struct rp_record_file;
 
 #define RP_TRACE_VERSION 3u
-/** A writer that cannot make its file leaves an empty one: its name, this, and the errno value. */
+/**
+ * A writer that cannot make its file leaves an empty one, whose name has this and the errno value.
+ */
 #define RP_TRACE_FAILED_SUFFIX ".failed-"
 
 enum rp_trace_flag {
@@ -288,7 +290,7 @@ static_assert(sizeof(struct rp_record) == 128, "record size is part of the file 
  * explain is refused with the file's name, the record's number and what is wrong with it.
  */
 
-/** A file as it was read: nothing outside of records.c writes to it. */
+/** This is a file as it was read: nothing outside of records.c writes to it. */
 struct rp_record_file {
     void *map; /**< NULL when parsed from memory */
     size_t map_bytes;

@@ -91,7 +91,7 @@ struct rp_row_kernel {
 
 struct rp_row_dispatch {
     int64_t id;
-    /** correlation_id: of the API call that launched it (event.stack_id); 0 = unknown. */
+    /** correlation_id is that of the API call that launched it (event.stack_id); 0 = unknown. */
     int64_t tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, correlation_id;
     int64_t event_id; /**< what its counters refer to, -1 = none; the writer makes its own */
     int64_t start_ns, end_ns;
@@ -267,7 +267,7 @@ int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *e
 /** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
                         const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
-/** A row of another kind: rp_store_put_agent(w, &agent, err) and so on, below. */
+/** Adds a row of another kind, like rp_store_put_agent(w, &agent, err) and so on below. */
 int rp_store_put_row(struct rp_store_writer *w, enum rp_rows rows, const void *row,
                      struct rp_err *err);
 #define RP_STORE_PUT(rows, type)                                                                   \

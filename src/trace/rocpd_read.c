@@ -210,7 +210,7 @@ const char *rp_store_guid(const struct rp_store *store, uint32_t guid_index)
     return guid_index < store->guid_count ? store->guids[guid_index] : NULL;
 }
 
-/* rp_store_<plural>: loads once and lends the array. */
+/* rp_store_<plural>() loads rows once and lends the array. */
 #define DEFINE_ROWS(plural, rows_name, row)                                                        \
     int rp_store_##plural(struct rp_store *s, const struct row **ret, size_t *ret_count,           \
                           struct rp_err *err)                                                      \

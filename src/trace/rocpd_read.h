@@ -23,7 +23,7 @@ struct rp_table_scan;
 struct rp_store;
 struct rp_work;
 
-/* The rocpd 3.0.0 schema as data: the writer creates it, the reader knows its names. */
+/* The rocpd 3.0.0 schema is data: the writer creates it, and the reader knows its names. */
 
 /** RP_TABLE_info_agent stands for rocpd_info_agent. */
 enum rp_table {

@@ -224,7 +224,8 @@ static int spend_step(void *left)
 
 int rp_probe_schema(sqlite3 *db, unsigned most)
 {
-    enum { OPS_A_ROW = 7, OPS_A_STEP = 70 }; /* five columns, the row, the next one */
+    /* A row needs steps for five columns, the row and the next one. */
+    enum { OPS_A_ROW = 7, OPS_A_STEP = 70 };
     unsigned steps = most / (OPS_A_STEP / OPS_A_ROW) + 2;
     int result;
 

@@ -49,7 +49,7 @@ struct rp_store_writer {
     struct rp_map names; /**< rocpd_string: the ids are the numbers, from 1 */
 };
 
-/* The number of an id, with room for whether it was written. */
+/* Returns the number of an id, with room for whether it was written. */
 static uint32_t number_of(struct rp_idset *set, int64_t id)
 {
     uint32_t number = rp_idmap_add(&set->ids, (uint64_t)id);
@@ -692,7 +692,7 @@ static const char pragmas[] = "PRAGMA journal_mode = OFF;"
                               "PRAGMA cache_size = -16384;"
                               "BEGIN EXCLUSIVE;";
 
-/* Version 7: 48 bits of time, 12 and 62 random ones, the rest says "7" and "variant 10". */
+/* Version 7 has 48 bits of time, and 12 and 62 random ones; the rest says "7" and "variant 10". */
 static void format_guid(const struct rp_store_origin *origin, char ret[RP_GUID_BYTES])
 {
     uint64_t time_ms = origin->guid_time_ms & 0xffffffffffffu;

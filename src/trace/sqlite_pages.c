@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "trace/rocpd_schema.h"
 
-/* Records of tables: SQLite file format, section 2.1. */
+/* Records of tables follow the SQLite file format, section 2.1. */
 
 enum { RECORD_VALUES = 64, RECORD_PAD_BYTES = 8, RECORD_HEADER_BYTES = 64 };
 
@@ -93,8 +93,9 @@ static size_t varint_long(const unsigned char *at, const unsigned char *end, uin
     return 0;
 }
 
-/* Serial types: 0 NULL, 1 to 6 integers, 7 a double, 8 and 9 the numbers 0 and 1, 10 and 11 none,
- * from 12 blobs and texts. */
+/* The serial types are: 0 NULL, 1 to 6 integers, 7 a double, 8 and 9 the numbers 0 and 1, 10 and
+ * 11 none, from 12 blobs and texts.
+ */
 enum { TYPE_NULL = 0, TYPE_REAL = 7, TYPE_ZERO = 8, TYPE_ONE = 9, TYPE_NONE = 10, TYPE_BYTES = 12 };
 
 static const uint8_t number_bytes[TYPE_BYTES] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
@@ -456,8 +457,9 @@ static bool enter(struct walk *w, const unsigned char *page)
     return true;
 }
 
-/* The next page of the innermost one that has any left, 0: none has. Another number may be none
- * of a page. */
+/* Returns the next page of the innermost page that has any left, or 0. A number may also name a
+ * page that does not exist.
+ */
 static uint32_t next_child(struct walk *w)
 {
     while (w->depth) {

@@ -94,7 +94,7 @@ static int rp_kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES],
         return 0;
     }
     ret->wave_size = 64;
-    /* Two granules of 8: gfx9 always allocates an even number of them. */
+    /* gfx9 always allocates an even number of granules of 8, which means two at a time. */
     ret->sgpr_count = 16 * (sgpr / 2 + 1);
     if (strncmp(name, "90a", 3) == 0 || strncmp(name, "94", 2) == 0 ||
         strncmp(name, "95", 2) == 0) {

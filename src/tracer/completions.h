@@ -111,7 +111,7 @@ void rp_completions_remove_list(struct rp_completion_reader *harvest,
  */
 struct rp_pending *rp_pending_list_next(struct rp_pending_list *line);
 
-/** Producer: the entry is filled; from here on it can be harvested. */
+/** The producer has filled the entry; from here on it can complete. */
 void rp_completions_publish(struct rp_tool *tool, struct rp_pending_list *line,
                             struct rp_pending *entry);
 

@@ -437,7 +437,9 @@ static struct rp_queue *new_queue(rp_hsa_agent agent, rp_hsa_queue_error on_erro
     return queue;
 }
 
-/* Recorded under the lock that gives the index: the file has queues in order of it. */
+/* The queue is recorded under the lock that gives the index, because the file has queues in order
+ * of it.
+ */
 static void adopt(struct rp_tool *tool, struct rp_queue *queue)
 {
     pthread_mutex_lock(&tool->harvest.lock);

@@ -20,7 +20,7 @@
 #include "trace/records.h"
 #include "tracer/tracer.h"
 
-/** hip_api_trace_data_t: lives on the stack of the call. */
+/** This is hip_api_trace_data_t, which is on the stack of the call. */
 struct rp_hip_trace_data {
     uint64_t correlation_id;
     uint32_t phase;
@@ -383,8 +383,9 @@ static void append(struct rp_tool *tool, const struct rp_rec_call *call)
     rp_trace_append(&tool->trace, &record);
 }
 
-/* A program that polls makes millions of equal calls: of each row of them the first and the last
- * are kept, and the last says how many were between. */
+/* A program that polls makes millions of equal calls. Of each sequence the first and the last call
+ * are kept, and the last says how many were between.
+ */
 static void flush_queries(struct rp_tool *tool)
 {
     struct thread *t = &this_thread;

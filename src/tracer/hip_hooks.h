@@ -13,10 +13,9 @@
 
 struct rp_tool;
 
-/* Launches that HIP refuses: nothing runs, and many programs do not look at the error.
- *
- * HIP hands a tracer the arguments of a call, not its result. hipExtGetLastError gives the result
- * of the thread's last call, of which the one that is just returning is the last.
+/* If HIP refuses a launch nothing runs, and many programs do not check the error. HIP hands a
+ * tracer the arguments of a call, but not its result. hipExtGetLastError() gives the result of the
+ * thread's last call, which is the one that is just returning.
  */
 
 /** This file calls these functions of the runtime; without the first two no failure is seen. */

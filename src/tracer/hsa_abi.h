@@ -83,7 +83,10 @@ struct rp_hsa_packet {
 };
 static_assert(sizeof(struct rp_hsa_packet) == 64, "AQL packet");
 
-/** Barrier packets: AND and OR have five signals, AMD's barrier-value packet has the first one. */
+/**
+ * Of the barrier packets AND and OR have five signals, and AMD's barrier-value packet has the
+ * first one.
+ */
 struct rp_hsa_barrier_packet {
     uint16_t header;
     uint8_t amd_format; /**< of a vendor packet */

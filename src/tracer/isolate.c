@@ -815,8 +815,10 @@ static const char *capture(struct rp_tool *tool, struct rp_isolate_place *place,
     const char *why = drain_rest(tool, isolate->patience_ms);
     struct rp_snapshot snapshot;
 
-    /* Once more: kernels of other queues may have released to their GPU only, so that what they
-     * wrote was still in its caches when the first barrier made memory visible to all. */
+    /* This is done once more, because kernels of other queues may have released to their GPU only,
+     * so that what they wrote was still in its caches when the first barrier made memory visible
+     * to all.
+     */
     if (!why)
         why = drain_before(tool, place);
     if (!why)

@@ -75,7 +75,7 @@ static void read_maps(struct readable *r)
         fclose(file);
 }
 
-/* The first range that ends behind @p page: they are in order. */
+/* Returns the first range that ends behind @p page, because they are in order. */
 static size_t first_behind(const struct readable *r, uint64_t page)
 {
     size_t low = 0, high = r->count;
@@ -648,7 +648,7 @@ enum {
     MOST_SLICES = 600, /**< without a byte: it may be at work for a former capture */
 };
 
-/* Stopped by job control: nobody knows for how long. */
+/* Job control has stopped the process, nobody knows for how long. */
 static bool is_stopped(const struct rp_snapshot_link *link)
 {
     struct ucred other = {0};

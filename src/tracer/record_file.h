@@ -26,7 +26,7 @@ struct rp_trace_string {
 
 enum { RP_TRACE_STRING_BUCKETS = 1024 };
 
-/** Zero-initialise, then rp_trace_open. */
+/** Zero-initialise it, then call rp_trace_open(). */
 struct rp_trace {
     int fd;
     bool open;
@@ -51,12 +51,12 @@ int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trac
 void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
 
 /**
- * Brings in the pages that the next records go to, so that program threads do not wait for the file
- * system to do so: for the tool's own thread, again and again.
+ * Maps the pages that the next records go to, so that program threads do not wait for the file
+ * system to do so. The tool's own thread calls it again and again.
  */
 void rp_trace_prepare(struct rp_trace *trace);
 
-/** Numbers of the header. */
+/** These are numbers of the header. */
 enum rp_trace_note {
     RP_TRACE_LOST_RECORDS,    /**< so many more that should have become records did not */
     RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */

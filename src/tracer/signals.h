@@ -42,7 +42,7 @@ static inline rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)
     return signal;
 }
 
-/** Signals of rp_signal_pool_take_some as they were taken. */
+/** Returns signals of rp_signal_pool_take_some() unused. */
 void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal *signals,
                                 size_t count);
 /** Gives back a signal, which the device must not use any more. */

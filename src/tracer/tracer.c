@@ -243,7 +243,7 @@ bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
 
     (void)failed_tool_count;
     (void)failed_tool_names;
-    /* Loaded a second time (listed twice): the first one stays in charge. */
+    /* If it is loaded a second time (listed twice), the first one stays in charge. */
     if (!rp_tool_active(tool) && start(tool, tables, runtime_version)) {
         rp_isolate_start(tool);
         rp_agents_record(tool);

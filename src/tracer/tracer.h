@@ -122,7 +122,10 @@ enum rp_hsa_slot {
 #include "tracer/hsa_entries.def"
 };
 
-/** Signals that queues keep for packets to come, which may be in use; with harvest.lock held. */
+/**
+ * Returns signals that queues keep for packets to come, which may be in use. The caller holds
+ * harvest.lock.
+ */
 void rp_queues_give_back(struct rp_tool *tool);
 /** The runtime ends: what is still pending on any queue is lost. */
 void rp_queues_retire(struct rp_tool *tool);

@@ -348,7 +348,10 @@ static enum rp_cp_progress vendor(const struct rp_cp *cp, struct rp_cp_queue *qu
     }
 }
 
-/** Empty, disabled or faulted: rp_cp_step would find nothing to do. */
+/**
+ * Tests whether the queue is empty, disabled or faulted, so that rp_cp_step() would find nothing
+ * to do.
+ */
 static bool rp_cp_queue_idle(const struct rp_cp_queue *queue)
 {
     return !queue->enabled || queue->faulted ||

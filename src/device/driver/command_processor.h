@@ -326,8 +326,10 @@ struct rp_queues {
     uint32_t asleep;  /**< futex word: 1 while the server sleeps */
 };
 
-/** CREATE_QUEUE on the GPU of @p cp: fills queue_id and doorbell_offset. -EINVAL, -EFAULT, -ENOMEM,
- *  -ENOSPC. */
+/**
+ * Executes CREATE_QUEUE on the GPU of @p cp, which fills queue_id and doorbell_offset.
+ * @return -EINVAL, -EFAULT, -ENOMEM, -ENOSPC
+ */
 int rp_queues_create(struct rp_queues *queues, const struct rp_cp *cp,
                      struct rp_kfd_create_queue *args);
 
@@ -376,7 +378,7 @@ void rp_signal_store_end(const struct rp_cp *cp, uint64_t va, const void *at, ui
  */
 uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va);
 
-/** s_sendmsg: wakes the event whose low bits are in @p m0. */
+/** s_sendmsg calls this, which wakes the event whose low bits are in @p m0. */
 void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
 
 /** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
@@ -391,7 +393,7 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
                      const struct rp_fault *fault);
 
 /**
- * Says on cp->report_fd that after cp->patience_ns a kernel is still not over.
+ * Reports on cp->report_fd that a kernel has not ended after cp->patience_ns.
  * @param counts  how far it is; NULL: it has only waited
  */
 void rp_fault_long(const struct rp_cp *cp, uint64_t kernel_object_va,
@@ -477,7 +479,7 @@ static inline uint64_t rp_happens_before_known(const struct rp_happens_before *c
     return __atomic_load_n(&causal->known, __ATOMIC_ACQUIRE);
 }
 
-/** Calls that are open wait for who now submits: between the two calls nothing is held. */
+/** Open calls wait for the thread that submits now, so nothing is held between the two calls. */
 static inline void rp_happens_before_hold_nothing(struct rp_happens_before *causal, bool begins)
 {
     pthread_mutex_lock(&causal->lock);
@@ -486,7 +488,10 @@ static inline void rp_happens_before_hold_nothing(struct rp_happens_before *caus
     pthread_mutex_unlock(&causal->lock);
 }
 
-/** Empty, disabled or faulted: rp_sdma_step would find nothing to do. */
+/**
+ * Tests whether the queue is empty, disabled or faulted, so that rp_sdma_step() would find nothing
+ * to do.
+ */
 static inline bool rp_sdma_queue_idle(const struct rp_sdma_queue *queue)
 {
     return !queue->enabled || queue->faulted ||

@@ -30,7 +30,7 @@ static inline void rp_clock_init(struct rp_clock *clock, uint32_t mhz)
     *clock = (struct rp_clock){.mhz = mhz, .ticks = mhz * 1000000ull};
 }
 
-/** File positions of descriptors on cards: those of render nodes are below. */
+/** File positions of descriptors on cards begin here, and those of render nodes are below. */
 enum { FIRST_CARD = 64 };
 
 /* This is the library's only mutable global, because the hooks of libc's functions cannot be given
@@ -87,7 +87,7 @@ static unsigned gpu_count_of(const char *text)
     return is ? (unsigned)(text[0] - '0') : 0;
 }
 
-/** Once a process, when the device is made: wrong values are left out of account. */
+/** Reports wrong values once a process, when the device is made, because they are ignored. */
 static void tell_wrong_values(void)
 {
     const char *jit = getenv("ROCM_PERF_DEVICE_JIT");

@@ -106,7 +106,7 @@ static int rp_dmabuf_resolve(int fd, struct rp_dmabuf_record *ret_record, int *r
     return 0;
 }
 
-/* Sparse: it only has to be larger than everything that can be modelled at once. */
+/* The store is sparse, so it only has to be larger than everything that can be modelled at once. */
 #define MIN_STORE_BYTES (1ull << 40)
 
 int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_bytes,
@@ -190,7 +190,7 @@ static int back(struct rp_memory *memory, struct rp_buffer_object *buffer, uint6
     return 0;
 }
 
-/** An empty buffer, not yet in the table: rp_memory_buffer_put() does that. */
+/** Returns an empty buffer that is not in the table yet, where rp_memory_buffer_put() puts it. */
 static int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer_object **ret_buffer)
 {
     size_t slot = 0;

@@ -197,7 +197,10 @@ struct rp_memory {
 int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_bytes,
                    uint64_t gtt_bytes);
 
-/** ALLOC_MEMORY_OF_GPU: fills handle and mmap_offset. -ENOMEM when the modelled memory is full. */
+/**
+ * Executes ALLOC_MEMORY_OF_GPU, which fills handle and mmap_offset.
+ * @return -ENOMEM when the modelled memory is full
+ */
 int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args);
 int rp_memory_free(struct rp_memory *memory, uint64_t handle);
 

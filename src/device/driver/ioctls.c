@@ -929,7 +929,10 @@ static int do_update_queue(struct rp_device *device, struct rp_kfd_update_queue 
     return rp_queues_change(&device->queues, args->queue_id, RP_QUEUE_PERCENTAGE, args->percentage);
 }
 
-/** A descriptor on which no event ever arrives: nothing throttles, resets or migrates here. */
+/**
+ * Returns a descriptor on which no event ever arrives, because nothing throttles, resets or
+ * migrates here.
+ */
 static int do_smi_events(struct rp_device *device, struct rp_kfd_smi_events *args)
 {
     if (!rp_device_gpu(device, args->gpu_id))

@@ -420,7 +420,7 @@ FXSTAT_HOOK(__fxstat64, stat64)
 FXSTATAT_HOOK(__fxstatat, stat)
 FXSTATAT_HOOK(__fxstatat64, stat64)
 
-/* Tools that list files ask for their access lists, too: nothing of ours has any. */
+/* Tools that list files also ask for access lists, which our files do not have. */
 #define XATTR_HOOK(name, follow)                                                                   \
     RP_EXPORT ssize_t name(const char *path, const char *key, void *out, size_t room)              \
     {                                                                                              \

@@ -42,8 +42,8 @@
 enum {
     SMALL_PAGE = 4096,
     SMALL_PAGES = RP_LARGE_PAGE / SMALL_PAGE,
-    /* State of a chunk: never used, left to small pages, or large with so many more to follow
-     * unseen. */
+    /* A chunk is never used, left to small pages, or large with so many more to follow unnoticed.
+     */
     UNUSED = 0,
     SMALL = 1,
     LARGE = 2,
@@ -51,8 +51,9 @@ enum {
     MOST_UNSEEN = 15,
     GIB_SHIFT = 30,
     BIG_CHUNKS = 8, /**< smaller mappings, such as the runtimes' own, often use only a little */
-    /* A GiB that is used at random is not worth the look-ups: each costs 1, and a first use without
-     * a filled neighbour as much as one with it gives back. */
+    /* A GiB that is used at random is not worth the look-ups: each costs 1, and a first use
+     * without a filled neighbour costs as much as one with it gains.
+     */
     STRAY_COST = 1024,
     MOST_COST = 64 * STRAY_COST,
     MOST_FAILURES = 64,
@@ -81,7 +82,7 @@ static uint64_t number_in(const char *path, const char *label)
     return number;
 }
 
-/** A quarter of what is free: the program's own memory and others' come on top. */
+/** This is a quarter of what is free, because the program's own memory and others' come on top. */
 static uint64_t ample_bytes(void)
 {
     const uint64_t available_kib = number_in("/proc/meminfo", "MemAvailable:");
@@ -185,7 +186,7 @@ static uint8_t decide(struct rp_large_pages *pages, size_t chunk, size_t first, 
         *cost += STRAY_COST;
     else
         *cost -= *cost < STRAY_COST ? *cost : STRAY_COST;
-    /* Full already, of the program's own doing: copying it costs more than it brings. */
+    /* The program has filled it already, so copying it costs more than it gains. */
     return state >= LARGE && present_pages(pages, chunk) < FULL_PAGES ? state | WANTED : state;
 }
 
@@ -556,7 +557,9 @@ static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes
     return NULL;
 }
 
-/* Memory of devices, and the kernel's own pages: hardware's page faults refuse those too. */
+/* Tests for memory of devices, and the kernel's own pages, because hardware's page faults refuse
+ * those too.
+ */
 static bool refused(const char *path)
 {
     static const char *const prefixes[] = {"/memfd:rocm-perf-device", "/dev/dri/", "/dev/kfd",
@@ -567,7 +570,7 @@ static bool refused(const char *path)
     return false;
 }
 
-/** A line of the table: "begin-end rwxp offset device inode   path". */
+/** Adds a line of the table: "begin-end rwxp offset device inode path". */
 static int add_line(struct rp_pages *pages, const char *line)
 {
     struct rp_page_span span;
@@ -835,7 +838,7 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
     return host;
 }
 
-/** Changes with every page table: the program's mappings have changed too, then. */
+/** The sum changes with every page table, and then the program's mappings have changed as well. */
 static uint64_t generations(const struct rp_memory *memory)
 {
     uint64_t sum = 1;

@@ -392,8 +392,9 @@ static void forget(void *handle)
     rp_fork_lock_release(&loaded.lock);
 }
 
-/* All of a library's bundles that have not been judged: they are judged from here on. Returns how
- * many there are. */
+/* Takes all of a library's bundles that have not been judged, and marks them as judged. @return
+ * how many there are
+ */
 static size_t take(const void *library, const uint8_t ***ret_bundles)
 {
     const uint8_t **bundles;
@@ -537,7 +538,9 @@ RP_EXPORT void __hipUnregisterFatBinary(void **handle)
         next(handle);
 }
 
-/* FUNCTION(name, types of the arguments, their names): the kernel is called f. */
+/* FUNCTION(name, types of the arguments, their names) defines a hook, in which the kernel is
+ * called f.
+ */
 #define FUNCTION(name, types, names)                                                               \
     int name types;                                                                                \
     RP_EXPORT int name types                                                                       \

@@ -561,7 +561,7 @@ struct linear {
     uint64_t source, destination, bytes;
 };
 
-/** Copies from queue->done - @p base on. Returns DONE without any time passing. */
+/** Copies from queue->done - @p base on. @return DONE without any time passing */
 static enum rp_sdma_result copy_some(struct rp_sdma_turn *turn, const struct linear *copy,
                                      uint64_t base)
 {

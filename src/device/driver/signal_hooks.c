@@ -578,8 +578,9 @@ void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition,
     pthread_mutex_lock(&device->stores.lock);
     const struct rp_store_time *slot = rp_store_time_of(&device->stores, value_va(signal), false);
     bool known = slot && slot->value == value;
-    /* Counted down by someone else: by the latest end there can be. Other conditions wait for what
-     * kernels and the program store. */
+    /* If something else counts the signal down, this is the latest end that is possible. Other
+     * conditions wait for what kernels and the program store.
+     */
     bool strange =
         slot && value < slot->value && (condition == RP_HSA_EQ || condition == RP_HSA_LT);
     uint64_t ticks = known ? slot->ticks : strange ? rp_clock_now(&device->clock) : 0;

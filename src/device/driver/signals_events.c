@@ -503,9 +503,10 @@ uint64_t rp_signal_end_ticks(const struct rp_cp *cp, uint64_t value_va)
 
 void rp_signal_interrupt(struct rp_events *events, uint32_t m0)
 {
-    /* The message carries the low 8 bits of the event id (the device library masks them so); the
-     * driver looks the full id up in the event page. Setting every candidate is a spurious wake
-     * at worst: waiters look at their signal's value. */
+    /* The message has the low 8 bits of the event id, because the device library masks them; the
+     * driver looks the full id up in the event page. Setting every candidate causes a spurious
+     * wake at worst, as waiters read their signal's value.
+     */
     uint32_t low = m0 & 0xff;
     for (uint32_t id = low ? low : 256; id < RP_KFD_EVENT_LIMIT; id += 256)
         rp_events_change(events, id, RP_EVENT_SET);

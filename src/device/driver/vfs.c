@@ -58,7 +58,7 @@ static inline uint64_t rp_topology_unique_id(unsigned gpu)
  */
 enum { GPU_CAPABILITY = 201826944 };
 
-/* HSA_CAP_FLAGS_COHERENTHOSTACCESS: set by the driver where processor and GPU share the memory. */
+/* The driver sets HSA_CAP_FLAGS_COHERENTHOSTACCESS where processor and GPU share the memory. */
 enum { COHERENT_HOST_ACCESS = 0x10000000 };
 enum { SIMD_ID_BASE = 0x80001000u };
 enum { HIVE_ID = 1234567890 };

@@ -135,7 +135,7 @@ static inline uint32_t rp_topology_gpu_id(unsigned gpu)
     return RP_TOPOLOGY_GPU_ID + gpu;
 }
 
-/** Memory of the host that GPUs may use: TTM's default is half of it. */
+/** Returns how much memory of the host GPUs may use: TTM's default is half of it. */
 static inline uint64_t rp_topology_gtt_bytes(const struct rp_topology *topology)
 {
     return topology->host.memory_bytes / 2;

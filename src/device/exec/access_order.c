@@ -67,7 +67,7 @@ static bool in_turn(const struct rp_exec_worker *h)
 
 /* ---- gates --------------------------------------------------------------------------------- */
 
-/* Ordered: the instruction is tried again when every earlier slice has retired. */
+/* An ordered instruction is tried again when every earlier slice has retired. */
 static int ordered_gate(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_exec_worker *h = rp_worker_of(w);
@@ -143,7 +143,7 @@ static bool touches(struct rp_wave *w, const struct rp_insn *in, const struct rp
     return !is_private(w, in); /* Other buffer resources may be anywhere. */
 }
 
-/* A plain access: it must see the slice's own atomics. */
+/* A plain access must see the slice's own atomics. */
 static int plain_gate(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_exec_worker *h = rp_worker_of(w);

@@ -157,7 +157,7 @@ struct rp_jit_state {
     int64_t lanes;                  /**< active in the present block, less RP_LANES; then, too */
 };
 
-/** Beyond enum rp_step: why translated code has returned at rp_wave.pc. */
+/** These values extend enum rp_step: they say why translated code has returned at rp_wave.pc. */
 enum {
     RP_JIT_ELSEWHERE = 0x100, /**< a place that the region has no code for */
     RP_JIT_INTERPRET,         /**< the next instruction is the interpreter's */

@@ -53,9 +53,9 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget);
 const struct rp_counts *rp_dispatch_counts(const struct rp_dispatch *d);
 
 /**
- * Processor time that its runs after the first have taken: of each run, that of the thread that
- * worked longest. So it grows about as fast as time passes, however many threads there are, and
- * does not while the machine does other things.
+ * Returns the processor time that its runs after the first have taken: of each run, that of the
+ * thread that worked longest. It grows about as fast as time passes, however many threads there
+ * are, but not while the machine does other things.
  */
 int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d);
 

@@ -19,7 +19,7 @@ struct rp_group;
 struct rp_resident_group;
 struct rp_wave;
 
-/** Any other value: the seed of a shuffled one, with turns of few instructions. */
+/** Any other value is the seed of a shuffled order with turns of few instructions. */
 enum { RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD, RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED };
 
 /** A dispatch that begins now is executed with these settings. */
@@ -64,7 +64,8 @@ bool rp_exec_poison_parse(const char *text, uint32_t *ret);
 /** Fills LDS and scratch, which are zero before. */
 void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
 /**
- * Registers of a wave that is ready to start: but the first row, which holds work-item ids.
+ * Fills the registers of a wave that is ready to start, except the first row, which holds
+ * work-item ids.
  * @param first_sgpr  behind those that the launch sets
  */
 void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr, struct rp_wave *w);

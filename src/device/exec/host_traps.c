@@ -173,7 +173,9 @@ static struct {
     bool installed;
     struct rp_signal_action program[2]; /**< what the program wants done with the two signals */
     struct rp_borrowed_ranges lent;
-    /* The C library's: the name may lead to the hook, which serves the program. */
+    /* This must be the C library's function, because the name may lead to the hook, which serves
+     * the program.
+     */
     __typeof__(sigaction) *change_action;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -248,7 +250,7 @@ static void unlock_in_child(void)
 
 int rp_trap_install(void)
 {
-    /* NODEFER: the signal is not blocked when the handler is left by a jump. */
+    /* With NODEFER the signal is not blocked when the handler is left by a jump. */
     struct sigaction ours = {.sa_sigaction = on_trap,
                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigaction program[2], unset;

@@ -146,7 +146,7 @@ static int resolve_memory(const struct rp_arch *arch, const struct descriptor *k
     uint32_t lane = l->private_segment_bytes > kd->private_segment_bytes
                         ? l->private_segment_bytes
                         : kd->private_segment_bytes;
-    /* COMPUTE_TMPRING_SIZE.WAVESIZE on gfx9: 13 bits of 1 KiB per wave. */
+    /* COMPUTE_TMPRING_SIZE.WAVESIZE on gfx9 has 13 bits of 1 KiB per wave. */
     if (lane > 131056)
         return refuse(f, "kernel needs %u bytes of scratch per work-item, the limit is 131056",
                       lane);
@@ -173,7 +173,7 @@ static void push_scratch_resource(struct rp_kernel *k)
                   (uint64_t)(INDEX_STRIDE_64 | ADD_TID_ENABLE) << 32);
 }
 
-/* Order and widths: table "SGPR Register Set Up Order" of LLVM's AMDGPU guide. */
+/* Order and widths are those of the table "SGPR Register Set Up Order" of LLVM's AMDGPU guide. */
 static int resolve_user_sgprs(struct rp_mem *mem, const struct rp_arch *arch,
                               const struct descriptor *kd, const struct rp_launch *l,
                               struct rp_kernel *k, struct rp_fault *f)
@@ -367,8 +367,10 @@ static void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t exten
     w->scc = 0;
     w->gpr_idx = 0;
     rp_wave_set_mode(w, k->mode);
-    /* One file: a vector register's number may go beyond accum_offset, where it is an accumulation
-     * register by another name. hipBLASLt's softmax for gfx90a uses v8 with an offset of 8. */
+    /* There is one register file: a vector register's number may go beyond accum_offset, where it
+     * is an accumulation register by another name. hipBLASLt's softmax for gfx90a uses v8 with an
+     * offset of 8.
+     */
     w->vgpr_count = k->vgpr_rows;
     w->agpr = w->vgpr + k->accum_offset;
     w->agpr_count = k->accum_offset < k->vgpr_rows ? k->vgpr_rows - k->accum_offset : 0;
@@ -406,7 +408,7 @@ enum { KEPT_SLOTS = 128, KEPT_BYTES = 64 << 20, SEARCHED_SLOTS = 16 };
 /* Beyond this much a slot's scratch is returned to the system rather than cleared. */
 enum { CLEARED_BYTES = 1 << 20 };
 
-/* The one context of this file: slots nobody uses. */
+/* This is the only context of the file: slots that nobody uses. */
 static struct {
     pthread_mutex_t lock;
     struct rp_resident_group *head;
@@ -414,7 +416,7 @@ static struct {
     size_t touched_bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* In a forked child: another thread may have been changing the list. */
+/* Runs in a forked child, because another thread may have been changing the list. */
 static void forget_parent(void)
 {
     pthread_mutex_init(&kept.lock, NULL);

@@ -16,7 +16,7 @@
 struct rp_arch;
 struct rp_launch;
 
-/** A launch checked and resolved: everything waves need to start. */
+/** This is a launch that was checked and resolved, with everything that waves need to start. */
 struct rp_kernel {
     uint64_t entry_va;
     uint32_t mode;         /**< initial MODE register */

@@ -71,7 +71,7 @@ int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
  * changes the wave, and is charged.
  */
 
-/* Loads of one address in a row after which a wave is taken to wait for somebody else. */
+/* After this many loads of one address in a row a wave is assumed to wait for another one. */
 enum { POLL_LIMIT = 16 };
 
 /* Four chains run side by side, because one would wait for its multiplications. count is a
@@ -382,8 +382,9 @@ static inline void note(const struct turn *t, const struct rp_wave *w, const str
 /* Interpretation may do this as well. */
 enum beside { NOTHING, TRANSLATE, RECORD };
 
-/* Interprets from the wave's pc in t->page on: up to the end of the turn or of the page, or, if it
- * is to TRANSLATE, to something translated that fits. Returns as run_native. */
+/* Interprets from the wave's pc in t->page up to the end of the turn or of the page. If it is to
+ * TRANSLATE, it also stops at translated code that fits. @return as run_native
+ */
 static inline __attribute__((always_inline)) int interpret(struct turn *turn, struct rp_wave *w,
                                                            enum beside beside, bool counts)
 {
@@ -548,7 +549,9 @@ static void wave_body(void *ctx)
     g->step = run_wave(g->worker, g->wave, &g->left);
 }
 
-/* run_wave, where memory may vanish under the access: that is the wave's fault. */
+/* Does what run_wave() does where memory may vanish under an access, which is then the wave's
+ * fault.
+ */
 static int run_guarded(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budget)
 {
     /* FLAT, MUBUF, MTBUF and SMEM have this size, and the pc is already behind the instruction. */
@@ -724,7 +727,9 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
         lane->fault.wave = w->id_in_group;
         memcpy(lane->fault.group_id, g->id, sizeof g->id);
     }
-    /* Every wave that could run went to sleep in turn: let other workgroups change that. */
+    /* Every wave that could run went to sleep in turn, so other workgroups must run to change
+     * that.
+     */
     if (state == GROUP_MORE &&
         g->idle_turns >= g->wave_count - g->waves_ended - g->waves_at_barrier) {
         lane->idle = true;

@@ -99,10 +99,9 @@ int rp_v_swap_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/*
- * v_permlane16_swap, v_permlane32_swap: the odd groups of 16 (32) lanes of the first register
- * change places with the even ones of the second. The ISA document knows no EXEC in it, and not
- * what FI and BOUND_CTRL do: where EXEC parts two lanes that would change places, nothing says what
+/* v_permlane16_swap and v_permlane32_swap exchange the odd groups of 16 (32) lanes of the first
+ * register with the even ones of the second. The ISA document does not mention EXEC, nor what FI
+ * and BOUND_CTRL do: where EXEC separates two lanes that would be exchanged, nobody says what
  * happens.
  */
 int rp_v_permlane_swap(struct rp_wave *w, const struct rp_insn *in)
@@ -129,7 +128,7 @@ int rp_v_permlane_swap(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* DS instructions that move data between lanes or address memory by lane number: permutes,
+/* These DS instructions move data between lanes or address memory by lane number: permutes,
  * swizzle, append/consume, add-TID forms, global wave sync.
  */
 
@@ -142,7 +141,9 @@ static void write_active(struct rp_wave *w, const struct rp_insn *in, const uint
     d[lane] = row[lane];
 }
 
-/* Pull: lane n receives the value of the lane its address names, or 0 if that lane is off. */
+/* This permute pulls: lane n receives the value of the lane that its address names, or 0 if that
+ * lane is off.
+ */
 int rp_ds_bpermute_b32(struct rp_wave *w, const struct rp_insn *in)
 {
     uint64_t exec = RP_EXEC(w);
@@ -185,7 +186,9 @@ static unsigned fft_source(unsigned mask, unsigned n)
     return reversed >> __builtin_popcount(mask) | (n & mask);
 }
 
-/* Source lane of ds_swizzle (ISA guide, DS_SWIZZLE_B32): all modes work within 32 or 4 lanes. */
+/* Returns the source lane of ds_swizzle (ISA guide, DS_SWIZZLE_B32). All modes work within 32 or 4
+ * lanes.
+ */
 static unsigned swizzle_source(unsigned pattern, unsigned lane)
 {
     unsigned half = lane & 32, n = lane & 31;

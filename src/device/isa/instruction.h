@@ -75,7 +75,7 @@ struct rp_insn {
     uint32_t raw[4];       /**< the encoding, for messages */
 };
 
-/** Encoding families of gfx9 (ISA document, chapter "Microcode formats"). */
+/** These are the encoding families of gfx9 (ISA document, chapter "Microcode formats"). */
 enum rp_fmt {
     RP_FMT_INVALID = 0,
     RP_FMT_SOP1,

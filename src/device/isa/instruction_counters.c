@@ -80,7 +80,7 @@ static enum unit rp_insn_unit(const struct rp_insn *in)
 
 /* ---- vector ALU ---- */
 
-/* The first type in the mnemonic: "v_mad_u64_u32" is u64, "v_lshlrev_b64" none of these. */
+/* Returns the first type in the mnemonic: "v_mad_u64_u32" is u64, "v_lshlrev_b64" none of these. */
 static const char *first_type(const char *mnemonic)
 {
     for (const char *at = strchr(mnemonic, '_'); at; at = strchr(at + 1, '_'))

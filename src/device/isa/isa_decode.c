@@ -1,4 +1,4 @@
-/* Operands of the decoder: registers, constants, literals. */
+/* This part decodes operands: registers, constants, literals. */
 
 #include <string.h>
 
@@ -330,8 +330,9 @@ static void rp_dec_mtbuf(struct rp_dec *d, uint32_t w0)
 
 /* Operands of matrix instructions and of the accumulation registers' moves. */
 
-/* CBSZ and BLGP say the format of A and B in the instructions that take any: 0 and 1 have 8 bits, 2
- * and 3 six, 4 has four. */
+/* CBSZ and BLGP give the format of A and B in the instructions that take any: 0 and 1 have 8 bits,
+ * 2 and 3 six, 4 has four.
+ */
 static unsigned matrix_type(const struct rp_insn *in, unsigned i)
 {
     static const uint8_t types[] = {RP_T_B256, RP_T_B256, RP_T_B192, RP_T_B192, RP_T_B128};
@@ -578,7 +579,7 @@ static void decode_dpp(struct rp_dec *d, unsigned src1)
     in->row_mask = (uint8_t)bits(w, 28, 4);
 }
 
-/* Sources of VOP1, VOP2 and VOPC: src0 may be a literal, SDWA or DPP. */
+/* Decodes the sources of VOP1, VOP2 and VOPC, whose src0 may be a literal, SDWA or DPP. */
 static void decode_vop_sources(struct rp_dec *d, uint32_t w, bool has_src1, bool compare)
 {
     unsigned enc = bits(w, 0, 9);

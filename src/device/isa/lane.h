@@ -57,8 +57,10 @@ struct rp_lane_args {
                          * f8f6f4: RP_F8F6F4_* */
 };
 
-/** rp_lane_args.select of f8f6f4: where the format of A and B begins (3 bits: fp8, bf8, fp6, bf6,
- * fp4) and the number of the byte in the scales (2 bits). */
+/**
+ * rp_lane_args.select of f8f6f4 has these fields: where the format of A and B begins (3 bits: fp8,
+ * bf8, fp6, bf6, fp4), and the number of the byte in the scales (2 bits).
+ */
 enum {
     RP_F8F6F4_A = 0,
     RP_F8F6F4_B = 3,

@@ -39,7 +39,9 @@ static inline int32_t rp_order_f32(uint32_t x)
     return (int32_t)(x ^ ((uint32_t)((int32_t)x >> 31) & 0x7fffffffu));
 }
 
-/* Signalling NaNs as magnitudes: 0x7f800001 and the span above it, none unless IEEE is set. */
+/* Returns the span of signalling NaNs as magnitudes: 0x7f800001 and above, none unless IEEE is
+ * set.
+ */
 static inline uint32_t rp_snan_span_f32(uint32_t mode)
 {
     return mode & 0x200u ? 0x003fffffu : 0;
@@ -66,7 +68,9 @@ static inline uint32_t rp_max_f32(uint32_t a, uint32_t b, uint32_t mode)
     return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b), mode);
 }
 
-/* IEEE 754-2019 minimum and maximum: a NaN wins, quieted, the first of two; -0 is below +0. */
+/* This is IEEE 754-2019 minimum and maximum: a NaN wins and is quieted, the first of two, and -0
+ * is below +0.
+ */
 static inline uint32_t rp_any_nan_f32(uint32_t a, uint32_t b, uint32_t r)
 {
     r = rp_sel32(rp_is_nan_f32(b), b | 0x00400000u, r);
@@ -415,7 +419,9 @@ static inline double rp_div_fixup_f64(uint64_t q, uint64_t den, uint64_t num)
     return rp_f64_of(n > inf ? num | RP_QUIET64 : r);
 }
 
-/* (2/pi) * 2^1216, most significant word first: the 1201 fraction bits the hardware knows. */
+/* This is (2/pi) * 2^1216 with the most significant word first: the 1201 fraction bits that the
+ * hardware knows.
+ */
 static const uint64_t rp_two_over_pi[19] = {
     0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u, 0xdb6295993c439041u, 0xfe5163abdebbc561u,
     0xb7246e3a424dd2e0u, 0x06492eea09d1921cu, 0xfe1deb1cb129a73eu, 0xe88235f52ebb4484u,
@@ -686,7 +692,7 @@ static inline double rp_cos_turns(double x)
     return rp_choose(x - x == 0, r, rp_f64_of(0xfff8000000000000u));
 }
 
-/* An f32 operand or result as the flushing forms see it: denormals are zeros of their sign. */
+/* The flushing forms read an f32 operand or result like this: denormals are zeros of their sign. */
 static inline float rp_flushed(uint32_t bits)
 {
     return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);

@@ -93,7 +93,9 @@ static inline uint32_t rp_fma_h16(float a, float b, float c)
     const float p = a * b, s = p + c;
     const float t = s - p, err = (p - (s - t)) + (c - t); /* The error is NaN next to infinities. */
     const uint32_t bits = rp_bits_f32(s), err_bits = rp_bits_f32(err);
-    /* Rounded away from zero when sum and error differ in sign: then the odd neighbour is below. */
+    /* The result was rounded away from zero when sum and error differ in sign, so the odd
+     * neighbour is below.
+     */
     const uint32_t away = (bits ^ err_bits) >> 31 & ~bits & 1;
     const uint32_t mag = err_bits & 0x7fffffffu, odd = (bits - away) | 1;
     /* The value is finite and not zero. */
@@ -284,7 +286,7 @@ static inline int32_t rp_shift_right(int32_t x, int32_t by)
 #define RP_LANE_PK(shape, name, ...)  RP_SHAPE_##shape(name, __VA_ARGS__)
 #include "device/isa/lane.def"
 
-/* Conversions: saturating to integers (NaN gives 0), nearest even to floats. */
+/* These conversions saturate to integers (NaN gives 0), and round to nearest even to floats. */
 
 /* The value handed to the CPU's conversion is always in range, so it is defined in C and the same
  * at every level; the ends are put in afterwards. */
@@ -321,7 +323,7 @@ static inline uint32_t rp_sat_u32_f64(double x)
     return inside ? value + (high ? 0x80000000u : 0) : x >= 0x1p32 ? ~0u : 0;
 }
 
-/* Exact: the top bit flipped makes it signed around 2^31. */
+/* This is exact, because the flipped top bit makes it signed around 2^31. */
 static inline double rp_f64_of_u32(uint32_t x)
 {
     return (double)(int32_t)(x ^ 0x80000000u) + 0x1p31;

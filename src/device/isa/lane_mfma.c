@@ -38,7 +38,7 @@ RP_MFMA_INLINE void dense(uint32_t *d, const uint32_t *c, size_t c_stride, const
                           const rp_wide *b, unsigned m, unsigned blocks, unsigned p,
                           enum rp_mac how)
 {
-    /* Two vectors wide where there are two: each broadcast then serves both. */
+    /* The tile is two vectors wide where there are two, because each broadcast then serves both. */
     const unsigned groups = RP_LANES / (m * blocks), wide = m > RP_VEC ? 2 : 1;
     const unsigned high = RP_TILE / wide, last = wide - 1;
     for (unsigned block = 0; block < blocks; block++)
@@ -189,12 +189,10 @@ bool rp_mfma_parts(rp_lane_fn *kernel, struct rp_mfma_parts *ret)
 
 #undef RP_CORE
 
-/*
- * Matrix kernels with a 4:2 sparse A: of every four values of a row of A two are stored, and a
- * 2-bit index per stored value says which of the four it is. D is the accumulator.
- *
- * The index set of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and
- * stands for value 4 (e div 2) + index of the same lane group of B.
+/* These matrix kernels have a 4:2 sparse A: of every four values of a row of A two are stored, and
+ * a 2-bit index per stored value says which of the four it is. D is the accumulator. The index set
+ * of a lane is select bits up in its dword: value e has bits 2e and 2e + 1 of it, and stands for
+ * value 4 (e div 2) + index of the same lane group of B.
  */
 /* Computes with @p p stored values of A per lane. All parameters from m on are constants at every
  * use.

@@ -203,7 +203,9 @@ RP_WIDEN(fp8, 4, rp_f32_of_fp8(w >> (8 * e) & 0xffu))
 RP_WIDEN(bf8, 4, rp_f32_of_bf8(w >> (8 * e) & 0xffu))
 RP_WIDEN(ocp_fp8, 4, rp_f32_of_ocp_fp8(w >> (8 * e)))
 RP_WIDEN(ocp_bf8, 4, rp_f32_of_ocp_bf8(w >> (8 * e)))
-/* Bytes e and e + 2, sign-extended to the halves of a dword: the sum does not mind the order. */
+/* Bytes e and e + 2 are sign-extended to the halves of a dword, because the order does not change
+ * the sum.
+ */
 RP_WIDEN(i8pair, 2, rp_f32_of((rp_i8_at(w, e) & 0xffffu) | rp_i8_at(w, e + 2) << 16))
 /* One integer is in the low half, so that a multiply-add of pairs is a multiplication. */
 RP_WIDEN(i8low, 4, rp_f32_of(rp_i8_at(w, e) & 0xffffu))

@@ -17,7 +17,7 @@
 
 enum { VALUES = 32, FP8 = 0, BF8, FP6, BF6, FP4 };
 
-/* Value @p e of a lane: @p width bits from bit e * width of its registers. */
+/* Returns value @p e of a lane, which is @p width bits from bit e * width of its registers. */
 RP_MFMA_INLINE uint32_t small_at(const uint32_t *rows, unsigned lane, unsigned e, unsigned width)
 {
     const unsigned at = e * width, row = at / 32, shift = at % 32;

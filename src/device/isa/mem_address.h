@@ -104,7 +104,7 @@ struct rp_smem_buffer {
     uint64_t limit_bytes; /**< size of the buffer */
 };
 
-/** Address of s_load, s_store and s_atomic. The two low bits are ignored by the hardware. */
+/** Returns the address of s_load, s_store and s_atomic. The hardware ignores the two low bits. */
 uint64_t rp_smem_address(const struct rp_wave *w, const struct rp_insn *in);
 
 /** Does the same for the s_buffer forms. The resource operand must be in range. */

@@ -65,7 +65,7 @@ static void *atomic_at(struct rp_wave *w, const struct rp_insn *in, int lane, ui
     return p;
 }
 
-/* A lane's atomic in LDS or scratch: nobody else can see it half done. */
+/* Executes a lane's atomic in LDS or scratch, which nobody else can see half done. */
 static int local_atomic(struct rp_wave *w, const struct rp_insn *in, unsigned lane, uint64_t va,
                         unsigned bytes, enum rp_space space, rp_atomic_fn *fn, uint64_t data[2],
                         uint64_t *ret_old)

@@ -19,7 +19,7 @@
 
 #include "device/isa/lane_level.h"
 
-/* X(name, word type, new value of `old`, `a` (data), `b` (second data)) */
+/* The columns are X(name, word type, new value of `old`, `a` (data), `b` (second data)). */
 #define RP_ATOMIC_INT_OPS(X, bits)                                                                 \
     X(swap_##bits, uint##bits##_t, a)                                                              \
     X(add_##bits, uint##bits##_t, old + a)                                                         \
@@ -54,7 +54,7 @@
     X(cmpst_##bits, uint##bits##_t, old == a ? b : old)                                            \
     X(cmpst_f_##bits, uint##bits##_t, rp_f##bits##_equal(old, a) ? b : old)
 
-/* Float arithmetic of atomics on raw words: round to nearest even, denormals kept. */
+/* Float arithmetic of atomics works on raw words, rounds to nearest even and keeps denormals. */
 
 /* These use the conversions of the lane kernels. It does not matter for which CPU level they are
  * built.

@@ -223,7 +223,9 @@ static uint32_t rp_format_one(unsigned num_format, bool d16)
     return d16 ? 0x3c00 : 0x3f800000;
 }
 
-/* MUBUF: untyped loads and stores through a buffer resource, loads to LDS, cache maintenance. */
+/* MUBUF has untyped loads and stores through a buffer resource, loads to LDS, and cache
+ * maintenance.
+ */
 
 /* Loads and stores that convert: MTBUF, and the _format_ rows of MUBUF. */
 static bool is_format(const struct rp_insn *in)
@@ -540,9 +542,9 @@ LOAD_OR_LDS(b128, B128)
 RP_STORE_FORMS(STORE)
 
 /* Memory is coherent here: nothing to write back or invalidate. */
-/* MTBUF and the format rows of MUBUF: loads and stores that convert. MTBUF names the format itself
- * and takes components in order; MUBUF has format and, for loads, component selectors in the
- * resource. A lane is in range as a whole or not at all.
+/* MTBUF and the format rows of MUBUF are loads and stores that convert. MTBUF names the format
+ * itself and takes components in order; MUBUF has format and, for loads, component selectors in
+ * the resource. A lane is in range as a whole or not at all.
  */
 
 enum { SEL_0 = 0, SEL_1 = 1, SEL_X = 4 };

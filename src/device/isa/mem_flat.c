@@ -226,7 +226,9 @@ static void count_lane(struct rp_wave *w, enum rp_space space, unsigned bytes, b
         c->read_bytes += bytes;
 }
 
-/* Dwords side by side in all lanes, or narrow elements at any step: the plain loop is best. */
+/* The plain loop is best for dwords that lie side by side in all lanes, and for narrow elements at
+ * any step.
+ */
 RP_INLINE bool is_simple(enum rp_elem e, int64_t stride, uint64_t exec)
 {
     return !rp_elem_dwords(e) || (exec == ~0ull && stride == (int64_t)rp_elem_bytes(e));

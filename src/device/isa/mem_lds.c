@@ -403,7 +403,7 @@ int rp_ds_gws_barrier(struct rp_wave *w, const struct rp_insn *in)
     return wait_here(w, in);
 }
 
-/* A semaphore: V counts up, and P down as soon as it can. */
+/* In a semaphore V counts up, and P counts down as soon as it can. */
 int rp_ds_gws_sema_v(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_gws *gws = rp_wave_host(w)->gws;

@@ -1,9 +1,8 @@
-/*
- * v_cvt_scalef32_*: between f32, f16 or bf16 and the small formats, with a scale: the exponent of
- * the last source. Narrowing divides by it before it rounds, widening multiplies by it. What is
- * read from and written to where is that of the CDNA4 ISA document; its text behind the pseudo code
- * says that fp6, bf6 and fp4 saturate. It does not say what becomes of a NaN there, which they have
- * not: here the largest magnitude too.
+/* v_cvt_scalef32_* converts between f32, f16 or bf16 and the small formats with a scale, which is
+ * the exponent of the last source. Narrowing divides by it before it rounds, and widening
+ * multiplies by it. Sources and destinations are those of the CDNA4 ISA document, whose text
+ * behind the pseudo code says that fp6, bf6 and fp4 saturate. It does not say what becomes of a
+ * NaN, which these formats lack; here it also becomes the largest magnitude.
  */
 #include <math.h>
 
@@ -335,7 +334,7 @@ static const uint32_t *rows_of(const struct rp_wave *w, const struct rp_opnd *o)
     return o->kind == RP_OPND_AGPR ? w->agpr[o->index] : w->vgpr[o->index];
 }
 
-/* CBSZ and ABID: of every 2^CBSZ blocks, all get the A of block ABID. */
+/* CBSZ and ABID give all of every 2^CBSZ blocks the A of block ABID. */
 static unsigned a_lane(const struct shape *s, const struct rp_insn *in, unsigned lane)
 {
     const unsigned per_group = s->m * s->blocks, group = lane / per_group;
@@ -430,9 +429,8 @@ static void flush_halves(uint32_t (*to)[RP_LANES], const uint32_t *rows, unsigne
     }
 }
 
-/*
- * CDNA2's matrix instructions on f16 and bf16 take denormals for zeros and give none (AMD, "MI200
- * matrix fused multiply-add behavior specifics"). C counts as an input, too.
+/* CDNA2's matrix instructions on f16 and bf16 treat denormals as zeros and produce none (AMD,
+ * "MI200 matrix fused multiply-add behavior specifics"). C counts as an input, too.
  */
 static int run_flushed(const struct rp_insn *in, struct rp_lane_args *a)
 {

@@ -27,7 +27,7 @@
  * LLVM SISchedule gfx942 model as printed by llvm-mca (transcendentals 4 slots, MFMA passes).
  */
 
-/* X(name, cycles, what) */
+/* The columns are X(name, cycles, what). */
 #define RP_COST_CLASSES(X)                                                                         \
     X(SALU, 4, "scalar arithmetic, one issue slot")                                                \
     X(BRANCH, 8, "taken or not: issue plus refetch of the wave's instruction buffer")              \
@@ -190,10 +190,10 @@ enum {
     SADDR_OFF = 0x7f,
 };
 
-/*
- * Inline floats. 16-bit float operands get the f16 pattern, 64-bit operands the f64 pattern, all
- * others the f32 pattern: 16-bit integers, too, of which the lower half is left (AMD's word in LLVM
- * pull request 198005: 1.0 is 0x0000 there on gfx8 and gfx9); packed ones have both halves of it.
+/* Returns the pattern of an inline float. 16-bit float operands get the f16 pattern, 64-bit
+ * operands the f64 pattern, and all others the f32 pattern. That includes 16-bit integers, which
+ * keep the lower half (AMD's word in LLVM pull request 198005: 1.0 is 0x0000 there on gfx8 and
+ * gfx9); packed ones have both halves of it.
  */
 uint64_t rp_inline_float(unsigned enc, unsigned type);
 
@@ -223,7 +223,10 @@ static inline bool rp_op_is_mai(unsigned op)
            op == RP_OP_v_accvgpr_write_b32;
 }
 
-/** Value of an inline constant in an f16 operand: a float's pattern becomes the f16 one. */
+/**
+ * Returns the value of an inline constant in an f16 operand, where a float's pattern becomes the
+ * f16 one.
+ */
 static inline uint32_t rp_inline_as_f16(const struct rp_opnd *o)
 {
     const bool is_float = o->index >= SRC_FLOAT_FIRST && o->index <= SRC_FLOAT_LAST;

@@ -1,6 +1,5 @@
-/*
- * Program control: branches, calls, messages, barriers, hardware registers, VGPR index mode.
- * On entry wave->pc is the address behind the instruction.
+/* This file has program control: branches, calls, messages, barriers, hardware registers, VGPR
+ * index mode. On entry wave->pc is the address behind the instruction.
  */
 #include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
@@ -194,9 +193,9 @@ HANDLER(rp_s_sethalt)
     return RP_STEP_NEXT;
 }
 
-/*
- * Trap ids of the AMDHSA trap handler ABI (LLVM, AMDGPUUsage): 2 is llvm.trap (abort, assert); 3 is
- * llvm.debugtrap, from which the wave goes on at once when there is no debugger, as here.
+/* The trap ids are those of the AMDHSA trap handler ABI (LLVM, AMDGPUUsage): 2 is llvm.trap
+ * (abort, assert); 3 is llvm.debugtrap, from which the wave goes on at once when there is no
+ * debugger, as here.
  */
 HANDLER(rp_s_trap)
 {
@@ -286,7 +285,7 @@ HANDLER(rp_s_setvskip)
 
 /* ---- hardware registers ---- */
 
-/* Ids and layouts: CDNA3 ISA guide, "hardware registers" and "state registers". */
+/* Ids and layouts are those of the CDNA3 ISA guide, "hardware registers" and "state registers". */
 enum {
     HWREG_MODE = 1,
     HWREG_STATUS = 2,

@@ -30,7 +30,7 @@ int rp_fault_register(struct rp_wave *w, const struct rp_insn *in)
                          "a vector register beyond the %u allocated ones", w->vgpr_count);
 }
 
-/* Things that need the long way whatever the instruction: index mode, missing registers. */
+/* Index mode and missing registers need the long way, whatever the instruction is. */
 static inline bool is_plain(const struct rp_wave *w, const struct rp_insn *in)
 {
     return __builtin_expect(!w->gpr_idx && in->vgpr_top <= w->vgpr_count, 1);
@@ -101,7 +101,7 @@ ARITH(1, 2)
 ARITH(2, 2)
 ARITH(3, 2)
 
-/* Arithmetic with a lane mask going in or out: carries, selects, division helpers. */
+/* Computes with a lane mask that goes in or out: carries, selects, division helpers. */
 static int arith_masked(struct rp_wave *w, const struct rp_insn *in)
 {
     if (!is_plain(w, in))

@@ -154,7 +154,9 @@ static double flushed(double v)
     return fabs(v) < 0x1p-14 ? copysign(0, v) : v;
 }
 
-/* Steps of 2^-1000 at most: in between nothing underflows that the end result does not. */
+/* Scales in steps of 2^-1000 at most, so that nothing underflows in between that the end result
+ * does not.
+ */
 static double scaled(double v, int by)
 {
     for (; by > 1000; by -= 1000)
@@ -406,7 +408,7 @@ unsigned rp_mode_round(uint32_t mode, unsigned type)
     return mode >> (f32 ? RP_MODE_ROUND_F32_SHIFT : RP_MODE_ROUND_F64_SHIFT) & 3;
 }
 
-/* Bit 0: denormal inputs are kept; bit 1: denormal results are. */
+/* Bit 0 means that denormal inputs are kept, and bit 1 that denormal results are. */
 static unsigned denormals(uint32_t mode, unsigned type)
 {
     const bool f32 = type == RP_T_F32 || type == RP_T_PKF32;

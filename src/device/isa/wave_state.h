@@ -171,7 +171,7 @@ enum {
     RP_VALU_SKIP = 1u << 29,  /**< VSKIP: vector instructions do nothing */
 };
 
-/* Fields of MODE: CDNA3 ISA guide, "state registers". */
+/* The fields of MODE are those of the CDNA3 ISA guide, "state registers". */
 enum {
     RP_MODE_ROUND_F32_SHIFT = 0,  /**< 0 nearest even, 1 up, 2 down, 3 toward zero */
     RP_MODE_ROUND_F64_SHIFT = 2,  /**< f64 and f16 */
@@ -193,8 +193,9 @@ enum {
 /* GPU addresses become host pointers through a small cache of linear ranges in front of the host.
  */
 
-/* Direct-mapped by the address's MiB, scattered: a kernel's arrays are usually more than 1 MiB
- * apart, and often a power of two. */
+/* The map is indexed directly by the address's MiB, scattered, because a kernel's arrays are
+ * usually more than 1 MiB apart, and often a power of two.
+ */
 enum { RP_MEM_ENTRIES_LOG2 = 6, RP_MEM_ENTRIES = 1 << RP_MEM_ENTRIES_LOG2, RP_MEM_SHIFT = 20 };
 enum { RP_MEM_SCATTER = 0x1e3779b1 };
 
@@ -255,14 +256,17 @@ struct rp_wave_services {
      */
     uint32_t (*xcc)(const struct rp_wave *w);
     /**
-     * s_sendmsg MSG_INTERRUPT: tells the host, at the latest when rp_dispatch_run returns. Waking a
-     * thread takes long, and the host would answer before the wave has begun to wait, or not, by
-     * chance.
+     * s_sendmsg MSG_INTERRUPT tells the host, at the latest when rp_dispatch_run() returns. Waking
+     * a thread takes long, and the host would otherwise answer before the wave has begun to wait,
+     * or not, by chance.
      */
     void (*interrupt)(struct rp_wave *w, uint32_t m0);
 };
 
-/** The surroundings of waves, a thread's own: whoever executes them keeps more behind it. */
+/**
+ * These are the surroundings of waves, which belong to a thread: whoever executes the waves keeps
+ * more behind them.
+ */
 struct rp_wave_env {
     const struct rp_exec_host *host;  /**< the driver side. Never NULL */
     const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
@@ -359,8 +363,8 @@ struct rp_exec_host {
      */
     enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
     /**
-     * NULL or: whether range() may answer with memory of the program that can vanish without
-     * notice, so that accesses have to be guarded (candidate_check.h). translate() never does.
+     * NULL, or says whether range() may answer with memory of the program that can vanish without
+     * notice, so that accesses must be guarded (candidate_check.h). translate() never does.
      */
     const bool *borrows;
     const uint64_t *generation; /**< bumped by the driver on every map and unmap */

@@ -184,8 +184,9 @@ bool rp_jit_valu_knows(const struct rp_insn *in);
 bool rp_jit_mem(struct rp_jit_translation *t, const struct rp_insn *in);
 
 /**
- * The second way of one that rp_jit_mem has translated: its lanes are not all side by side. Where
- * they do not lie as it expects it takes the detour. Vector registers are lost, rows are in memory.
+ * Emits the second way of an instruction that rp_jit_mem() has translated, for lanes that are not
+ * all side by side. Where they do not lie as it expects, it takes the detour. Vector registers are
+ * lost, and rows are in memory.
  */
 void rp_jit_mem_scattered(struct rp_jit_translation *t, const struct rp_insn *in);
 

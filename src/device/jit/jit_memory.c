@@ -392,7 +392,7 @@ static void load_address(struct rp_jit_translation *t, const struct rp_insn *in,
         rp_x86_alu_imm(e, true, RP_ADD, rp_reg(RP_RAX), in->offset);
 }
 
-/* FLAT: the upper half of RAX is neither of the apertures'. */
+/* In FLAT the upper half of RAX must be neither of the apertures'. */
 static void check_apertures(struct rp_jit_translation *t)
 {
     struct rp_x86 *e = &t->x86;

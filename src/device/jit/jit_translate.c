@@ -274,8 +274,9 @@ static bool is_known_step(const struct rp_insn *in)
     return in->fn == rp_s_endpgm || in->fn == rp_s_barrier;
 }
 
-/* Instructions that a region does not go through: they end the turn, jump by a register, or change
- * what a block has been checked for. The interpreter executes them. */
+/* A region does not go through these instructions: they end the turn, jump by a register, or
+ * change what a block has been checked for. The interpreter executes them.
+ */
 static bool is_stop(const struct rp_insn *in)
 {
     rp_insn_fn *const fn = in->fn;
@@ -456,7 +457,7 @@ static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
         load_masks(t);
 }
 
-/* s_endpgm, s_barrier: their step is known. */
+/* The step of s_endpgm and s_barrier is known. */
 static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     struct rp_x86 *e = &t->x86;
@@ -507,9 +508,8 @@ static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
 
 /* ---- matrix instructions ---- */
 
-/*
- * Matrix instructions: calls of the parts of their kernels, widening only what is not widened yet.
- * As everywhere in a block, registers are in memory before and after.
+/* Matrix instructions call the parts of their kernels, and widen only what is not widened yet. As
+ * everywhere in a block, registers are in memory before and after.
  */
 
 /** It is not known of every handler what it may write beside its result. */

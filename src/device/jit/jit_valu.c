@@ -1,7 +1,6 @@
-/*
- * Vector instructions: of one dword per lane, of halves and of two dwords, and moves. All results
- * are known before the first is stored, and a NaN, for which the processor has other rules, leaves
- * the instruction to the interpreter.
+/* This file translates vector instructions of one dword per lane, of halves and of two dwords, and
+ * moves. All results are known before the first is stored. A NaN, for which the processor has
+ * other rules, leaves the instruction to the interpreter.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -880,7 +879,7 @@ static void shift_quarter(struct rp_jit_translation *t, const struct rp_src a[2]
     ret_reg[1] = d[1];
 }
 
-/* v_lshl_add_u64 by a constant, as in addresses of array elements. */
+/* This is v_lshl_add_u64 by a constant, as in addresses of array elements. */
 WRITER(shift_add64)
 {
     const struct rp_mask carried = {.k = 1, .broadcast = true};

@@ -1,4 +1,4 @@
-/* Encodings: Intel SDM volume 2, chapters 2 (formats) and 3 to 5 (opcodes). */
+/* The encodings are those of Intel SDM volume 2, chapters 2 (formats) and 3 to 5 (opcodes). */
 #include "device/jit/x86_emit.h"
 
 struct vop {
@@ -106,7 +106,9 @@ void rp_x86_k(struct rp_x86 *e, enum rp_x86_kop name, unsigned reg, unsigned v, 
 
 /* ---- general registers ---- */
 
-/* @p is_byte: reg is one, and SPL to DIL need the prefix. */
+/* Writes a REX prefix. @p is_byte means that reg is a byte register, of which SPL to DIL need the
+ * prefix.
+ */
 static void rex(struct rp_x86 *e, bool wide, unsigned reg, struct rp_rm rm, bool is_byte)
 {
     const unsigned b = rm.is_memory && rm.reg == RP_RIP ? 0 : high(rm.reg, 3);

@@ -97,7 +97,7 @@ enum rp_x86_alu {
     RP_CMP = 7,
 };
 
-/** Shifts by CL or a constant, by their extension in group 2. */
+/** These are shifts by CL or a constant, by their extension in group 2. */
 enum rp_x86_shift { RP_SHL = 4, RP_SHR = 5, RP_SAR = 7 };
 
 /** These are conditions of Jcc, SETcc and CMOVcc. */

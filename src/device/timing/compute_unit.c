@@ -470,10 +470,9 @@ static uint64_t note_mfma(const struct rp_timing_simulation *r, struct rp_cu_wav
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/*
- * Clocks of one of the two ports of the LDS: ROCm Compute Profiler documentation, "Local data
- * share". 64 bytes each way, addresses and data in: 8 clocks for a store of 4 bytes by each lane,
- * 20 for one of 16.
+/* Returns the clocks of one of the two ports of the LDS (ROCm Compute Profiler documentation,
+ * "Local data share"). Each takes 64 bytes each way, addresses and data in: 8 clocks for a store
+ * of 4 bytes by each lane, 20 for one of 16.
  */
 static uint32_t lds_port_clocks(const struct rp_rec_access *a)
 {

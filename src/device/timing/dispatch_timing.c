@@ -129,7 +129,9 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The kernel, and what else has been entered: a function is entered at its first instruction. */
+/* Lists the kernel and every other function that was entered, which means at its first
+ * instruction.
+ */
 static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_wave_record *record)
 {
     uint64_t *pcs = malloc((record->code_count + 1ull) * sizeof *pcs);
@@ -600,7 +602,7 @@ static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arc
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
-/* A replay that counts, too: without memory for that it goes on, and nothing is known. */
+/* Simulates and counts. Without memory for counting it goes on, and the counts are unknown. */
 static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
                              struct rp_timing_stats *ret)
 {

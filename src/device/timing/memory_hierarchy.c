@@ -194,8 +194,9 @@ enum {
     PAGE_LINES = 32
 };
 
-/* rp_tag.dirty of the L2: halves that have been written, and from bit VALID on sectors that are
- * there: all once the line has been fetched, before that those that have been written. */
+/* rp_tag.dirty of the L2 has the halves that have been written, and from bit VALID on the sectors
+ * that are valid: all once the line has been fetched, before that those that have been written.
+ */
 enum { HALVES = 3, SECTORS = 15, VALID = 4 };
 
 /* ---- set-up -------------------------------------------------------------------------------- */

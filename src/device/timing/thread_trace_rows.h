@@ -14,7 +14,10 @@
 struct rp_trace_rows_wave;
 struct rp_wave_record;
 
-/** Zero-initialise, rp_trace_rows_begin, a replay with rp_trace_rows_watch, rp_trace_rows_end. */
+/**
+ * Zero-initialise it, call rp_trace_rows_begin(), simulate with rp_trace_rows_watch(), and call
+ * rp_trace_rows_end().
+ */
 struct rp_trace_rows {
     const struct rp_arch *arch;
     const struct rp_wave_record *record;

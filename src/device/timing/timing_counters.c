@@ -212,8 +212,9 @@ static void flush(struct caches *c)
 
 /* ---- accesses ---- */
 
-/* Lookups of a line: the address unit takes 16 lanes of a dword at a time, 4 lanes of more (on a
- * real MI300X 64 lanes of two dwords side by side need 16). */
+/* Returns the lookups of a line: the address unit takes 16 lanes of a dword at a time, and 4 lanes
+ * of more (on a real MI300X 64 lanes of two dwords side by side need 16).
+ */
 static uint64_t lookups_of(const struct rp_rec_access *a, const struct rp_rec_line *l)
 {
     const unsigned lanes = a->lane_bytes > 4 ? 4 : 16;
@@ -452,8 +453,10 @@ struct wave_meter {
     uint32_t waves_per_group;
 };
 
-/** Bytes that a wave fetches of its code at a time: a real MI300X (and MI100, MI200, MI350) counts
- *  four requests for each wave of a copy of 100 to 128 bytes. */
+/**
+ * A wave fetches this many bytes of its code at a time: a real MI300X (and MI100, MI200, MI350)
+ * counts four requests for each wave of a copy of 100 to 128 bytes.
+ */
 enum { RP_FETCH_BYTES = 32 };
 
 static bool code_fits(const struct rp_arch *arch, const struct rp_wave_record *r)

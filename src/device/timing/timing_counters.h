@@ -49,7 +49,7 @@ struct rp_cache_sums {
 
 struct rp_cache_result {
     struct rp_cache_sums of[RP_CACHE_KINDS];
-    /** To memory: they belong to stores and atomics. */
+    /** These go to memory, and belong to stores and atomics. */
     uint64_t writes_64, writes_32;
     uint64_t evicted_lines, flushed_lines; /**< written back before and at the end */
     uint64_t replaced_lines;               /**< that gave way to others, dirty or not */

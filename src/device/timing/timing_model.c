@@ -51,7 +51,10 @@ void rp_timing_set_mode(enum rp_timing_mode mode)
     __atomic_store_n(&chosen, (int)mode, __ATOMIC_RELAXED);
 }
 
-/** Payload over the link to such memory, one direction; 0 = no link is crossed, or not known. */
+/**
+ * Returns the payload over the link to such memory in one direction; 0 means that no link is
+ * crossed, or that it is unknown.
+ */
 static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
 {
     if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
@@ -94,7 +97,7 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }
 
-/* CDNA3: 128 bytes per clock and compute unit (LDS of 32 banks of 4 bytes). */
+/* CDNA3 has 128 bytes per clock and compute unit (LDS of 32 banks of 4 bytes). */
 static double lds_bytes_per_clock(const struct rp_arch *arch)
 {
     return arch->lds_banks ? arch->lds_banks * 4.0 : 128.0;

@@ -61,7 +61,7 @@ enum { LANES = 64, LOOKUP_LANES = 16, BANKS = 32, MOST_LINES = 512 };
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* Bytes of a line that are written: bit i of word b is byte 64 * b + i. */
+/* This says which bytes of a line are written: bit i of word b is byte 64 * b + i. */
 struct cover {
     uint64_t bytes[2];
 };

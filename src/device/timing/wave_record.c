@@ -1,4 +1,5 @@
-/* Addresses that do not depend on the process: pages in the order of their first use. */
+/* Addresses must not depend on the process, so pages are numbered in the order of their first use.
+ */
 #include "device/timing/wave_record.h"
 
 #include <errno.h>
@@ -80,7 +81,7 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
 /* This file chooses which workgroups are recorded, and has the memory of records. */
 
 /**
- * Registers that an instruction reads or writes, as numbers of one file: 0 to 127 as in
+ * Registers that an instruction reads or writes are numbers of one file: 0 to 127 as in
  * rp_wave.sgpr (VCC, M0 and EXEC among them), then SCC, then the vector registers.
  */
 enum { RP_REC_SCC = 128, RP_REC_VGPR0 = 129, RP_REC_AGPR0 = RP_REC_VGPR0 + 256 };
@@ -255,7 +256,9 @@ static bool has_room(const void *at, uint32_t room, uint32_t count, uint32_t mor
     return at && more <= room - count;
 }
 
-/* The array at @p at with room for @p more elements behind @p count, or NULL: it is as it was. */
+/* Returns the array at @p at with room for @p more elements behind @p count, or NULL, which leaves
+ * it unchanged.
+ */
 static void *reserve(void *at, uint32_t *room, uint32_t count, uint32_t more, size_t size)
 {
     uint64_t wanted = *room ? 2ull * *room : FIRST_ROOM;

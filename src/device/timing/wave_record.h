@@ -189,7 +189,7 @@ struct rp_wave_record {
     bool placed;                       /**< rp_record_renumber_pages has been called */
 };
 
-/** The plan of a grid: depends on its arguments only. */
+/** Returns the plan of a grid, which depends on its arguments only. */
 struct rp_rec_plan rp_rec_plan_of(const struct rp_arch *arch, uint64_t group_count,
                                   uint32_t waves_per_group, uint32_t groups_per_cu);
 
@@ -250,7 +250,7 @@ struct rp_rec_pages {
     struct rp_rec_page latest; /**< neighbours follow each other */
 };
 
-/** Renumbers a line. 0, or -ENOMEM: it is as it was. */
+/** Renumbers a line. @return 0, or -ENOMEM: the line is unchanged */
 int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line);
 void rp_rec_pages_release(struct rp_rec_pages *p);
 
