@@ -48,7 +48,7 @@ static bool point_room(struct rp_dag_graph *g)
 {
     size_t room = g->point_room ? g->point_room + g->point_room / 2 : 1024;
 
-    if (g->point_count + 1 < g->point_room) /* one more for the end of the last one's edges */
+    if (g->point_count + 1 < g->point_room) /**< one more for the end of the last one's edges */
         return true;
     if (room >= RP_DAG_NO_POINT)
         return false;
@@ -64,7 +64,7 @@ static bool point_room(struct rp_dag_graph *g)
     return true;
 }
 
-/* A number for every point: one of the blocks has more edges than an offset can count. */
+/* Gives every point a number, because one of the blocks has more edges than an offset can count. */
 static bool widen(struct rp_dag_graph *g)
 {
     uint32_t *first = malloc(g->point_room * sizeof *first);
@@ -183,8 +183,8 @@ uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point)
 }
 
 struct pool {
-    uint32_t *last; /* per slot: the last point that needs it */
-    uint32_t *free; /* slots that nothing needs any more */
+    uint32_t *last; /**< per slot: the last point that needs it */
+    uint32_t *free; /**< slots that nothing needs any more */
     size_t count, free_count, room;
 };
 
@@ -212,7 +212,7 @@ static bool take(struct pool *pool, uint32_t *ret)
 
 static void give_back(struct pool *pool, uint32_t slot)
 {
-    pool->last[slot] = RP_DAG_NO_POINT; /* two edges may come from one point */
+    pool->last[slot] = RP_DAG_NO_POINT; /* Two edges may come from one point. */
     pool->free[pool->free_count++] = slot;
 }
 
@@ -234,7 +234,7 @@ static bool assign(const struct rp_dag_graph *g, uint32_t *of, struct pool *pool
     return true;
 }
 
-/* The same numbers in half the room, in place: it is the largest array at that time. */
+/* Halves the size of the numbers in place, because this is the largest array at that time. */
 static struct rp_dag_slots narrowed(uint32_t *wide, size_t count)
 {
     char *bytes = (char *)wide;
@@ -260,7 +260,8 @@ int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, st
             of[g->from[e]] = p;
     }
     if (of && g->point_count)
-        of[0] = RP_DAG_NO_POINT; /* never given back: edges that are contradicted come from it */
+        /* It is never given back, because contradicted edges come from it. */
+        of[0] = RP_DAG_NO_POINT;
     done = of && assign(g, of, &pool);
     free(pool.last);
     free(pool.free);
@@ -281,8 +282,9 @@ void rp_dag_slots_free(struct rp_dag_slots *slots)
     *slots = (struct rp_dag_slots){0};
 }
 
-/* Backwards, a point's slot is in use from its last successor, where the latest time of the point
- * is first heard of, down to the point itself: there the slot is made ready for the one before. */
+/* The sweep goes backwards: a point's slot is in use from its last successor, where the latest time
+ * of the point first matters, down to the point itself, where the slot is prepared for the one
+ * before. */
 int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -303,7 +305,7 @@ int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *er
             int64_t t = here_ns - rp_dag_weight(g, e);
             if (t < latest_ns[rp_dag_slot(&dag->slots, from)])
                 latest_ns[rp_dag_slot(&dag->slots, from)] = t;
-            /* Of a collective only the rank that comes last has none to spare. */
+            /* In a collective only the rank that comes last has no slack. */
             if (rp_dag_class_of(g, e) == RP_DAG_DURATION && rp_dag_is_op(dag->owner[from]))
                 slack_ns[dag->owner[from] & ~(uint32_t)RP_DAG_OP_BIT] = t - g->time_ns[from];
         }
@@ -350,7 +352,7 @@ uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e)
                                                               : RP_DAG_NONE;
 }
 
-/* Without calls in the trace, a long gap in a stream or queue was not for its order alone. */
+/* Without calls in the trace, a long gap in a stream or queue has other causes than its order. */
 static bool is_unrecorded(const struct rp_dag *dag, uint32_t e)
 {
     switch (rp_dag_class_of(&dag->graph, e)) {
@@ -398,7 +400,8 @@ static int by_share(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/** Adds up equal names and puts the largest first. @return how many are left */
+/** Adds up equal names and puts the largest first.
+ * @return how many are left */
 static size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
 {
     size_t kept = 0;
@@ -411,7 +414,8 @@ static size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
             shares[kept++] = shares[i];
     }
     qsort(shares, kept, sizeof *shares, by_share);
-    while (kept && shares[kept - 1].path_ns == 0) /* what takes no time has no part in it */
+    /* Entries that take no time have no part in it. */
+    while (kept && shares[kept - 1].path_ns == 0)
         kept--;
     return kept;
 }
@@ -438,7 +442,7 @@ int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, siz
     uint32_t count = names->addresses.count;
 
     if (!rp_dag_room(&names->shares, count, &names->room, sizeof *names->shares))
-        return rp_out_of_memory(err); /* none, and no list yet */
+        return rp_out_of_memory(err); /* There are none, and no list yet. */
     *ret = names->shares;
     *ret_count = rp_dag_merge_shares(names->shares, count);
     names->shares = NULL;
@@ -481,8 +485,8 @@ void rp_dag_names_free(struct rp_dag_names *names)
     memset(names, 0, sizeof *names);
 }
 
-/* The operation whose end is the last on the way of binding edges to a point. One sweep: the way to
- * a point is that to its predecessor and one edge more. */
+/* Finds the operation whose end is the last on the way of binding edges to a point. One sweep is
+ * enough, because the way to a point is that to its predecessor and one edge more. */
 static uint32_t last_on_way(const struct rp_dag *dag, const uint32_t *last, uint32_t edge)
 {
     uint32_t item = edge == RP_DAG_NO_POINT ? RP_DAG_NONE : rp_dag_item_of(dag, edge);
@@ -516,7 +520,8 @@ int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, stru
     return 0;
 }
 
-/* Less slack than this is none in practice, and so is less than a thousandth of the whole. */
+/* Slack below this does not matter in practice, and neither does less than a thousandth of the
+ * whole. */
 enum { LEAST_EPSILON_NS = 1000, EPSILON_PARTS = 1000 };
 
 /* --- histogram and criticality --------------------------------------------------------------- */
@@ -554,7 +559,7 @@ static int by_critical(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* One operation. */
+/* Counts one operation. */
 static void count_slack(const struct rp_dag_trace *trace, const struct rp_dag_op *op,
                         int64_t slack_ns, struct rp_dag_result *r)
 {
@@ -596,7 +601,7 @@ static int put_slack(const struct rp_dag_trace *trace, const int64_t *slack_ns,
 
 /* --- the next paths -------------------------------------------------------------------------- */
 
-/* Starts of calls and operations that are on one of these paths: a bit per point. */
+/* Holds the starts of calls and operations that are on one of these paths: a bit per point. */
 struct taken {
     const struct rp_dag *dag;
     uint64_t *bits;
@@ -607,23 +612,23 @@ static void near_take(struct taken *taken, uint32_t start)
     taken->bits[start / 64] |= (uint64_t)1 << start % 64;
 }
 
-/* Also on the critical path. */
+/* Operations on the critical path are included. */
 static bool is_taken(const struct taken *taken, uint32_t start)
 {
     return (taken->dag->flags[start] & RP_DAG_ON_PATH) ||
            (taken->bits[start / 64] >> start % 64 & 1);
 }
 
-/* Starts of all operations that have no more slack than some: those that others have less of need
- * not be looked at again for every path. */
+/* Holds the starts of all operations with at most a certain slack, so that operations with more are
+ * not looked at again for every path. */
 struct candidates {
-    uint32_t *starts; /* ascending; NULL: too many */
+    uint32_t *starts; /**< ascending; NULL: too many */
     size_t count;
 };
 
 enum { ENOUGH_CANDIDATES = 1 << 12, MOST_CANDIDATES = 1 << 20, SLACK_BITS = 64 };
 
-/* Binary digits of it. */
+/* Counts its binary digits. */
 static unsigned size_of_slack(int64_t slack_ns)
 {
     return slack_ns > 0 ? SLACK_BITS - (unsigned)__builtin_clzll((uint64_t)slack_ns) : 0;
@@ -658,7 +663,7 @@ static int find_candidates(const struct taken *taken, const int64_t *slack_ns,
     return 0;
 }
 
-/* An operation. */
+/* This is an operation. */
 struct min_slack_op {
     uint32_t start;
     int64_t slack_ns, end_ns;
@@ -680,8 +685,8 @@ static void compare(const struct taken *taken, const struct rp_dag_trace *trace,
     *least = (struct min_slack_op){p, this_ns, rp_dag_op_of(trace, dag->owner[p])->end_ns};
 }
 
-/* Of the operations that are on no path yet, one with the least slack; of those the last. Its start
- * or RP_DAG_NONE. */
+/* Finds among the operations that are on no path yet one with the least slack, and the last of
+ * those. It returns its start or RP_DAG_NONE. */
 static uint32_t min_slack(const struct taken *taken, const struct rp_dag_trace *trace,
                           const int64_t *slack_ns, const struct candidates *candidates,
                           int64_t *ret_ns)
@@ -690,7 +695,7 @@ static uint32_t min_slack(const struct taken *taken, const struct rp_dag_trace *
 
     for (size_t i = 0; i < candidates->count; i++)
         compare(taken, trace, slack_ns, candidates->starts[i], &least);
-    if (least.start == RP_DAG_NONE) /* they are all taken */
+    if (least.start == RP_DAG_NONE) /* They are all taken. */
         for (uint32_t p = 0; p < taken->dag->graph.point_count; p++)
             compare(taken, trace, slack_ns, p, &least);
     *ret_ns = least.slack_ns;
@@ -706,8 +711,8 @@ static int add_op(const struct rp_dag_trace *trace, const struct rp_dag_op *op,
     return rp_dag_names_add(names, trace->symbols[op->symbol], op->end_ns - op->start_ns);
 }
 
-/* Back from an operation along the edges that bind, to where another path is met or the trace
- * begins: what binds has no more slack than what it binds, so this is a chain of equal slack. */
+/* Goes back from an operation along the edges that bind, to another path or the start of the trace.
+ * A binding predecessor has no more slack than its successor, so this is a chain of equal slack. */
 static int follow(struct taken *taken, const struct rp_dag_trace *trace, uint32_t last,
                   struct rp_dag_next_path *path, struct rp_dag_names *names, struct rp_err *err)
 {

@@ -1,6 +1,7 @@
 /**
  * @file dag_graph.h
- * @brief The rows of a trace that the DAG is built from, process by process, in program order.
+ * @brief Holds the rows of a trace that the DAG is built from, process by process, in program
+ * order.
  */
 #ifndef RP_ANALYZE_DAG_GRAPH_H
 #define RP_ANALYZE_DAG_GRAPH_H
@@ -19,7 +20,8 @@ struct rp_err;
 
 enum { RP_DAG_NONE = UINT32_MAX };
 
-/** Calls and operations are numbered over all processes; this bit tells operations from calls. */
+/** Calls and operations are numbered over all processes. This bit distinguishes operations from
+ * calls. */
 enum { RP_DAG_OP_BIT = 1u << 31 };
 
 enum rp_dag_call_kind {
@@ -42,7 +44,8 @@ enum rp_dag_call_kind {
 enum { RP_DAG_KIND_BITS = 4, RP_DAG_STARTED_BITS = 27 };
 static_assert((int)RP_DAG_CALL_MAYBE_SYNC < 1 << RP_DAG_KIND_BITS, "the last kind fits");
 
-/** What is needed of a call to the end: few bytes, of tens of millions. */
+/** These parts of a call are needed to the end. They take few bytes, because there are tens of
+ * millions. */
 struct rp_dag_call {
     uint32_t name; /**< index into rp_dag_trace.call_names */
     uint32_t thread;
@@ -52,13 +55,13 @@ struct rp_dag_call {
         : RP_DAG_STARTED_BITS; /**< what it started: the next ones of the operations */
 };
 
-/** And what is needed only until the graph is built. */
+/** These parts are needed only until the graph is built. */
 struct rp_dag_call_row {
     int64_t start_ns, end_ns;
     uint32_t stream, event; /**< index into the process's handles; RP_DAG_NONE: no such argument */
 };
 
-/** A kernel or a copy. */
+/** This is a kernel or a copy. */
 struct rp_dag_op {
     int64_t start_ns, end_ns;
     uint32_t symbol; /**< index into rp_dag_trace.symbols */
@@ -75,19 +78,19 @@ struct rp_dag_op {
 
 static_assert(sizeof(struct rp_dag_op) == 24, "few bytes, of tens of millions");
 
-/** What is needed of it only until the graph is built. */
+/** These parts of it are needed only until the graph is built. */
 struct rp_dag_op_row {
     uint32_t call;         /**< index, or RP_DAG_NONE */
     int32_t stream, queue; /**< -1: unknown; copies have no queue */
 };
 
-/** What the GPU says of a marker (schema 3.0.4). */
+/** The GPU says this of a marker (schema 3.0.4). */
 struct rp_dag_mark {
     int64_t end_ns;
     int32_t queue, stream;
 };
 
-/** A ROCTx range. */
+/** This is a ROCTx range. */
 struct rp_dag_range {
     int64_t start_ns, end_ns;
     int64_t event_id; /**< in the trace */
@@ -95,13 +98,13 @@ struct rp_dag_range {
     uint32_t thread;  /**< RP_DAG_NONE: of the whole process */
 };
 
-/** Where a process comes from. */
+/** Says where a process comes from. */
 struct rp_dag_source {
     struct rp_store *store;
     uint32_t guid_index;
 };
 
-/** As the trace has them. */
+/** These times are as the trace has them. */
 struct rp_dag_times {
     int64_t start_ns, end_ns;
 };
@@ -130,13 +133,13 @@ struct rp_dag_process {
     const char *guid;
     uint32_t machine;  /**< processes on one machine have one clock */
     bool clocks_apart; /**< operations contradict their calls by more than can be mended */
-    /** Ends of kernels are stamped late throughout, by so much in the middle; 0: they are not. */
+    /** Ends of kernels are stamped late throughout, by this much in the median; 0: they are not. */
     int64_t late_ns;
     struct rp_dag_times *recorded; /**< per operation, where some were changed; else NULL */
     struct rp_dag_source from;
 };
 
-/** Counts of what was mended, so that nobody takes the numbers for more than they are. */
+/** Counts what was corrected, so that nobody takes the numbers for more than they are. */
 struct rp_dag_repairs {
     uint64_t negative_durations; /**< end before start: taken as 0 */
     uint64_t zero_durations;
@@ -153,7 +156,7 @@ struct rp_dag_repairs {
     int64_t clipped_by_ns; /**< and one of those */
 };
 
-/** An operation whose end or start is clipped in the graph. */
+/** This is an operation whose end or start is clipped in the graph. */
 struct rp_dag_clip {
     uint32_t process, op;
     struct rp_dag_times recorded;
@@ -169,13 +172,13 @@ struct rp_dag_trace {
     const char **call_names; /**< no two equal; owned by the stores */
     size_t call_name_count;
     struct rp_dag_repairs repairs;
-    /** Sums of end less start as recorded, less what is clipped. */
+    /** These are sums of end less start as recorded, less what is clipped. */
     int64_t kernel_time_ns, copy_time_ns;
     struct rp_dag_clip *clips;
     size_t clip_count, clip_room;
 };
 
-/** Reads what the stores hold; they must stay open. Release with rp_dag_trace_free. */
+/** Reads the rows of the stores, which must stay open. Release it with rp_dag_trace_free. */
 int rp_dag_trace_load(struct rp_store *const *stores, size_t store_count,
                       const struct rp_work *work, struct rp_dag_trace *ret, struct rp_err *err);
 void rp_dag_trace_free(struct rp_dag_trace *trace);
@@ -183,29 +186,31 @@ void rp_dag_trace_free(struct rp_dag_trace *trace);
 /** Keeps the times of operations in p->recorded, before the first change of them. */
 int rp_dag_keep_recorded(struct rp_dag_process *p, struct rp_err *err);
 
-/** Frees the rows of calls and operations: the graph is built. */
+/** Frees the rows of calls and operations when the graph is built. */
 void rp_dag_trace_free_rows(struct rp_dag_trace *trace);
 
-/** An operation that ends this much behind the start of the next packet of its queue did not: the
- *  firmware wrote the time late. More is a wrong time or true concurrency. */
+/** If an operation ends this much behind the start of the next packet of its queue, the firmware
+ * wrote the time late. A larger difference is a wrong time or true concurrency. */
 enum { RP_DAG_LATE_END_NS = 2000 };
 
-/** Clips ends by the order of queues, and of streams where copies are concerned. Before clocks are
- *  compared: the last operation of a queue then has the last end. */
+/** Clips ends by the order of queues, and of streams where copies are concerned. Call it before
+ * clocks are compared, because then the last operation of a queue has the last end. */
 int rp_dag_clip_in_queues(struct rp_dag_trace *trace, struct rp_err *err);
 
-/** When all is clipped: what is wrong lasted as long as the median of its name, or as long as it
- * can have if that is shorter; the sums of the trace have that of it instead of what is recorded.
- */
+/** Call it when all is clipped. An operation with a wrong time gets the median of its name, or the
+ * longest possible time if that is shorter. The sums of the trace have that time instead of the
+ * recorded one. */
 int rp_dag_count_clips(struct rp_dag_trace *trace, struct rp_err *err);
 
-/** When the graph is built, which has ends of its own: operations last as long as they count. */
+/** Call it when the graph is built, which has ends of its own: operations then last as long as they
+ * count. */
 void rp_dag_restore_ends(struct rp_dag_trace *trace);
 
 /** Fills machines, processes and disturbed of the result, and the machine of each process. */
 int rp_dag_machines(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
 
-/** A handle stands for a stream from a call on: handles are used again for other streams. */
+/** A handle stands for a stream from a call on, because handles are used again for other streams.
+ */
 struct rp_dag_handle {
     uint64_t handle;
     uint32_t from_call;
@@ -226,19 +231,19 @@ int rp_dag_streams_find(const struct rp_dag_process *p, struct rp_dag_streams *r
                         struct rp_err *err);
 void rp_dag_streams_free(struct rp_dag_streams *streams);
 
-/** The stream that a handle means at a call, -1 when it is not known. */
+/** Returns the stream that a handle means at a call; -1: it is not known. */
 int32_t rp_dag_stream_at(const struct rp_dag_streams *streams, uint64_t handle, uint32_t call);
 
 /**
- * No clock shows this or a later time: with two times that are none, or one that is moved by
- * another, arithmetic does not overflow. Of clocks that count from 1970 that is the year 2043.
+ * No clock shows this or a later time. With two invalid times, or one that is moved by another,
+ * arithmetic does not overflow. For clocks that count from 1970 it is the year 2043.
  */
 #define RP_DAG_LATEST_NS (INT64_MAX / 4)
 
 /**
- * Of a trace that was just read, whose times are all positive: brings those that are later down to
- * RP_DAG_LATEST_NS; those of operations are kept as recorded. What is wrong may be clipped
- * (dag_timestamps.c); what is not, dag_build.c refuses.
+ * Reduces later times of a new trace, whose times are all positive, to RP_DAG_LATEST_NS; those of
+ * operations are kept as recorded. A wrong time may be clipped (dag_timestamps.c); dag_build.c
+ * refuses the rest.
  */
 int rp_dag_limit_times(struct rp_dag_trace *trace, struct rp_err *err);
 
@@ -250,19 +255,20 @@ int rp_dag_limit_times(struct rp_dag_trace *trace, struct rp_err *err);
 int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
 
 /** Moves the operations of a GPU that begin before their calls, or end after calls that waited for
- *  them returned. Sets moved_ns, clocks and clocks_apart of the result's processes. */
+ * them returned. It sets moved_ns, clocks and clocks_apart of the result's processes. */
 int rp_dag_fix_skew(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
 
-/** Told of an operation and of a call that returned after its end, whatever their clocks say. */
+/** It is called with an operation and a call that returned after its end, whatever their clocks
+ * say. */
 typedef void rp_dag_certain_wait_fn(void *ctx, uint32_t op, uint32_t call);
 
-/** Only what holds without looking at times of the GPU: a synchronisation of a stream that is
- * known, of an event with its record, of the only GPU, and copies to the host that block. Of what
- * was put on a stream, the last operation is told. */
+/** Reports only waits that are certain without times of the GPU: a synchronisation of a known
+ * stream, of an event with its record, of the only GPU, and copies to the host that block. For a
+ * stream it reports the last operation. */
 int rp_dag_each_certain_wait(const struct rp_dag_trace *trace, const struct rp_dag_process *p,
                              rp_dag_certain_wait_fn *told, void *ctx, struct rp_err *err);
 
-/** Zero-initialise; release with rp_dag_symbols_free. */
+/** Initialise it with zeros, and release it with rp_dag_symbols_free. */
 struct rp_dag_symbols {
     const char **names; /**< lent, in the order of first appearance until they are sorted */
     size_t count, room;
@@ -270,18 +276,20 @@ struct rp_dag_symbols {
     size_t slot_count;
 };
 
-/** Number of a name, a new one if it is new. @return UINT32_MAX: out of memory */
+/** Returns the number of a name, which is new if the name is.
+ * @return UINT32_MAX: memory has ended */
 uint32_t rp_dag_symbols_add(struct rp_dag_symbols *s, const char *name);
-/** Sorts the names. @return the new number of every old one, to be freed; NULL: out of memory */
+/** Sorts the names.
+ * @return the new number of every old one, to be freed; NULL: memory has ended */
 uint32_t *rp_dag_symbols_sort(struct rp_dag_symbols *s);
 void rp_dag_symbols_free(struct rp_dag_symbols *s);
 
-/** What a call that is none of ours belongs to: HSA below HIP, HIP called by HIP. */
+/** A call of HSA below HIP, or of HIP by HIP, belongs to this outer call. */
 struct rp_dag_inner {
     int64_t order, outer;
 };
 
-/** A call or operation as it was read, until all are in order. */
+/** This is a call or operation as it was read, until all are in order. */
 struct rp_dag_new_call {
     int64_t start_ns, end_ns;
     int64_t order;    /**< correlation id: calls of a process in the order of their entry */
@@ -295,7 +303,7 @@ struct rp_dag_new_op {
     int64_t id; /**< dispatch_id of a kernel, id of a copy */
 };
 
-/** One process. */
+/** This is one process. */
 struct rp_dag_loading {
     struct rp_dag_process process;
     struct rp_dag_new_call *calls; /**< until they are settled */
@@ -313,7 +321,7 @@ struct rp_dag_loading {
 
 enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
 
-/** One store. */
+/** This is one store. */
 struct rp_dag_loader {
     struct rp_store *store;
     struct rp_dag_repairs *repairs;
@@ -334,29 +342,32 @@ struct rp_dag_loader {
     } kernels[RP_DAG_KERNELS_CACHED]; /**< by id */
 };
 
-/** The process of a row, made when it is the first of it; NULL: out of memory. */
+/** Returns the process of a row, which is made with its first row. It returns NULL when memory has
+ * ended. */
 struct rp_dag_loading *rp_dag_loading_of(struct rp_dag_loader *l, uint32_t guid_index);
 
-/** qsort, but a trace is usually in order already. */
+/** Sorts as qsort does, but a trace is usually in order already. */
 void rp_dag_sort(void *rows, size_t count, size_t bytes, int (*order)(const void *, const void *));
 
-/** Room for one more element of an array that doubles. @return false: out of memory */
+/** Makes room for one more element of an array that doubles.
+ * @return false: memory has ended */
 bool rp_dag_room(void *array, size_t count, size_t *room, size_t element_bytes);
 
-/* dag_calls.c */
+/* This is in dag_calls.c. */
 int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err);
 int rp_dag_load_args(struct rp_dag_loader *l, struct rp_err *err);
-/** The call that something belongs to, perhaps through calls below it, or RP_DAG_NONE. */
+/** Returns the call that something belongs to, perhaps through calls below it, or RP_DAG_NONE. */
 uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
 
-/* dag_calls.c: before operations are joined to calls. @return false: out of memory */
+/* This is in dag_calls.c. Call it before operations are joined to calls.
+ * @return false: memory has ended */
 bool rp_dag_merge_polls(struct rp_dag_loading *l);
 
-/** Conversions between the clocks of GPU and host are off by some microseconds; more is another
- *  clock, or one that nobody converted. */
+/** Conversions between the clocks of GPU and host are off by some microseconds. A larger difference
+ * means another clock, or a time that nobody converted. */
 enum { RP_DAG_CLOCKS_APART_NS = 50000 };
 
-/** At a time of the clock, at least (or at most) so much is to be added to it. */
+/** At a time of the clock, at least (or at most) so much has to be added to it. */
 struct rp_dag_bound {
     int64_t at_ns, by_ns;
 };
@@ -366,15 +377,16 @@ struct rp_dag_bounds {
     size_t count;
 };
 
-/** What is added to a time t of the clock: by_ns + (t - at_ns) * drift. */
+/** To a time t of the clock, by_ns + (t - at_ns) * drift is added. */
 struct rp_dag_clock_shift {
     int64_t at_ns, by_ns;
     double drift;
     bool contradicted; /**< neither one shift nor a drift agrees with most of the bounds: all 0 */
 };
 
-/** The shift nearest to none that agrees with all bounds (of clocks that are far apart: the most);
- * if none does, a drift that does; else the shift that few of them contradict. Sorts both lists. */
+/** Finds the smallest shift that agrees with all bounds (the largest for clocks that are far
+ * apart). If none does, it tries a drift; otherwise it takes the shift that few of them contradict.
+ * It sorts both lists. */
 struct rp_dag_clock_shift rp_dag_clock_shift_find(struct rp_dag_bounds *least,
                                                   struct rp_dag_bounds *most);
 
@@ -394,13 +406,10 @@ int rp_dag_usual_delays_find(const struct rp_dag_process *p, const struct rp_dag
 int rp_dag_refuse_duplicate_processes(const struct rp_dag_trace *trace,
                                       const struct rp_dag_process_fact *facts, struct rp_err *err);
 
-/* A max-plus graph of points in time: when can each happen at the earliest, and how late may
- *        it be.
- *
- * An edge (u, v, w) says t(v) >= t(u) + w. Points are made in an order in which every edge goes
- * from an earlier point to a later one, so all passes are one sweep. Times and weights are
- * nanoseconds.
- */
+/* This is a max-plus graph of points in time: it tells when each can happen at the earliest, and
+ * how late it may be. An edge (u, v, w) says t(v) >= t(u) + w. Points are made in an order in which
+ * every edge goes from an earlier point to a later one, so all passes are one sweep. Times and
+ * weights are nanoseconds. */
 
 struct rp_dag_ranges {
     struct rp_dag_stretch *list; /**< by process, thread and start: the innermost range of each */
@@ -411,14 +420,15 @@ enum { RP_DAG_NO_POINT = UINT32_MAX };
 
 enum { RP_DAG_BLOCK_POINTS = 64 };
 
-/** Weight of a dependency that the recorded times contradict: it holds nothing back. */
+/** A dependency that the recorded times contradict has this weight, so that it holds nothing back.
+ */
 #define RP_DAG_DROPPED_NS (INT64_MIN / 4)
 
-/* What stands for a weight that is none of the usual ones: up to 4 s. */
+/* These stand for unusual weights; usual ones are up to 4 s. */
 enum { RP_DAG_ODD_WEIGHT = UINT32_MAX - 1, RP_DAG_DROPPED_WEIGHT = UINT32_MAX };
 
 /**
- * A trace has tens of millions of points and edges: each of them takes few bytes. The functions
+ * A trace has tens of millions of points and edges, so each of them takes few bytes. The functions
  * below read and change classes, grades and weights.
  */
 struct rp_dag_graph {
@@ -446,30 +456,31 @@ void rp_dag_edge(struct rp_dag_graph *g, uint32_t from, enum rp_dag_class class,
 /** Makes a point with the edges added since the last one; time_ns as recorded, or 0. */
 uint32_t rp_dag_point(struct rp_dag_graph *g, int64_t time_ns);
 
-/** Gives all edges the weight 0: after the last of them was added. */
+/** Gives all edges the weight 0. Call it after the last of them was added. */
 void rp_dag_weigh(struct rp_dag_graph *g);
 void rp_dag_set_weight(struct rp_dag_graph *g, size_t edge, int64_t weight_ns);
 
 enum { RP_DAG_CLASS_BITS = 4 };
 
 /**
- * Of the edges into a point, the one that determines its time: among equals the class that comes
- * first in the order of rp_dag_class, then the earlier point. @return RP_DAG_NO_POINT: no edge
+ * Returns the edge into a point that determines its time. Among equals it is the class that comes
+ * first in the order of rp_dag_class, then the earlier point.
+ * @return RP_DAG_NO_POINT: no edge
  */
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point);
 
-/** Zero-initialise; release with rp_dag_slots_free. */
+/** Initialise it with zeros, and release it with rp_dag_slots_free. */
 struct rp_dag_slots {
     uint16_t *of;   /**< per point; never that of a predecessor */
     uint32_t *wide; /**< instead, where there are too many */
     size_t count;
 };
 
-/** Edges may be taken away afterwards, and others added that come from the first point. */
+/** Edges may be removed afterwards, and others added that come from the first point. */
 int rp_dag_slots_find(const struct rp_dag_graph *g, struct rp_dag_slots *ret, struct rp_err *err);
 void rp_dag_slots_free(struct rp_dag_slots *slots);
 
-/** What a point is. */
+/** Says what a point is. */
 enum {
     RP_DAG_PINNED = 1,     /**< the trace has its time */
     RP_DAG_OP_START = 2,   /**< of a kernel or copy: waits for packets take the dispatch delay */
@@ -481,21 +492,21 @@ enum {
     RP_DAG_ON_PATH = 128, /**< start of what is on the critical path: dag.c */
 };
 
-/** Packets of a queue follow each other within some microseconds: a longer gap is no delay of the
- *  device. */
+/** Packets of a queue follow each other within some microseconds, so a longer gap is no delay of
+ * the device. */
 enum { RP_DAG_LONGEST_GAP_NS = 10000 };
 
-/** Shortest delays that agree with every time in the trace; 0 when it shows none. */
+/** These are the shortest delays that agree with every time in the trace; 0 when it shows none. */
 struct rp_dag_delays {
     int64_t launch_ns;   /**< start of a call to start of its operation */
     int64_t dispatch_ns; /**< end of a packet to start of the next one */
     int64_t event_ns;    /**< recorded marker to waiting marker */
     int64_t wake_ns;     /**< end of what a call waits for to the end of the call */
-    /** Blocking calls that always waited: how long they take otherwise is not known. */
+    /** These blocking calls always waited, so nobody knows how long they take otherwise. */
     uint32_t unknown_costs;
 };
 
-/** A duration that the trace does not show: anything from 0 to this. */
+/** The trace does not show this duration: it is anything from 0 to this. */
 struct rp_dag_unknown_duration {
     uint32_t edge;
     int64_t most_ns;
@@ -518,12 +529,13 @@ struct rp_dag {
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);
 void rp_dag_free(struct rp_dag *dag);
 
-/** Is a kernel of this name one that waits for those of other ranks? */
+/** Says whether a kernel of this name waits for those of other ranks. */
 bool rp_dag_is_collective(const char *symbol);
 
 int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err);
 
-/** What an edge of a class weighs by the learned delays, 0 for those without one. */
+/** Returns the weight of an edge of a class by the learned delays, or 0 for classes without a
+ * delay. */
 int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t to);
 
 /** Fills agents, idle_shares and idle_ranges. @param starts  from rp_dag_starts_find */
@@ -554,15 +566,16 @@ int rp_dag_ranges_find(const struct rp_dag_trace *trace, struct rp_dag_ranges *r
 void rp_dag_ranges_free(struct rp_dag_ranges *ranges);
 
 /**
- * The innermost range around the middle of a stretch of an edge's time, that of the thread before
- * those of the whole process; NULL: none, or the edge is no time of the host.
- * @param to  the point that the edge goes to
+ * Finds the innermost range around the middle of a stretch of an edge's time, that of the thread
+ * before those of the whole process. It returns NULL when there is none, or the edge is no time of
+ * the host.
+ * @param to the point that the edge goes to
  */
 const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_dag *dag,
                             const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
                             int64_t start_ns, int64_t end_ns);
 
-/** What is needed to compare the edges into an operation with the record. */
+/** The edges into an operation are compared with the record by these. */
 struct rp_dag_recorded_op {
     struct rp_dag *dag;
     const struct rp_dag_process *process;
@@ -571,8 +584,8 @@ struct rp_dag_recorded_op {
 };
 
 /**
- * Gives the edges that were added for the operation's start the grade "recorded" where the record
- * has the same dependency, also by way of markers, and adds those that it has besides.
+ * Gives edges of the operation's start the grade "recorded" where the record has the same
+ * dependency, also by way of markers. It adds further dependencies of the record.
  */
 void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r);
 
@@ -582,30 +595,30 @@ int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *er
 /** @param ret  points where operations start, by time, then number; dag->op_count; to be freed */
 int rp_dag_starts_find(const struct rp_dag *dag, uint32_t **ret, struct rp_err *err);
 
-/** Sums by name; {0} is empty. */
+/** Holds sums by name; {0} is empty. */
 struct rp_dag_names {
     struct rp_idmap addresses;   /**< of the names; two may be equal */
     struct rp_dag_share *shares; /**< per address */
     size_t room;
 };
 
-/** @return -1 out of memory */
+/** @return -1 when memory has ended */
 int rp_dag_names_add(struct rp_dag_names *names, const char *name, int64_t ns);
-/** Largest first, then by name, each name once. The sums are empty afterwards. */
+/** Takes the sums, largest first, then by name, each name once. They are empty afterwards. */
 int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, size_t *ret_count,
                       struct rp_err *err);
-/** Likewise, with copies of the names: to be freed with rp_dag_owned_shares_free. */
+/** Does the same with copies of the names, which have to be freed with rp_dag_owned_shares_free. */
 int rp_dag_names_take_copies(struct rp_dag_names *names, struct rp_dag_share **ret,
                              size_t *ret_count, struct rp_err *err);
 void rp_dag_owned_shares_free(struct rp_dag_share *shares, size_t count);
 void rp_dag_names_free(struct rp_dag_names *names);
 
-/** "[launch]" and the like: what stands for the name of a part without one. */
+/** Returns the label of a part without a name: "[launch]" and the like. */
 const char *rp_dag_part_label(enum rp_dag_part part);
-/** The part and the name that an edge's time belongs to. */
+/** Returns the part and the name that an edge's time belongs to. */
 enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                 uint32_t e, const char **ret_name);
-/** The call or operation that an edge is the duration of, or RP_DAG_NONE. */
+/** Returns the call or operation whose duration the edge is, or RP_DAG_NONE. */
 uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e);
 
 /** Fills concurrency_ns and exposed_copy_ns. @param starts  from rp_dag_starts_find */
@@ -621,7 +634,7 @@ struct rp_dag_cause {
     enum rp_dag_class class; /**< of the edge that bound the start; UNKNOWN without one */
 };
 
-/** Per operation, by number; the caller frees it. */
+/** Finds the causes per operation, by number; the caller frees it. */
 int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, struct rp_err *err);
 
 /** Fills collectives and the processes' collective_wait_ns. */
@@ -629,10 +642,10 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
                        struct rp_dag_result *ret, struct rp_err *err);
 
 /**
- * Fills least_ns and most_ns of the result's what-ifs. Where dependencies are guessed, nothing is
- * certain to get faster, and at best only the certain dependencies hold, with the shortest delays.
- * Where durations are not known, they may be anything that what follows allows.
- * Changes the weights of the graph: nothing else can be computed from it afterwards.
+ * Fills least_ns and most_ns of the result's what-ifs. Where dependencies are guessed, nothing gets
+ * faster for certain, and at best only the certain dependencies hold, with the shortest delays.
+ * Unknown durations may be anything that their successors allow. It changes the weights of the
+ * graph, so nothing else can be computed from it afterwards.
  */
 int rp_dag_what_if_bounds(struct rp_dag *dag, const struct rp_dag_trace *trace,
                           struct rp_dag_result *ret, struct rp_err *err);
@@ -644,13 +657,13 @@ int rp_dag_what_if_bounds(struct rp_dag *dag, const struct rp_dag_trace *trace,
 int rp_dag_next_paths(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                       const int64_t *slack_ns, struct rp_dag_result *ret, struct rp_err *err);
 
-/** dispatch_id of a kernel, id of a copy. */
+/** Returns the dispatch_id of a kernel, or the id of a copy. */
 static inline int64_t rp_dag_row_id(const struct rp_dag_process *p, size_t op)
 {
     return p->ids ? p->ids[op] : p->short_ids[op];
 }
 
-/** Is it the number of an operation, of a call? RP_DAG_NONE is neither. */
+/** Says whether it is the number of an operation, or of a call. RP_DAG_NONE is neither. */
 static inline bool rp_dag_is_op(uint32_t item)
 {
     return item != RP_DAG_NONE && (item & RP_DAG_OP_BIT);
@@ -661,7 +674,7 @@ static inline bool rp_dag_is_call(uint32_t item)
     return !(item & RP_DAG_OP_BIT);
 }
 
-/** Index of the process of a call or operation. */
+/** Returns the index of the process of a call or operation. */
 static inline uint32_t rp_dag_process_of(const struct rp_dag_trace *trace, uint32_t item)
 {
     uint32_t number = item & ~(uint32_t)RP_DAG_OP_BIT, low = 0,
@@ -678,7 +691,7 @@ static inline uint32_t rp_dag_process_of(const struct rp_dag_trace *trace, uint3
     return low;
 }
 
-/** The operation of that number, which must be one. */
+/** Returns the operation of that number, which must be one. */
 static inline struct rp_dag_op *rp_dag_op_of(const struct rp_dag_trace *trace, uint32_t item)
 {
     const struct rp_dag_process *p = &trace->processes[rp_dag_process_of(trace, item)];
@@ -694,7 +707,7 @@ static inline const struct rp_dag_call *rp_dag_call_of(const struct rp_dag_trace
     return &p->calls[item - p->call_base];
 }
 
-/** Counts an end that is a little late: what waited for it began at the given time. */
+/** Counts an end that is a little late: its waiter began at the given time. */
 static inline void rp_dag_note_late(struct rp_dag_repairs *repairs, struct rp_dag_op *op,
                                     int64_t began_ns)
 {
@@ -705,7 +718,7 @@ static inline void rp_dag_note_late(struct rp_dag_repairs *repairs, struct rp_da
     op->end_late = true;
 }
 
-/** The first edge into a point; that of the next point is behind the last. */
+/** Returns the first edge into a point; that of the next point is behind the last. */
 static inline uint32_t rp_dag_first(const struct rp_dag_graph *g, size_t point)
 {
     return g->first ? g->first[point] : g->base[point / RP_DAG_BLOCK_POINTS] + g->offset[point];
@@ -747,8 +760,9 @@ static inline uint32_t rp_dag_slot(const struct rp_dag_slots *slots, uint32_t po
 }
 
 /**
- * Does a call or operation end at the point? Then the first of its edges is the duration, and comes
- * from the start. A collective of several ranks ends at a point that is nobody's own, COMMON.
+ * Says whether a call or operation ends at the point. Then the first of its edges is the duration,
+ * and comes from the start. A collective of several ranks ends at a point that no rank owns,
+ * COMMON.
  */
 static inline bool rp_dag_is_end(const struct rp_dag *dag, uint32_t point)
 {
@@ -756,7 +770,7 @@ static inline bool rp_dag_is_end(const struct rp_dag *dag, uint32_t point)
            rp_dag_class_of(&dag->graph, rp_dag_first(&dag->graph, point)) == RP_DAG_DURATION;
 }
 
-/** Of the operation with that number. */
+/** Returns the slack of the operation with that number. */
 static inline int64_t rp_dag_slack_of(const int64_t *slack_ns, uint32_t op)
 {
     return slack_ns[op & ~(uint32_t)RP_DAG_OP_BIT];

@@ -1,4 +1,4 @@
-/* Where and how each process of a run was recorded. */
+/* Finds where and how each process of a run was recorded. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -22,7 +22,8 @@ const char *rp_dag_disturbance_name(unsigned bit)
 
 /* --- what the process row says ---------------------------------------------------------------- */
 
-/* Launchers say the rank in the environment: Open MPI, MPICH and Intel MPI, Slurm, torchrun. */
+/* These launchers put the rank into the environment: Open MPI, MPICH and Intel MPI, Slurm,
+ * torchrun. */
 static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
                                              "RANK"};
 
@@ -56,7 +57,8 @@ static bool is_on(const json_t *object, const char *key)
            strcasecmp(text, "none") != 0;
 }
 
-/* What rocprofv3 was asked for: its variables, or its own configuration in extdata. */
+/* Reads what rocprofv3 was asked for from its variables, or from its own configuration in extdata.
+ */
 static unsigned find_disturbance(const json_t *environment, const json_t *extdata)
 {
     unsigned disturbed = 0;
@@ -92,7 +94,8 @@ static int read_process(const struct rp_row_process *row, struct rp_dag_process_
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-/* Reading them on a GPU makes kernels run one at a time; the software device counts beside. */
+/* Reading counters on a GPU makes kernels run one at a time; the software device counts without
+ * that. */
 static int find_counters(const struct rp_dag_process *p, struct rp_dag_process_fact *fact,
                          struct rp_err *err)
 {
@@ -115,7 +118,7 @@ static int find_counters(const struct rp_dag_process *p, struct rp_dag_process_f
 
 /* --- machines --------------------------------------------------------------------------------- */
 
-/* The node row of a process, else the trace's only one. */
+/* Finds the node row of a process, or the trace's only one. */
 static int find_node(const struct rp_dag_process *p, struct rp_dag_machine *ret, struct rp_err *err)
 {
     const struct rp_row_node *rows, *found = NULL;
@@ -134,7 +137,7 @@ static int find_node(const struct rp_dag_process *p, struct rp_dag_machine *ret,
     return 0;
 }
 
-/* A trace that does not say where it is from is taken to be from where the others are. */
+/* A trace that does not name its machine is taken to be from that of the others. */
 static bool same_machine(const struct rp_dag_machine *a, const struct rp_dag_machine *b)
 {
     return !*a->machine_id || !*b->machine_id || strcmp(a->machine_id, b->machine_id) == 0;
@@ -189,24 +192,24 @@ int rp_dag_machines(struct rp_dag_trace *trace, struct rp_dag_result *ret, struc
     return rc;
 }
 
-/* So many collectives, spread evenly, give the drift: every pair of them is looked at. */
+/* So many collectives, spread evenly, give the drift, because every pair of them is looked at. */
 enum { MOST_FOR_DRIFT = 400 };
 
-/* Quartz clocks are off by less than 100 ppm; what differs by ten times that is no clock. */
+/* Quartz clocks are off by less than 100 ppm, so a difference of ten times that is no clock. */
 #define MOST_DRIFT 1e-3
 
-/* A drift below this over the whole trace is not worth correcting. */
+/* A smaller drift over the whole trace is not worth correcting. */
 enum { LEAST_DRIFT_NS = 1000 };
 
-/* One collective on one machine: its last rank began, its first rank ended. No rank ends before
- * all have begun. */
+/* This is one collective on one machine: its last rank began, its first rank ended. No rank ends
+ * before all have begun. */
 struct meeting {
     int64_t start_ns, end_ns;
 };
 
-/* All collectives, machine by machine. */
+/* Holds all collectives, machine by machine. */
 struct meetings {
-    struct meeting *list; /* list[machine * count + k] */
+    struct meeting *list; /**< list[machine * count + k] */
     size_t count;
 };
 
@@ -219,7 +222,7 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Collectives of one name in a process, by start. */
+/* Lists collectives of one name in a process, by start. */
 static size_t collectives_of(const struct rp_dag_process *p, uint32_t symbol, struct meeting *ret)
 {
     size_t count = 0;
@@ -237,8 +240,8 @@ static size_t collectives_of(const struct rp_dag_process *p, uint32_t symbol, st
     return count;
 }
 
-/* How often every process calls the collective, 0 when they do not agree: then the k-th ones do
- * not belong together. */
+/* Returns how often every process calls the collective, or 0 when they do not agree: then the k-th
+ * ones do not belong together. */
 static size_t common_count(const struct rp_dag_trace *trace, uint32_t symbol)
 {
     size_t common = collectives_of(&trace->processes[0], symbol, NULL);
@@ -289,12 +292,12 @@ static int find_meetings(const struct rp_dag_trace *trace, size_t machines, stru
 /* --- offset and drift ---------------------------------------------------------------------------
  */
 
-/* When a collective ended on the machine, by which much later than on the first. */
+/* Says when a collective ended on the machine, and by how much later than on the first. */
 struct ends {
     double at_ns, apart_ns;
 };
 
-/* Theil-Sen: the median slope of all pairs. */
+/* This is the Theil-Sen estimate: the median slope of all pairs. */
 static double slope(const struct ends *ends, size_t count, double *scratch)
 {
     size_t n = 0, step = (count + MOST_FOR_DRIFT - 1) / MOST_FOR_DRIFT;
@@ -307,7 +310,7 @@ static double slope(const struct ends *ends, size_t count, double *scratch)
     return n ? rp_median(scratch, n) : 0;
 }
 
-/* Offset with a given drift, and how far off it is in the middle. */
+/* Returns the offset with a given drift, and its median error. */
 static double middle(const struct ends *ends, size_t count, double drift, double *scratch,
                      double *ret_spread)
 {
@@ -322,7 +325,7 @@ static double middle(const struct ends *ends, size_t count, double drift, double
     return offset;
 }
 
-/* The drift is believed when it amounts to something and explains most of the scatter. */
+/* The drift is believed when it is large enough and explains most of the scatter. */
 static void estimate(const struct ends *ends, size_t count, double *scratch,
                      struct rp_dag_machine *ret)
 {
@@ -350,7 +353,8 @@ static int64_t to_first_clock(const struct rp_dag_machine *m, int64_t origin_ns,
     return origin_ns + (m->drift ? llround((double)there_ns / (1 + m->drift)) : there_ns);
 }
 
-/* No rank ends before all have begun: how much the offset may still be moved, up and down. */
+/* No rank ends before all have begun, which bounds how much the offset may still be moved, up and
+ * down. */
 static int check_bounds(const struct meeting *first, const struct meeting *there, size_t count,
                         int64_t origin_ns, const struct rp_dag_machine *reference,
                         struct rp_dag_machine *m, struct rp_err *err)
@@ -371,7 +375,8 @@ static int check_bounds(const struct meeting *first, const struct meeting *there
                        " ns. Analyse the traces of each machine apart",
                        reference->machine_id, reference->hostname, m->machine_id, m->hostname,
                        count, m->offset_ns + least_ns, m->offset_ns + most_ns);
-    if (least_ns > 0 || most_ns < 0) { /* the middle of the ends is not among what is possible */
+    /* The median of the ends is not among the possible offsets. */
+    if (least_ns > 0 || most_ns < 0) {
         int64_t by_ns = least_ns > 0 ? least_ns : most_ns;
         m->offset_ns += by_ns;
         least_ns -= by_ns;
@@ -412,7 +417,7 @@ static int align(const struct meetings *all, size_t machine, struct rp_dag_machi
     if (!ends || !scratch)
         return rp_out_of_memory(err);
     origin_ns = origin_of(first, count);
-    apart_ns = there[0].end_ns - first[0].end_ns; /* may be more than a double holds exactly */
+    apart_ns = there[0].end_ns - first[0].end_ns; /* It may be more than a double holds exactly. */
     for (size_t k = 0; k < count; k++)
         ends[k] = (struct ends){(double)(first[k].end_ns - origin_ns),
                                 (double)(there[k].end_ns - first[k].end_ns - apart_ns)};
@@ -447,7 +452,7 @@ static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64
 
 enum { LONGEST_DAYS = 366 };
 
-/* A clock that was moved may show what was before its zero. */
+/* A clock that was moved may show times before its zero. */
 static const int64_t before_zero_ns = (int64_t)LONGEST_DAYS * 24 * 3600 * 1000000000;
 
 static int64_t limited(int64_t time_ns)
@@ -497,7 +502,7 @@ static bool is_beyond(int64_t time_ns)
     return time_ns >= RP_DAG_LATEST_NS || time_ns < -before_zero_ns;
 }
 
-/* With the times of a process that any of these is of, those of machines are not put together. */
+/* If a process has such a time, times of machines are not combined. */
 static bool has_beyond(const struct rp_dag_process *p)
 {
     for (size_t k = 0; k < p->call_count; k++)
@@ -548,17 +553,17 @@ int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct 
     return rc;
 }
 
-/* A clock that is corrected over the network runs up to 500 ppm faster or slower than the one of a
- * GPU that is not; what differs by more is no clock. */
+/* A clock that is corrected over the network runs up to 500 ppm faster or slower than an
+ * uncorrected one of a GPU. A larger difference is no clock. */
 #define SHIFT_MOST_DRIFT 5e-4
 
 /* One bound in so many may be wrong. */
 enum { FEW = 8, STEPS = 80 };
 
-/* Nor is one known that only some starts show to be behind by as much. */
+/* A clock is not believed, either, if only some starts show it to be behind by this much. */
 enum { NO_CLOCK_NS = 10000000 };
 
-/* The most that is to be added at least, or the least that is at most. */
+/* Returns the largest lower bound, or the smallest upper bound. */
 static int64_t extreme(const struct rp_dag_bounds *b, bool most)
 {
     int64_t found = most ? INT64_MAX : INT64_MIN;
@@ -572,7 +577,7 @@ static int64_t extreme(const struct rp_dag_bounds *b, bool most)
 /* --- a drift -------------------------------------------------------------------------------- */
 
 struct gap {
-    double low, high; /* what is to be added at the origin, at least and at most */
+    double low, high; /**< bounds for the time that is added at the origin */
 };
 
 static struct gap gap_with(const struct rp_dag_bounds *least, const struct rp_dag_bounds *most,
@@ -589,7 +594,7 @@ static struct gap gap_with(const struct rp_dag_bounds *least, const struct rp_da
     return g;
 }
 
-/* The room between both kinds of bounds is concave in the drift: its peak is found by thirds. */
+/* The room between both kinds of bounds is concave in the drift, so its peak is found by thirds. */
 static bool find_drift(const struct rp_dag_bounds *least, const struct rp_dag_bounds *most,
                        struct rp_dag_clock_shift *ret)
 {
@@ -630,7 +635,7 @@ static uint64_t magnitude(int64_t ns)
     return ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 }
 
-/* How many bounds of both lists contradict a shift. */
+/* Counts how many bounds of both lists contradict a shift. */
 struct vote {
     size_t against;
     int64_t by_ns;
@@ -671,12 +676,12 @@ static struct vote fewest_against(const struct rp_dag_bounds *least,
     return best;
 }
 
-/* One shift agrees with all; but where it is for the sake of a few bounds only, these are wrong. A
- * clock that is a little behind shows in few starts, too: of many in a row, the first. */
+/* One shift may agree with all bounds; but if it is only needed for a few of them, these are wrong.
+ * A clock that is a little behind shows in few starts, too: of many in a row, only in the first. */
 static int64_t nearest(const struct rp_dag_bounds *least, const struct rp_dag_bounds *most,
                        int64_t low_ns, int64_t high_ns)
 {
-    /* Clocks of two GPUs that are far off are put right by the same measure: a wake-up. */
+    /* Clocks of two GPUs that are far off are corrected by the same measure: a wake-up. */
     int64_t by_ns = low_ns > RP_DAG_CLOCKS_APART_NS && most->count ? high_ns
                     : low_ns > 0                                   ? low_ns
                     : high_ns < 0                                  ? high_ns
@@ -744,7 +749,7 @@ static bool same_calls(const struct rp_dag_process *a, const struct rp_dag_proce
 
 /*
  * Databases have a name of the process that no other has. JSON and CSV do not, and a file can be
- * copied: two processes never do all that they do in the same nanoseconds.
+ * copied, but two processes never do everything in the same nanoseconds.
  */
 static bool are_same(const struct rp_dag_trace *trace, const struct rp_dag_process_fact *facts,
                      size_t i, size_t k)

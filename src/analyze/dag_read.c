@@ -1,4 +1,4 @@
-/* The rows of a trace that the DAG is built from, process by process, in program order. */
+/* Reads the rows of a trace that the DAG is built from, process by process, in program order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ static bool is_time(struct rp_dag_repairs *repairs, int64_t start_ns, int64_t en
     return false;
 }
 
-/* As the profiler's own statistics do, over all that have an end behind their start. What is too
- * long for a sum is clipped later, and taken off again, or the trace is refused. */
+/* Adds up as the profiler's own statistics do, over all that have an end behind their start. A time
+ * that is too long for a sum is clipped later, and subtracted again, or the trace is refused. */
 static void add_time(int64_t *sum_ns, int64_t start_ns, int64_t end_ns)
 {
     if (end_ns > start_ns)
@@ -129,7 +129,8 @@ static int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)
 
 /* --- markers -------------------------------------------------------------------------------- */
 
-/* Of a call, the marker that is the next one. False: out of memory. */
+/* Notes the next marker of a call.
+ * @return false: memory has ended */
 static bool note_mark(struct rp_dag_process *p, uint32_t call)
 {
     if (!p->call_marks) {
@@ -207,7 +208,7 @@ static int in_order(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Room for the ids, half of it where they are small. */
+/* Makes room for the ids, which takes half where they are small. */
 static bool ids_room(struct rp_dag_loading *l)
 {
     struct rp_dag_process *p = &l->process;
@@ -230,7 +231,7 @@ static void put_id(struct rp_dag_process *p, size_t op, int64_t id)
         p->short_ids[op] = (uint32_t)id;
 }
 
-/* Kernels were read first, then copies: two sorted runs are merged to where they are needed. */
+/* Kernels were read first, then copies, so two sorted runs are merged. */
 static int spread(struct rp_dag_loading *l, struct rp_err *err)
 {
     struct rp_dag_process *p = &l->process;
@@ -242,7 +243,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
     if (!p->ops || !p->op_rows || !ids_room(l))
         return rp_out_of_memory(err);
     if (!l->ops)
-        return 0; /* there is none */
+        return 0; /* There is none. */
     end = l->ops + p->op_count;
     while (kernels < p->op_count && !l->ops[kernels].op.is_copy)
         kernels++;
@@ -280,19 +281,21 @@ static int rp_dag_join(struct rp_dag_loading *l, struct rp_err *err)
 }
 
 enum {
-    MOST_WAITS = 64, /* of one operation that are compared; more are added as edges of their own */
-    DEEPEST_WAITS = 3, /* a dependency that others imply: by way of so many operations */
-    DEEPEST_MARKS = 6, /* markers between two operations */
-    /* Rows that are looked at for one operation: real ones need some hundreds. Whatever a table
-     * holds, the work grows with its rows only; what is not found by then stays derived. */
+    MOST_WAITS =
+        64, /**< of one operation that are compared; more are added as edges of their own */
+    DEEPEST_WAITS = 3, /**< a dependency that others imply: by way of so many operations */
+    DEEPEST_MARKS = 6, /**< markers between two operations */
+    /* So many rows are looked at for one operation; real ones need some hundreds. With this limit
+     * the work grows with the rows of a table only, and an edge that is not found by then stays
+     * derived. */
     MOST_STEPS = 4096,
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/** One row: names of two operations. */
+/** This is one row: names of two operations. */
 struct pair {
-    int64_t op, before; /* row_id * 2, and 1 for a copy */
+    int64_t op, before; /**< row_id * 2, and 1 for a copy */
 };
 
 struct pairs {
@@ -302,7 +305,7 @@ struct pairs {
 
 struct recorded_reading {
     struct rp_dag_loader *loader;
-    struct pairs *processes; /* by guid_index */
+    struct pairs *processes; /**< by guid_index */
     size_t count;
 };
 
@@ -322,7 +325,7 @@ static int take_row(void *ctx, const void *row, struct rp_err *err)
     const struct rp_row_dependency *d = row;
     struct pairs *pairs;
 
-    if (d->guid_index >= r->count) /* of a process without any other row */
+    if (d->guid_index >= r->count) /* The process has no other row. */
         return 0;
     pairs = &r->processes[d->guid_index];
     if (!rp_dag_room(&pairs->list, pairs->count, &pairs->room, sizeof *pairs->list))
@@ -349,7 +352,8 @@ static uint32_t find(const struct named *names, size_t count, int64_t name)
     return found ? found->op : RP_DAG_NONE;
 }
 
-/* Operations of the pairs in place of their names; pairs of what was left out are dropped. */
+/* Replaces the names in the pairs by operations. Pairs of operations that were left out are
+ * dropped. */
 static size_t find_ops(const struct rp_dag_process *p, struct pairs *pairs,
                        const struct named *names)
 {
@@ -373,7 +377,7 @@ static int by_op(const void *a, const void *b)
     return (x->before > y->before) - (x->before < y->before);
 }
 
-/* A table that says the same again and again says it once. */
+/* A table may repeat itself, so each pair is kept once. */
 static void drop_doubles(struct pairs *pairs)
 {
     size_t kept = 0;
@@ -409,7 +413,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
     return 0;
 }
 
-/** Reads the table, if there is one; the operations have been joined and sorted. */
+/** Reads the table, if there is one. The operations have been joined and sorted. */
 static int rp_dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
 {
     struct recorded_reading r = {.loader = l, .count = l->count};
@@ -428,7 +432,7 @@ static int rp_dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
     return rc;
 }
 
-/** Operations that an operation waited for. */
+/** Returns the operations that an operation waited for. */
 static const uint32_t *rp_dag_recorded_waits(const struct rp_dag_process *p, uint32_t op,
                                              uint32_t *ret_count)
 {
@@ -438,15 +442,15 @@ static const uint32_t *rp_dag_recorded_waits(const struct rp_dag_process *p, uin
 
 /* --- edges --------------------------------------------------------------------------------- */
 
-/** Waits of the operation that its edges account for. */
+/** Holds the waits of the operation that its edges account for. */
 struct found {
     const uint32_t *waits;
     uint32_t count;
-    uint64_t seen;  /* bit per wait */
-    uint32_t steps; /* that are left */
+    uint64_t seen;  /**< bit per wait */
+    uint32_t steps; /**< steps that are left */
 };
 
-/* Does the record say that one operation waited for the other, perhaps by way of others? */
+/* Says whether one operation waited for the other by the record, perhaps by way of others. */
 static bool waited(const struct rp_dag_process *p, struct found *f, uint32_t op, uint32_t before,
                    int depth)
 {
@@ -469,7 +473,8 @@ static void mark_seen(struct found *f, uint32_t op)
             f->seen |= (uint64_t)1 << i;
 }
 
-/* The operation that ends at a point, or RP_DAG_NONE: a marker, a call, another process. */
+/* Returns the operation that ends at a point, or RP_DAG_NONE for a marker, a call, or another
+ * process. */
 static uint32_t op_at(const struct rp_dag_recorded_op *r, uint32_t point)
 {
     uint32_t owner = r->dag->owner[point];
@@ -486,8 +491,8 @@ static bool orders_packets(enum rp_dag_class class)
            class == RP_DAG_NULL_STREAM;
 }
 
-/* Is what stands at the point, or behind the marker that it is, waited for according to the
- * record? Then the edges in between are recorded too. */
+/* Says whether the operation at the point, or behind the marker there, was waited for according to
+ * the record. Then the edges in between are recorded, too. */
 static bool confirm(const struct rp_dag_recorded_op *r, struct found *f, uint32_t point, int depth)
 {
     struct rp_dag_graph *g = &r->dag->graph;
@@ -603,7 +608,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
         rc = rp_dag_load_marks(l, err);
     if (rc == 0)
         rc = count_queues(l, err);
-    /* Every process that the store knows has its place, even with nothing in it. */
+    /* Every process that the store knows has its place, even without rows. */
     for (uint32_t g = 0; rc == 0 && g < rp_store_guid_count(l->store); g++) {
         struct rp_dag_loading *p = rp_dag_loading_of(l, g);
         rc = p ? rp_dag_join(p, err) : rp_out_of_memory(err);
@@ -615,7 +620,7 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
     return rc < 0 ? rc : rp_dag_load_recorded(l, err);
 }
 
-/* Names while the stores are read. */
+/* Holds names while the stores are read. */
 struct naming {
     struct rp_dag_symbols symbols, calls;
 };
@@ -679,7 +684,7 @@ static int settle_symbols(struct rp_dag_trace *trace, struct naming *naming, str
     return 0;
 }
 
-/* Of one store after the other. */
+/* Stores are read one after the other. */
 struct reading {
     const struct rp_work *work;
     size_t done, most;

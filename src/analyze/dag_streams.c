@@ -1,6 +1,5 @@
-/* Which stream a handle meant at a call, which queue a stream's markers go to, and whether
- *        it takes part in the legacy default stream's ordering.
- */
+/* Finds which stream a handle meant at a call, which queue a stream's markers go to, and whether it
+ * takes part in the legacy default stream's ordering. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@ static int by_handle(const void *a, const void *b)
     return (x->from_call > y->from_call) - (x->from_call < y->from_call);
 }
 
-/* The stream that a call's own operation or marker ran on, -1 without one. */
+/* Returns the stream that a call's own operation or marker ran on, or -1 without one. */
 static int32_t shown_stream(const struct rp_dag_process *p, size_t call, size_t first_op)
 {
     uint32_t mark = p->call_marks ? p->call_marks[call] : RP_DAG_NONE;
@@ -56,7 +55,7 @@ static bool add_handle(struct rp_dag_streams *s, uint64_t handle, uint32_t call,
     return true;
 }
 
-/* The streams of handles, each from the call on where it is another one than before. */
+/* Collects the streams of handles, each from the call on where it changes. */
 static int collect(const struct rp_dag_process *p, struct rp_dag_streams *s, struct rp_err *err)
 {
     rp_autofree int32_t *last = malloc(((size_t)p->handles.count + 1) * sizeof *last);
@@ -82,7 +81,7 @@ int32_t rp_dag_stream_at(const struct rp_dag_streams *s, uint64_t handle, uint32
 {
     size_t low = 0, high = s->handle_count;
 
-    /* The first entry behind (handle, call). */
+    /* Find the first entry behind (handle, call). */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct rp_dag_handle *h = &s->handles[middle];
@@ -94,7 +93,7 @@ int32_t rp_dag_stream_at(const struct rp_dag_streams *s, uint64_t handle, uint32
     if (low && s->handles[low - 1].handle == handle)
         return s->handles[low - 1].stream;
     if (low < s->handle_count && s->handles[low].handle == handle)
-        return s->handles[low].stream; /* used before its first operation */
+        return s->handles[low].stream; /* It is used before its first operation. */
     return handle == 0 ? 0 : -1;
 }
 
@@ -107,7 +106,7 @@ static uint32_t created_streams(const struct rp_dag_process *p)
     return created;
 }
 
-/* The argument of a call that makes a stream is where the handle is to be put. */
+/* A call that makes a stream has an argument which says where to put the handle. */
 static bool names_stream(const struct rp_dag_process *p, size_t call)
 {
     return p->call_rows[call].stream != RP_DAG_NONE &&
@@ -128,7 +127,7 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Handles that calls name and no operation shows, each once, ascending. */
+/* Lists handles that calls name and no operation shows, each once, ascending. */
 static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_streams *s,
                        uint64_t **ret, size_t *ret_count, struct rp_err *err)
 {
@@ -155,7 +154,7 @@ static int list_unseen(const struct rp_dag_process *p, const struct rp_dag_strea
 }
 
 /* Handles that no operation shows get the streams that no other handle has, both in ascending
- * order; what is left over gets numbers of its own. */
+ * order. Remaining handles get numbers of their own. */
 static int name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *s, bool *taken,
                          struct rp_err *err)
 {
@@ -181,8 +180,7 @@ static int name_the_rest(const struct rp_dag_process *p, struct rp_dag_streams *
     return 0;
 }
 
-/* HIP deals queues out in turn: when all streams that are known fit such a pattern, the others do
- * too. */
+/* HIP assigns queues in turn: when all known streams fit such a pattern, the others do, too. */
 static void guess_queues(const struct rp_dag_process *p, struct rp_dag_streams *s)
 {
     int32_t shift = -1, known = 0;
@@ -288,16 +286,16 @@ void rp_dag_streams_free(struct rp_dag_streams *streams)
     memset(streams, 0, sizeof *streams);
 }
 
-/* The GPU that a thread's calls are for: that of what it launched last. */
+/* A thread's calls are for the GPU of its last launch. */
 enum { NO_LAUNCH_YET = -2 };
 
 struct waiting {
     const struct rp_dag_trace *trace;
     const struct rp_dag_process *process;
     struct rp_dag_streams names;
-    uint32_t *tails;  /* per stream: its last operation */
-    uint32_t *events; /* per handle: the last operation before its record */
-    int32_t *agents;  /* per thread */
+    uint32_t *tails;  /**< per stream: its last operation */
+    uint32_t *events; /**< per handle: the last operation before its record */
+    int32_t *agents;  /**< per thread */
     int32_t only_stream;
     bool one_agent;
     rp_dag_certain_wait_fn *told;
@@ -309,7 +307,8 @@ static bool is_copy_to_host(const struct waiting *w, const struct rp_dag_op *op)
     return op->is_copy && strstr(w->trace->symbols[op->symbol], "DEVICE_TO_HOST");
 }
 
-/* What another thread launches while the call runs may come behind what it waits for. */
+/* Work that another thread launches while the call runs may come behind the work that it waits for.
+ */
 static void tell(const struct waiting *w, uint32_t op, uint32_t call)
 {
     const struct rp_dag_process *p = w->process;
@@ -377,7 +376,7 @@ static void at_call(const struct waiting *w, uint32_t call, uint32_t first_op)
     }
 }
 
-/* The stream of all operations, or -1: there are several, or it is not known. */
+/* Returns the stream of all operations, or -1 when there are several, or it is not known. */
 static int32_t only_stream(const struct rp_dag_process *p)
 {
     int32_t stream = p->op_count ? p->op_rows[0].stream : -1;
@@ -454,7 +453,7 @@ int rp_dag_each_certain_wait(const struct rp_dag_trace *trace, const struct rp_d
     return rc;
 }
 
-/* Facts of the field: waits are handed on within some microseconds. */
+/* Experience shows that waits are passed on within some microseconds. */
 enum { LEAST_REACH_NS = 10000, GAPS_OF_REACH = 3 };
 
 static int by_value(const void *a, const void *b)
@@ -464,7 +463,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Gaps between consecutive operations of each stream, in the order of the operations. */
+/* Lists gaps between consecutive operations of each stream, in the order of the operations. */
 static size_t stream_gaps(const struct rp_dag_process *p, const struct rp_dag_streams *streams,
                           int64_t *last_end_ns, int64_t *gaps)
 {

@@ -1,11 +1,9 @@
-/* Ends that the order of a hardware queue, or a call that waited, says to be too late.
- *
- * Firmware stamps ends up to some hundred nanoseconds late, so that consecutive kernels of a queue
- * overlap: their durations are as good as any. An end that is later by more cannot be right, as
- * packets of a queue run in order; the graph has it where the next one starts, unless so many
- * kernels overlap by so much that they must have run at the same time (packets without the barrier
- * bit). Durations are as recorded even so, but for those of which most cannot be.
- */
+/* Clips ends that are too late by the order of a hardware queue, or by a call that waited. Firmware
+ * stamps ends up to some hundred nanoseconds late, so that consecutive kernels of a queue overlap:
+ * their durations are still good. An end that is later by more cannot be right, as packets of a
+ * queue run in order; the graph has it where the next one starts, unless so many kernels overlap by
+ * so much that they must have run at the same time (packets without the barrier bit). Even then
+ * durations are as recorded, unless most of one is impossible. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,14 +22,14 @@ static inline int64_t rp_dag_clock_shifted(const struct rp_dag_clock_shift *s, i
  * late, one pair of so many, and the half of them by half of the shorter one. */
 enum { FEWEST_AT_ONCE = 4, ONE_AT_ONCE_OF = 10, PARTS_OF_SHORTER = 2 };
 
-/* So much of what an operation is said to have lasted lies behind the start of the next one. */
+/* This part of an operation's recorded duration lies behind the start of the next one. */
 enum { PARTS_OF_WRONG = 2 };
 
-/* Ends are stamped late throughout when those of one kernel in so many are, of kernels that follow
- * each other at once. */
+/* Ends are stamped late throughout when this part of the kernels that follow each other at once has
+ * late ends. */
 enum { ONE_LATE_OF = 2 };
 
-/* Remembers what the trace has, before anything of it is changed. */
+/* Remembers the trace's times before any of them is changed. */
 static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_process *p,
                       const struct rp_dag_op *op, int64_t by_ns)
 {
@@ -40,7 +38,7 @@ static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_process *p
     if (op->end_clipped || op->start_clipped)
         return true;
     if (p->recorded &&
-        p->recorded[index].end_ns > RP_DAG_LATEST_NS && /* brought down: dag_machines.c */
+        p->recorded[index].end_ns > RP_DAG_LATEST_NS && /* It was reduced in dag_machines.c. */
         __builtin_add_overflow(by_ns, p->recorded[index].end_ns - RP_DAG_LATEST_NS, &by_ns))
         by_ns = INT64_MAX;
     if (!rp_dag_room(&trace->clips, trace->clip_count, &trace->clip_room, sizeof *trace->clips))
@@ -57,30 +55,30 @@ static bool note_clip(struct rp_dag_trace *trace, const struct rp_dag_process *p
 
 /* --- queues ----------------------------------------------------------------------------------- */
 
-/* An operation that ends after the next one of its queue or stream starts. */
+/* This is an operation that ends after the next one of its queue or stream starts. */
 struct overlap {
     uint32_t op;
     int64_t next_ns;
-    bool is_most;  /* of the shorter of the two */
-    bool is_more;  /* of itself */
-    bool outlasts; /* it ends no earlier than the next one */
+    bool is_most;  /**< of the shorter of the two */
+    bool is_more;  /**< of itself */
+    bool outlasts; /**< it ends no earlier than the next one */
 };
 
 struct overlaps {
     struct overlap *list;
     size_t count, room;
-    size_t pairs; /* neighbours */
+    size_t pairs; /**< neighbours */
     bool failed;
 };
 
-/* The last operation of a queue or stream, and where it is the next one of an overlap. */
+/* Holds the last operation of a queue or stream, and where it is the next one of an overlap. */
 struct tail {
     uint32_t op;
-    struct overlaps *in; /* NULL: nowhere */
+    struct overlaps *in; /**< NULL: nowhere */
     size_t at;
 };
 
-/* Kernels that follow each other at once: how many, and of those that overlap, by how much. */
+/* Counts kernels that follow each other at once, and by how much they overlap. */
 struct lateness {
     size_t near, late;
     uint32_t by_ns[RP_DAG_LATE_END_NS + 1];
@@ -116,7 +114,7 @@ static void see_lateness(struct lateness *l, int64_t by_ns)
     l->by_ns[by_ns]++;
 }
 
-/* The overlap in the middle, where they overlap for the greater part. */
+/* Returns the median overlap, where most of them overlap. */
 static int64_t usual_lateness_ns(const struct lateness *l)
 {
     size_t seen = 0;
@@ -135,7 +133,7 @@ static void see_pair(struct overlaps *o, struct lateness *l, const struct rp_dag
     const struct rp_dag_op *a = &p->ops[tail->op], *b = &p->ops[next];
     int64_t by_ns = a->end_ns - b->start_ns, shorter_ns = duration_of(a);
 
-    if (tail->in) /* the one before ends at the start of this one at the latest */
+    if (tail->in) /* The one before ends at the start of this one at the latest. */
         tail->in->list[tail->at].outlasts =
             p->ops[tail->in->list[tail->at].op].end_ns >= b->start_ns;
     tail->in = NULL;
@@ -161,7 +159,7 @@ static void see_pair(struct overlaps *o, struct lateness *l, const struct rp_dag
     tail->at = o->count - 1;
 }
 
-/* Nodes of one graph may run at the same time; without calls, copies may be such nodes. */
+/* Nodes of one graph may run at the same time. Without calls, copies may be such nodes. */
 static bool follows_copy(const struct rp_dag_process *p, uint32_t first, uint32_t next)
 {
     return (p->ops[first].is_copy || p->ops[next].is_copy) && p->op_rows[next].stream > 0 &&
@@ -179,7 +177,7 @@ static void find_overlaps(const struct rp_dag_process *p, struct tail *queues, s
         struct tail *in_queue = row->queue >= 0 ? &queues[row->queue] : NULL;
         struct tail *in_stream = row->stream >= 0 ? &streams[row->stream] : NULL;
 
-        if (p->ops[i].is_collective && several_ranks) { /* it ends with the others: dag_build.c */
+        if (p->ops[i].is_collective && several_ranks) { /* It ends with the others (dag_build.c). */
             if (in_queue)
                 *in_queue = none;
             if (in_stream)
@@ -258,7 +256,8 @@ static int clip_in_queues(struct rp_dag_trace *trace, struct rp_dag_process *p, 
     int32_t stream_count = 0;
     rp_autofree struct tail *queues = NULL, *streams = NULL;
     rp_autofree struct lateness *late = calloc(1, sizeof *late);
-    struct overlaps o = {0}, in_calls = {0}; /* between calls, and of one: nodes of a graph */
+    /* in_calls is for operations of one call, which are nodes of a graph. */
+    struct overlaps o = {0}, in_calls = {0};
 
     for (size_t i = 0; i < p->op_count; i++)
         if (p->op_rows[i].stream >= stream_count)
@@ -308,7 +307,7 @@ static void clip_at_return(void *ctx, uint32_t op, uint32_t call)
         return;
     }
     o->is_wrong |= o->end_ns - end_ns > RP_DAG_LATE_END_NS;
-    if (o->start_ns > end_ns) { /* all of it is late */
+    if (o->start_ns > end_ns) { /* All of it is late. */
         o->start_ns -= o->end_ns - end_ns;
         o->start_clipped = true;
     }
@@ -323,14 +322,14 @@ static bool clip_start(struct rp_dag_trace *trace, const struct rp_dag_process *
 
     if (!note_clip(trace, p, op, early_ns))
         return false;
-    if (op->end_ns < start_ns) /* all of it is early */
+    if (op->end_ns < start_ns) /* All of it is early. */
         op->end_ns += early_ns;
     op->start_ns = start_ns;
     op->start_clipped = op->is_wrong = true;
     return true;
 }
 
-/* No earlier than their calls, nor than the end of the packet before them. */
+/* Operations start no earlier than their calls, nor than the end of the packet before them. */
 static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, struct rp_err *err)
 {
     rp_autofree uint32_t *queues = no_ops((size_t)queue_count(p));
@@ -353,8 +352,8 @@ static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, str
     return 0;
 }
 
-/** Clips starts before their calls, and ends after the return of calls that waited for them. For
- *  the few that are left when the clocks of a process have been put right. */
+/** Clips starts before their calls, and ends after the return of calls that waited for them. It is
+ * for the few that are left when the clocks of a process have been corrected. */
 static int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p,
                                 struct rp_err *err)
 {
@@ -368,7 +367,7 @@ static int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_proces
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Durations of all that have the name of something clipped. */
+/* Holds durations of all operations that have the name of a clipped one. */
 struct lasting {
     uint32_t symbol;
     int64_t ns;
@@ -400,7 +399,7 @@ static size_t list_lasting(const struct rp_dag_trace *trace, const bool *wanted,
     return count;
 }
 
-/* The first that is not before the symbol. */
+/* Finds the first that is not before the symbol. */
 static size_t first_of(const struct lasting *list, size_t count, uint32_t symbol)
 {
     size_t low = 0, high = count;
@@ -415,7 +414,7 @@ static size_t first_of(const struct lasting *list, size_t count, uint32_t symbol
     return low;
 }
 
-/* What is only late, though by more than usual, counts as recorded. */
+/* An end that is only late, though by more than usual, counts as recorded. */
 static void note_late(struct rp_dag_repairs *repairs, const struct rp_dag_clip *clip,
                       struct rp_dag_op *op)
 {
@@ -433,7 +432,8 @@ static void count_clip(struct rp_dag_trace *trace, const struct lasting *list, s
     int64_t most_ns = op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0;
     int64_t usual_ns = end > first ? list[first + (end - first) / 2].ns : most_ns;
     int64_t *sum_ns = op->is_copy ? &trace->copy_time_ns : &trace->kernel_time_ns;
-    /* What is taken off was added without looking: it may be more than a sum holds (dag_read.c). */
+    /* The subtracted time was added without a check, so it may be more than a sum holds
+     * (dag_read.c). */
     uint64_t recorded_ns = clip->recorded.end_ns > clip->recorded.start_ns
                                ? (uint64_t)clip->recorded.end_ns - (uint64_t)clip->recorded.start_ns
                                : 0;
@@ -485,16 +485,17 @@ void rp_dag_restore_ends(struct rp_dag_trace *trace)
     }
 }
 
-/* Between the return of a launch and the first start of a GPU that has nothing else to do. */
+/* This is the time between the return of a launch and the first start of a GPU that has nothing
+ * else to do. */
 enum { NO_LAUNCH_NS = 1000000000 };
 
-/* The clock of one GPU, with what calls say of it. */
+/* This is the clock of one GPU, with what calls say of it. */
 struct gpu {
     int32_t agent;
-    int64_t least_ns, most_ns; /* to be added at least, at most */
-    int64_t soonest_ns;        /* from the return of a call to the start of what it launched */
+    int64_t least_ns, most_ns; /**< bounds for the time that is added */
+    int64_t soonest_ns;        /**< from the return of a call to the start of its work */
     size_t starts, ends;
-    struct rp_dag_bounds least, most; /* where the two do not agree with no shift */
+    struct rp_dag_bounds least, most; /**< where no shift agrees with both */
     struct rp_dag_clock_shift shift;
     bool moves;
 };
@@ -503,7 +504,7 @@ struct gpus {
     const struct rp_dag_process *process;
     struct gpu *list;
     size_t count;
-    size_t last; /* found */
+    size_t last; /**< the last one found */
     bool listing;
     bool failed;
 };
@@ -590,7 +591,7 @@ static int see_all(const struct rp_dag_trace *trace, struct gpus *gpus,
     return rc == 0 && gpus->failed ? rp_out_of_memory(err) : rc;
 }
 
-/* Lists of what calls say are needed only of clocks that they contradict: most are none. */
+/* Lists of bounds from calls are needed only for clocks that they contradict, which are few. */
 static int find_shifts(const struct rp_dag_trace *trace, struct gpus *gpus,
                        struct rp_dag_repairs *repairs, struct rp_err *err)
 {
@@ -622,7 +623,7 @@ static int find_shifts(const struct rp_dag_trace *trace, struct gpus *gpus,
 
 /* --- moving ----------------------------------------------------------------------------------- */
 
-/* Markers say their queue, which is of one agent. */
+/* Markers name their queue, which belongs to one agent. */
 static void move_marks(struct rp_dag_process *p, struct gpus *gpus, const int32_t *agent_of_queue,
                        int32_t queue_count)
 {
@@ -673,7 +674,8 @@ static int64_t magnitude(int64_t ns)
     return ns < 0 ? -ns : ns;
 }
 
-/* Says of the process what was found of its GPUs' clocks. Returns whether any moves. */
+/* Notes in the process what was found about its GPUs' clocks.
+ * @return whether any of them is moved */
 static bool put_facts(const struct gpus *gpus, struct rp_dag_process *p,
                       struct rp_dag_repairs *repairs, struct rp_dag_process_fact *fact)
 {

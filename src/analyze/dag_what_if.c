@@ -1,4 +1,4 @@
-/* End-to-end time of changed DAGs, several at a time. */
+/* Computes the end-to-end time of changed DAGs, several at a time. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "base/map.h"
 #include "base/work_progress.h"
 
-/* Scenarios of one sweep, of few and of many: the edges are read once for all of them. */
+/* One sweep has a few or many scenarios, because the edges are read once for all of them. */
 enum { WORDS = RP_DAG_SCENARIOS_PER_SYMBOL, FEW = 3, MANY = 9 };
 
-/* Written as vectors because the compiler does not see that slots are apart. */
+/* It is written with vectors because the compiler does not see that slots do not overlap. */
 typedef int64_t vector __attribute__((vector_size(WORDS * sizeof(int64_t)), aligned(8)));
 
 /* Scenarios of a symbol follow each other. */
@@ -22,11 +22,11 @@ struct range {
 
 static int64_t scaled(int64_t duration_ns, const struct rp_dag_scenario *s)
 {
-    /* No trace is longer than a year (dag_build.c): the product fits. */
+    /* No trace is longer than a year (dag_build.c), so the product fits. */
     return s->num ? (duration_ns * s->den + s->num / 2) / s->num : 0;
 }
 
-/* Symbol of the kernel whose duration an edge from this point is, or RP_DAG_NONE. */
+/* Returns the symbol of the kernel whose duration an edge from this point is, or RP_DAG_NONE. */
 static uint32_t symbol_from(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                             uint32_t point)
 {
@@ -52,8 +52,8 @@ static inline __attribute__((always_inline)) void raise_to(vector *at, const vec
     *at = (*time & is_later) | (*at & ~is_later);
 }
 
-/* The weights of a kernel's duration in the two vectors from the one on that its symbol's first
- * scenario is in; a symbol has no more than WORDS of them. */
+/* Computes the weights of a kernel's duration in two vectors, from that of its symbol's first
+ * scenario on; a symbol has no more than WORDS of them. */
 static inline __attribute__((always_inline)) void
 scale(int64_t weight_ns, const struct rp_dag_scenario *s, struct range touched, vector ret[2])
 {
@@ -66,7 +66,8 @@ scale(int64_t weight_ns, const struct rp_dag_scenario *s, struct range touched, 
     memcpy(ret, weights, sizeof weights);
 }
 
-/* touched: per symbol, which scenarios of this sweep change it. time: vectors per slot. */
+/* touched says per symbol which scenarios of this sweep change it, and time has vectors per slot.
+ */
 static inline __attribute__((always_inline)) void
 sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_scenario *s,
       size_t count, const struct range *touched, vector *time, const int vectors)
@@ -154,7 +155,7 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return 0;
 }
 
-/** What an edge stands for, finer than its class. */
+/** Says what an edge stands for, finer than its class. */
 enum rp_dag_kind {
     RP_DAG_KIND_STREAM,
     RP_DAG_KIND_EVENT,
@@ -183,17 +184,17 @@ struct rp_dag_variant {
     int64_t end_ns;        /**< result: the last time of all points */
 };
 
-/** Edges that are of a kind of their own, instead of their class's: ascending. */
+/** These edges have a kind of their own instead of their class's, in ascending order. */
 struct rp_dag_marked {
     uint32_t edge;
     uint32_t kind; /**< RP_DAG_KIND_MARKED and up */
 };
 
-/* Written as vectors because the compiler does not see that slots are apart. */
+/* It is written with vectors because the compiler does not see that slots do not overlap. */
 typedef int64_t lanes_vector
     __attribute__((vector_size(RP_DAG_VARIANTS * sizeof(int64_t)), aligned(8)));
 
-/* Per kind and lane: which bits of the weight count, and what is added to it. */
+/* Says per kind and lane which bits of the weight count, and what is added to it. */
 struct table {
     lanes_vector mask[RP_DAG_KIND_COUNT];
     lanes_vector bias[RP_DAG_KIND_COUNT];
@@ -251,7 +252,7 @@ static void fill_table(const struct rp_dag_variant *lanes, size_t count, struct 
         }
 }
 
-/* time: per slot. */
+/* time has an entry per slot. */
 static CPU_LEVELS void lanes_sweep(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                                    const struct table *table, const struct rp_dag_marked *marked,
                                    size_t marked_count, lanes_vector *time, lanes_vector *ret_end)
@@ -285,9 +286,8 @@ static CPU_LEVELS void lanes_sweep(const struct rp_dag *dag, const struct rp_dag
     *ret_end = end;
 }
 
-/** At most RP_DAG_VARIANTS lanes. Nothing comes before the start of the trace, whatever is left
- * out.
- */
+/** Computes at most RP_DAG_VARIANTS lanes. Nothing comes before the start of the trace, whatever is
+ * left out. */
 static int rp_dag_variants(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                            struct rp_dag_variant *lanes, size_t lane_count,
                            const struct rp_dag_marked *marked, size_t marked_count,
@@ -332,7 +332,8 @@ const char *const rp_dag_limit_names[RP_DAG_LIMIT_COUNT] = {
 
 enum chain { NO_CHAIN, IN_CHAIN };
 
-/* Does the call end the chain of those that one graph could hold, is it one of them, or neither? */
+/* Says whether the call ends the chain of calls that one graph could hold, is one of them, or
+ * neither. */
 enum role { ENDS_CHAIN, CAPTURED, NEUTRAL };
 
 static enum role role_of(const struct rp_dag *dag, uint32_t end, const struct rp_dag_call *call)
@@ -362,7 +363,7 @@ static enum role role_of(const struct rp_dag *dag, uint32_t end, const struct rp
     return ENDS_CHAIN;
 }
 
-/* Of each thread's calls between two that wait, all but the first that starts something. */
+/* Marks each thread's calls between two that wait, except the first that starts something. */
 static int mark_captured(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_err *err)
 {
     rp_autofree size_t *first = malloc((trace->process_count + 1) * sizeof *first);
@@ -419,15 +420,16 @@ int rp_dag_limits(struct rp_dag *dag, const struct rp_dag_trace *trace, struct r
 static_assert((int)RP_DAG_KIND_COUNT - (int)RP_DAG_KIND_MARKED == (int)RP_DAG_VARIANTS,
               "a kind for each pair");
 
-/* An edge of class queue that held back what would have run at the same time. */
+/* This is an edge of class queue that held back an operation which would have run at the same time.
+ */
 struct wait {
     uint32_t edge, pair;
 };
 
-/* All waits of two symbols. */
+/* Holds all waits of two symbols. */
 struct pair {
     uint32_t first, second;
-    uint32_t number; /* in the order in which they were found */
+    uint32_t number; /**< in the order in which they were found */
     uint64_t count;
     int64_t waited_ns;
 };
@@ -435,12 +437,12 @@ struct pair {
 struct waits {
     struct wait *list;
     size_t count, room;
-    struct rp_idmap symbols; /* the pairs' */
-    struct pair *pairs;      /* by number */
+    struct rp_idmap symbols; /**< the pairs' */
+    struct pair *pairs;      /**< by number */
     size_t pair_room;
 };
 
-/* The pair of two symbols; NULL: out of memory. */
+/* Returns the pair of two symbols, or NULL when memory has ended. */
 static struct pair *pair_of(struct waits *w, uint32_t first, uint32_t second)
 {
     uint32_t before = w->symbols.count;
@@ -474,8 +476,8 @@ static const struct rp_dag_op *op_at(const struct rp_dag *dag, const struct rp_d
     return rp_dag_is_op(dag->owner[point]) ? rp_dag_op_of(trace, dag->owner[point]) : NULL;
 }
 
-/* The end of the operation that a packet is behind: markers wait for something themselves. None
- * when that is the host. */
+/* Returns the end of the operation that a packet is behind, because markers wait for something
+ * themselves. There is none when that is the host. */
 static uint32_t blocker(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t point)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -489,7 +491,7 @@ static uint32_t blocker(const struct rp_dag *dag, const struct rp_dag_trace *tra
     return op_at(dag, trace, point) ? point : RP_DAG_NONE;
 }
 
-/* How much earlier a point could be without one of its edges. */
+/* Returns how much earlier a point could be without one of its edges. */
 static int64_t held_back(const struct rp_dag_graph *g, uint32_t point, uint32_t edge)
 {
     int64_t latest = INT64_MIN;
@@ -502,15 +504,16 @@ static int64_t held_back(const struct rp_dag_graph *g, uint32_t point, uint32_t 
     return latest < g->time_ns[point] ? g->time_ns[point] - latest : 0;
 }
 
-/* The graph without the edges of class queue, as far as it is gone through. */
+/* This is the graph without the edges of class queue, as far as the sweep has come. */
 struct unshared {
-    int64_t *time_ns; /* per slot */
-    int64_t *end_ns;  /* per operation */
+    int64_t *time_ns; /**< per slot */
+    int64_t *end_ns;  /**< per operation */
     int64_t first_ns, last_ns;
 };
 
-/* When a point is reached at the earliest. One that only queues hold stays where it is; what is
- * left of the others' edges may all be dropped ones: nothing is before the first point. */
+/* Returns when a point is reached at the earliest. A point that only queues hold keeps its time.
+ * The remaining edges of other points may all be dropped ones, but nothing is before the first
+ * point. */
 static int64_t unshared_at(const struct rp_dag *dag, const struct unshared *u, uint32_t p)
 {
     const struct rp_dag_graph *g = &dag->graph;
@@ -526,8 +529,9 @@ static int64_t unshared_at(const struct rp_dag *dag, const struct unshared *u, u
     return latest_ns > u->first_ns ? latest_ns : u->first_ns;
 }
 
-/* Notes an edge into the start of an operation when it held that back, and both would have run at
- * the same time with queues of their own: then no true dependency leads from one to the other. */
+/* Notes an edge into the start of an operation when it held that operation back, and both would
+ * have run at the same time with queues of their own: then no true dependency leads from one to the
+ * other. */
 static bool note(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                  const struct unshared *u, int64_t start_ns, uint32_t to, uint32_t edge,
                  struct waits *waits)
@@ -595,7 +599,8 @@ static int by_wait(const void *a, const void *b)
     return (x->second > y->second) - (x->second < y->second);
 }
 
-/* The edges of the first pairs, each of its pair's kind. Edges were found in ascending order. */
+/* Marks the edges of the first pairs, each with its pair's kind. Edges were found in ascending
+ * order. */
 static size_t mark(const struct waits *waits, size_t count, struct rp_dag_marked *ret)
 {
     size_t marked = 0;
@@ -687,8 +692,9 @@ static bool holds_guess(const struct rp_dag_graph *g, uint32_t p)
     return false;
 }
 
-/* Processes with guessed dependencies: any operation, and any call that waited, may have waited for
- * something else than the graph says. Returns whether there are any. */
+/* In processes with guessed dependencies, any operation, and any call that waited, may have waited
+ * for something else than the graph says.
+ * @return whether there are any */
 static bool find_guesses(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                          bool *of_process)
 {
@@ -720,7 +726,7 @@ static void relax(struct rp_dag *dag, uint32_t p)
             break;
         case RP_DAG_COLLECTIVE:
         case RP_DAG_HOST_GAP:
-        case RP_DAG_DURATION: /* of a call that waited: what it costs by itself */
+        case RP_DAG_DURATION: /* A call that waited keeps the cost that it has by itself. */
         case RP_DAG_CLASS_COUNT:
             continue;
         case RP_DAG_STREAM:
@@ -728,8 +734,8 @@ static void relax(struct rp_dag *dag, uint32_t p)
         case RP_DAG_NULL_STREAM:
         case RP_DAG_LAUNCH:
             break;
-        case RP_DAG_UNKNOWN: /* not before the trace begins; but where the GPU was busy tells
-                                nothing */
+        /* It is not before the trace begins, but where the GPU was busy tells nothing. */
+        case RP_DAG_UNKNOWN:
             if (g->from[e] != 0)
                 delay_ns = RP_DAG_DROPPED_NS;
             break;
@@ -785,8 +791,8 @@ static int put_most(struct rp_dag *dag, const struct rp_dag_trace *trace, struct
     for (size_t i = 0; i < r->what_if_count && rc == 0; i++) {
         struct rp_dag_what_if *w = &r->what_ifs[i];
         int64_t most_ns = s[i].end_ns - dag->start_ns;
-        /* Not all of them lasted so long: with the true ones the program took what is recorded, and
-         * nothing gets slower when a kernel gets faster. */
+        /* Not all of them lasted so long: with the true durations the program took the recorded
+         * time, and nothing gets slower when a kernel gets faster. */
         most_ns = most_ns < r->makespan_ns ? most_ns : r->makespan_ns;
         w->most_ns = most_ns > w->most_ns ? most_ns : w->most_ns;
     }

@@ -1,4 +1,4 @@
-/* The time of each kernel in further runs of the same program. */
+/* Finds the time of each kernel in further runs of the same program. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static int64_t gpu_of(const struct rp_profile *p, const struct rp_kernel_summary
     return k->agent < p->agent_count ? p->agents[k->agent].trace_id : -1 - (int64_t)k->agent;
 }
 
-/* As rp_profile_compute makes kernels apart: name, symbol and registers; GPUs are compared before.
- */
+/* Distinguishes kernels as rp_profile_compute does: by name, symbol and registers. GPUs are
+ * compared before. */
 static bool is_same(const struct rp_kernel_summary *a, const struct rp_kernel_summary *b)
 {
     return a->symbol_known == b->symbol_known && a->runtime_internal == b->runtime_internal &&
@@ -31,7 +31,8 @@ static bool is_same(const struct rp_kernel_summary *a, const struct rp_kernel_su
 static const struct rp_kernel_summary *find(const struct rp_profile *run, size_t guess,
                                             const struct rp_kernel_summary *k, int64_t gpu)
 {
-    /* Runs of a program mostly have their kernels in the same order. */
+    /* Runs of a program mostly have their kernels in the same order, so the next one is tried
+     * first. */
     for (size_t n = 0; n < run->kernel_count; n++) {
         const struct rp_kernel_summary *other = &run->kernels[(guess + n) % run->kernel_count];
 
@@ -64,7 +65,7 @@ static uint32_t agent_in(const struct rp_profile *base, int64_t gpu)
     return (uint32_t)base->agent_count;
 }
 
-/* One that was not seen before, with what each run says of it. */
+/* Adds a kernel that was not seen before, with the times of each run. */
 static int add(const struct rp_profile *base, struct rp_profile *const *repeats, size_t runs,
                size_t first, const struct rp_kernel_summary *k, struct rp_repeat_kernels *to,
                struct rp_err *err)
@@ -151,7 +152,7 @@ int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *
 
 /* --- kernels that were launched differently ------------------------------------------------ */
 
-/* The most frequent launch and how many kinds there are; runs are not asked for more. */
+/* Compares the most frequent launch and how many kinds there are; runs do not record more. */
 static bool has_same_launch(const struct rp_kernel_summary *a, const struct rp_kernel_summary *b)
 {
     return a->geometries == b->geometries && memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
@@ -160,7 +161,7 @@ static bool has_same_launch(const struct rp_kernel_summary *a, const struct rp_k
            a->resources.scratch_bytes == b->resources.scratch_bytes;
 }
 
-/* @return whether it differs; < 0: no memory */
+/* @return whether it differs; < 0: memory has ended */
 static int compare_runs(const struct rp_profile *base, struct rp_profile *const *repeats,
                         size_t runs, size_t at, struct rp_run_difference *ret)
 {
@@ -184,7 +185,7 @@ static int compare_runs(const struct rp_profile *base, struct rp_profile *const 
     return differs || ret->geometry;
 }
 
-/* What only further runs launched: none of it is the base run's. */
+/* Adds kernels that only further runs launched, none of which belongs to the base run. */
 static int add_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
                               size_t runs, struct rp_run_differences *to, struct rp_err *err)
 {
@@ -291,7 +292,7 @@ bool rp_name_index_make(struct rp_name_index *ret, const void *list, size_t coun
     return true;
 }
 
-/* First name that is not below the key, or, with @p after 1, the first above it. */
+/* Finds the first name that is not below the key, or, with @p after 1, the first above it. */
 static size_t first_at(const struct rp_name_index *index, const struct rp_indexed_name *key,
                        int after)
 {
@@ -329,13 +330,13 @@ void rp_name_index_free(struct rp_name_index *index)
     *index = (struct rp_name_index){0};
 }
 
-/** Replays of one trace, by dispatch. */
+/** Holds simulations of one trace, by dispatch. */
 struct rp_simulations {
     struct rp_row_simulation *rows;
     size_t count, capacity;
 };
 
-/** Dispatches of one trace with their times. */
+/** Holds dispatches of one trace with their times. */
 struct rp_overlaps {
     struct rp_overlaps_row {
         int64_t agent_id, start_ns, end_ns;
@@ -344,8 +345,8 @@ struct rp_overlaps {
     size_t count, capacity;
 };
 
-/** end - start, or what counts instead, by rp_clip_late_ends; false when a time is missing or
- * end < start. */
+/** Returns end - start, or the assumed time after rp_clip_late_ends. It returns false when a time
+ * is missing or end < start. */
 static bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
                                     uint64_t *ret_ns)
 {
@@ -405,7 +406,7 @@ int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t
     return 0;
 }
 
-/* What the software device's times are from. */
+/* This section says how the software device found its times. */
 
 void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
                              const struct rp_simulated_timing *more, uint64_t ns)
@@ -454,7 +455,7 @@ static int by_dispatch(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/** The rows are the caller's to free. */
+/** The caller frees the rows. */
 static int rp_simulations_read(struct rp_store *store, struct rp_simulations *ret,
                                struct rp_err *err)
 {
@@ -471,7 +472,7 @@ static int rp_simulations_read(struct rp_store *store, struct rp_simulations *re
     return 0;
 }
 
-/** That of a dispatch; calls 0: none. */
+/** Returns the simulation of a dispatch; calls is 0 when there is none. */
 static struct rp_simulated_timing rp_simulation_of(const struct rp_simulations *r,
                                                    const struct rp_row_dispatch *row)
 {
@@ -514,9 +515,9 @@ int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores
     return profile->timing_model ? 0 : rp_out_of_memory(err);
 }
 
-/* Which dispatches ran at the same time on one device. */
+/* This section finds which dispatches ran at the same time on one device. */
 
-/** @return false: no memory; the rows are the caller's to free */
+/** @return false: memory has ended; the caller frees the rows */
 static bool rp_overlaps_add(struct rp_overlaps *o, const struct rp_row_dispatch *row)
 {
     struct rp_overlaps_row *grown = rp_grow(o->rows, o->count, &o->capacity, sizeof *grown);
@@ -549,13 +550,13 @@ static int by_device_and_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Of one device: whoever starts before the latest end of those before it overlaps that one, and
- * so does whoever ends after the next one's start. */
+/* Looks at one device: a dispatch overlaps if it starts before the latest end of those before it,
+ * or ends after the next one's start. */
 static int add_device(const struct rp_overlaps_row *rows, size_t count, struct rp_overlapped *sum,
                       struct rp_err *err)
 {
-    int64_t latest_ns = INT64_MIN,
-            counted_ns = INT64_MIN; /* ends: of all; of what has been added */
+    /* latest_ns is an end of all, and counted_ns one of those that have been added. */
+    int64_t latest_ns = INT64_MIN, counted_ns = INT64_MIN;
 
     for (size_t i = 0; i < count; i++) {
         const struct rp_overlaps_row *row = &rows[i];
@@ -576,7 +577,7 @@ static int add_device(const struct rp_overlaps_row *rows, size_t count, struct r
     return 0;
 }
 
-/* What takes no time overlaps nothing. */
+/* A dispatch that takes no time overlaps nothing. */
 static size_t leave_out_empty(struct rp_overlaps_row *rows, size_t count)
 {
     size_t kept = 0;
@@ -587,7 +588,7 @@ static size_t leave_out_empty(struct rp_overlaps_row *rows, size_t count)
     return kept;
 }
 
-/** Adds to *@p sum; sorts the rows. */
+/** Adds to *@p sum, and sorts the rows. */
 static int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_err *err)
 {
     o->count = leave_out_empty(o->rows, o->count);
@@ -606,12 +607,12 @@ static int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, str
     return 0;
 }
 
-/* Groups, found by what their dispatches have in common. */
+/* Groups are found by what their dispatches have in common. */
 struct reading {
     const struct rp_store *from;
     struct rp_dispatch_group *groups;
     size_t count, capacity;
-    uint32_t *slots; /* index of a group + 1, hashed; 0 = free */
+    uint32_t *slots; /**< index of a group + 1, hashed; 0 = free */
     size_t slot_count;
     uint32_t store;
     struct rp_simulations replays;
@@ -684,7 +685,8 @@ static bool grow_slots(struct reading *r)
     return true;
 }
 
-/* The dispatch's group, made when it is the first of it; NULL: out of memory. */
+/* Returns the dispatch's group, which is made with its first one. It returns NULL when memory has
+ * ended. */
 static struct rp_dispatch_group *group_of(struct reading *r, const struct rp_row_dispatch *row)
 {
     struct rp_dispatch_group group = {
@@ -775,14 +777,14 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
     return 0;
 }
 
-/* What the times of traces are from. */
+/* This section finds the origin of the traces' times. */
 
 static bool origin_is_same(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* What all say, or NULL. */
+/* Returns the value that all have, or NULL. */
 static const char *common(struct rp_store *const *stores, size_t count, const char *tag)
 {
     const char *said = count ? rp_store_metadata(stores[0], tag) : NULL;
@@ -801,7 +803,7 @@ struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count)
     for (size_t i = 0; i < count && !ret.device; i++) {
         const char *device = rp_store_metadata(stores[i], "rocm_perf_device");
         if (device && strcmp(device, "software") == 0)
-            ret.device = device; /* one modelled time in a sum spoils it */
+            ret.device = device; /* One modelled time in a sum spoils it. */
     }
     if (version)
         ret.timing_model = common(stores, count, RP_STORE_TIMING_TAG);
@@ -818,7 +820,7 @@ int rp_extdata_load(const char *text, json_t **ret, struct rp_err *err)
     if (text && !object) {
         enum json_error_code code = json_error_code(&error);
 
-        /* The parser names every fault of the text. Of a failed allocation it says so, or
+        /* The parser names every fault of the text. For a failed allocation it reports that, or
          * nothing, or (inside a string) a fault of the text: then only the detail is lost. */
         if (code == json_error_out_of_memory || code == json_error_unknown)
             return rp_out_of_memory(err);

@@ -1,4 +1,4 @@
-/* Launches that started no kernel: work that did not happen must not count as fast. */
+/* Finds launches that started no kernel: work that did not happen must not count as fast. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static uint64_t number_at(const json_t *array, size_t at)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/** What one process said of one kernel. Borrowed from the JSON. */
+/** Reads what one process recorded about one kernel. Strings are borrowed from the JSON. */
 static struct rp_failed_launch read_row(const json_t *row)
 {
     const json_t *grid = json_object_get(row, "grid"), *block = json_object_get(row, "block");
@@ -53,8 +53,8 @@ static struct rp_failed_launch read_row(const json_t *row)
     return ret;
 }
 
-/* Our collector writes 64 a process; a file may have any number, and each is looked for among all.
- */
+/* Our collector writes 64 a process, but a file may have any number, and each is searched among
+ * all. */
 enum { MOST_LISTED = 1024 };
 
 static int add_row(struct rp_profile *profile, const struct rp_failed_launch *row,
@@ -111,7 +111,7 @@ static int take_said(struct rp_profile *profile, const char *text, struct rp_err
 
 /* --- found in traces of rocprofv3 ---------------------------------------------------------- */
 
-/* Not hipGraphLaunch, which starts any number of kernels, none among them. */
+/* hipGraphLaunch is not here, because it starts any number of kernels, also none. */
 static const char *const launching[] = {
     "hipLaunchKernel",
     "hipLaunchKernel_spt",
@@ -127,14 +127,14 @@ static const char *const launching[] = {
     "hipHccModuleLaunchKernel",
 };
 
-/** A call that launches a kernel. */
+/** This is a call that launches a kernel. */
 struct call {
     int64_t correlation_id, start_ns;
     uint32_t guid_index;
     const char *name; /**< the store's */
 };
 
-/** Begin or end of a stream capture, in which launches only become nodes of a graph. */
+/** A stream capture begins or ends here; within it launches only become nodes of a graph. */
 struct turn {
     int64_t at_ns;
     uint32_t guid_index;
@@ -226,7 +226,7 @@ static int by_process_and_time(const void *a, const void *b)
     return y->step - x->step;
 }
 
-/* An end without a beginning is of a capture that began before the trace did. */
+/* An end without a beginning belongs to a capture that began before the trace did. */
 static void find_captures(struct search *s)
 {
     for (size_t begin = 0, end; begin < s->turn_count; begin = end) {
@@ -248,7 +248,7 @@ static bool is_captured(const struct search *s, const struct call *call)
     const struct turn key = {.at_ns = call->start_ns, .guid_index = call->guid_index, .step = -1};
     size_t low = 0, high = s->turn_count;
 
-    while (low < high) { /* the turns that are not behind the call */
+    while (low < high) { /* These turns are not behind the call. */
         size_t middle = low + (high - low) / 2;
 
         if (by_process_and_time(&s->turns[middle], &key) <= 0)
@@ -258,7 +258,8 @@ static bool is_captured(const struct search *s, const struct call *call)
     }
     if (low > 0 && s->turns[low - 1].guid_index == call->guid_index)
         return s->turns[low - 1].going_on > 0;
-    /* Before the first one: it is an end if a capture was going on when the trace began. */
+    /* The turn before it decides. Before the first turn, the call is in a capture if that turn is
+     * an end, because the capture began before the trace did. */
     return low < s->turn_count && s->turns[low].guid_index == call->guid_index &&
            s->turns[low].going_on - s->turns[low].step > 0;
 }
@@ -285,7 +286,7 @@ static int find_missing(struct rp_profile *profile, struct search *s, struct rp_
         else
             missing++;
     }
-    /* Dispatches do not say who launched them, or calls and dispatches are not of the same time. */
+    /* Dispatches do not name their call, or calls and dispatches are not of the same time. */
     if (!started || started < missing)
         return 0;
     for (size_t i = 0; rc == 0 && i < s->call_count && missing; i++) {
@@ -322,8 +323,8 @@ static bool is_empty(const struct rp_failed_launch *launch)
     return !launch->block[0] || !launch->block[1] || !launch->block[2];
 }
 
-/* As the program gave it, in blocks, where it is of whole ones. An empty block says nothing of how
- * many there are of it. */
+/* Writes the grid in blocks, as the program gave it, where it has whole ones. With an empty block
+ * nobody knows how many there are. */
 static void put_grid(struct rp_buf *to, const struct rp_failed_launch *launch)
 {
     const uint64_t *grid = launch->grid;
@@ -397,7 +398,8 @@ int rp_profile_launches(struct rp_profile *profile, struct rp_store *const *stor
 
         if (said)
             rc = take_said(profile, said, err);
-        else if (!rp_store_metadata(stores[i], "rocm_perf_device")) /* not our own collector's */
+        else if (!rp_store_metadata(stores[i], "rocm_perf_device"))
+            /* The trace is not from our own collector. */
             rc = search_trace(profile, stores[i], err);
     }
     return rc;

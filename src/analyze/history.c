@@ -1,4 +1,4 @@
-/* Results as series, and what is to be said of each. */
+/* Makes series of results, and judges each. */
 #include "analyze/history.h"
 
 #include <ctype.h>
@@ -17,33 +17,33 @@
 #include "base/sha256.h"
 #include "base/stats.h"
 
-/* Whether the last results of a series differ from those before. docs/how-it-decides.md says why
- * so. */
+/* This section decides whether the last results of a series differ from those before.
+ * docs/how-it-decides.md explains why it is done so. */
 
-/* What the error and the allowance for drift are multiplied by. Found by simulation: with these no
- * kind of noise in tests/unit/analyze/test_history.c makes more than 1 % of false alarms. */
+/* The error and the allowance for drift are multiplied by this. It was found by simulation: with it
+ * no kind of noise in tests/unit/analyze/test_history.c makes more than 1 % of false alarms. */
 static const double error_factor = 1.7;
 static const double drift_factor = 2;
 
-/* So many standard deviations from those before, one result alone is not what they are. */
+/* A single result that is so many standard deviations from those before does not fit them. */
 static const double odd_from = 3;
 
-/* And so many from both of its neighbours, it is left out of what is known of those before. */
+/* A result that is so many from both of its neighbours is not used to judge those before. */
 static const double alone_from = 6;
 enum { LEAST_TO_TAME = 6 };
 
-/* A machine of long ago says little of today's. */
+/* Results from long ago say little about today's machine. */
 enum { MOST_BEFORE = 30 };
 
-/* How many of the last results are looked at together. */
+/* So many of the last results are looked at together. */
 static const size_t lengths[] = {2, 3, 5, 8};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST_AFTER = 8 };
 
-/* One series, parted. */
+/* This is one series, divided in two. */
 struct parted {
     struct rp_versus_shift shift;
-    double scatter; /* standard deviation of a result, of its logarithm */
-    double mean;    /* of the logarithms of those before */
+    double scatter; /**< standard deviation of a result, of its logarithm */
+    double mean;    /**< of the logarithms of those before */
 };
 
 static double mean_of_squares(const struct rp_history_point *points, size_t count)
@@ -64,8 +64,8 @@ static double max_tick(const struct rp_history_point *points, size_t count)
     return most;
 }
 
-/* Standard deviation of a result, by the median step from one to the next: a few odd ones do not
- * reach it. */
+/* Estimates the standard deviation of a result by the median step from one to the next, which a few
+ * odd results do not change. */
 static double scatter_of_steps(const double *ms, size_t n)
 {
     double steps[MOST_BEFORE] = {0};
@@ -76,8 +76,8 @@ static double scatter_of_steps(const double *ms, size_t n)
     return 1.4826 / sqrt(2) * rp_median(steps, count);
 }
 
-/* One result alone, far off both of its neighbours on the same side, becomes as they are: it would
- * hide any change for as long as it is among those before. */
+/* A single result far off both of its neighbours on the same side is moved to them, because it
+ * would hide any change for as long as it is among those before. */
 static void smooth_outliers(double *ms, size_t n)
 {
     const double far = n >= LEAST_TO_TAME ? alone_from * scatter_of_steps(ms, n) : 0;
@@ -95,7 +95,7 @@ static void smooth_outliers(double *ms, size_t n)
     }
 }
 
-/* The step of a clock that shows where times repeat; 0: none. Of the logarithm. */
+/* Estimates the step of a clock that shows where times repeat, in logarithms; 0: none. */
 static double step_of_clock(const double *ms, size_t n)
 {
     double sorted[MOST_BEFORE] = {0};
@@ -112,8 +112,8 @@ static double step_of_clock(const double *ms, size_t n)
     return repeats && isfinite(least) ? least : 0;
 }
 
-/* As between two sides of a comparison (analyze/compare.c), but for a few new results:
- * how they scatter is known by those before. */
+/* This is done as between two sides of a comparison (analyze/compare.c), but for a few new results,
+ * whose scatter is known from those before. */
 static struct parted part(const struct rp_history_point *points, size_t before, size_t after)
 {
     double ms[MOST_BEFORE + MOST_AFTER] = {0};
@@ -130,7 +130,7 @@ static struct parted part(const struct rp_history_point *points, size_t before, 
     new = rp_trend_of(ms + before, after);
     for (size_t i = before; i < before + after; i++)
         squares += (log(ms[i]) - new.mean) * (log(ms[i]) - new.mean);
-    /* Equal times of a coarse clock are not without noise. */
+    /* Equal times of a coarse clock still have noise. */
     spread = fmax((old.squares + squares) / degrees, step * step / 12);
     of_new = fmax(spread, mean_of_squares(points + before, after));
     r = rp_trend_dependence(&old, &old, n);
@@ -150,7 +150,7 @@ static struct parted part_at_end(const struct rp_history_point *points, size_t c
     return part(points + all - before, before, after);
 }
 
-/* How many of the lengths leave enough results before them. */
+/* Counts the lengths that leave enough results before them. */
 static size_t parts_of(size_t count)
 {
     size_t ret = 0;
@@ -160,7 +160,8 @@ static size_t parts_of(size_t count)
     return ret;
 }
 
-/** Whether the last points differ from those before. @return 0: no, else how many of them */
+/** Says whether the last points differ from those before.
+ * @return 0: no, else how many of them */
 static size_t rp_change_at_end(const struct rp_history_point *points, size_t count, double alpha,
                                double margin, double *ret_ratio)
 {
@@ -181,7 +182,7 @@ static size_t rp_change_at_end(const struct rp_history_point *points, size_t cou
     return found;
 }
 
-/* The one of the newest results, of the two at least, that is farthest from those before. */
+/* Finds the newest result, among two at least, that is farthest from those before. */
 static void find_odd(const struct rp_history_point *points, size_t count, double margin,
                      struct rp_change_newest *ret)
 {
@@ -223,7 +224,8 @@ bool rp_change_newest(const struct rp_history_point *points, size_t count, doubl
     return parts > 0;
 }
 
-/* Of a GPU's timestamps, which begin and end each launch; as analyze/compare.c. */
+/* A GPU's timestamps have this step, and begin and end each launch; analyze/compare.c has it, too.
+ */
 static const double tick_ms = 10e-6;
 
 const char *const rp_series_state_names[] = {[RP_SERIES_STEADY] = "steady",
@@ -249,7 +251,7 @@ bool rp_history_matches(const char *pattern, const char *text)
     return !pattern || fnmatch(pattern, text, 0) == 0;
 }
 
-/* "./app" is every "./app ARGS...", and no "./app2". */
+/* "./app" matches every "./app ARGS...", but no "./app2". */
 static bool is_program(const char *program, const char *wanted)
 {
     const size_t len = strlen(wanted);
@@ -285,7 +287,7 @@ bool rp_history_result_matches(const struct rp_history_result *r,
     for (size_t i = 0; i < filter->config_count; i++)
         if (!has_line(r->config, filter->config[i]))
             return false;
-    /* "hardware" is "hardware*": nobody types all of it. */
+    /* "hardware" means "hardware*", because nobody types all of it. */
     return !filter->device || rp_history_matches(filter->device, r->device) ||
            strncmp(r->device, filter->device, strlen(filter->device)) == 0;
 }
@@ -301,10 +303,10 @@ static bool is_of(const struct rp_series *s, const struct rp_history_result *r)
            is_same(s->config, r->config);
 }
 
-/* A list that is being made, and where in it each series is: by a hash of what tells it apart. */
+/* The list is being made, and a hash of what distinguishes a series finds its place in it. */
 struct growing {
     struct rp_series_list list;
-    uint32_t *slots; /* places + 1 */
+    uint32_t *slots; /**< places + 1 */
     size_t slot_count;
 };
 
@@ -317,11 +319,11 @@ static void growing_free(struct growing *growing)
 static uint64_t mix(uint64_t hash, const char *text)
 {
     for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 1099511628211u; /* FNV-1a */
+        hash = (hash ^ (uint8_t)*text) * 1099511628211u; /* The hash is FNV-1a. */
     return (hash ^ 0xff) * 1099511628211u;
 }
 
-/* The slot of a series, or the free one where it belongs. */
+/* Finds the slot of a series, or the free one where it belongs. */
 static uint32_t *slot_of(const struct growing *growing, const struct rp_history_result *r,
                          const char *kernel)
 {
@@ -338,7 +340,7 @@ static uint32_t *slot_of(const struct growing *growing, const struct rp_history_
     return &growing->slots[at];
 }
 
-/* There is room for one more series, and half of the slots are free. */
+/* Makes room for one more series, and keeps half of the slots free. */
 static bool make_room(struct growing *growing)
 {
     struct rp_series_list *list = &growing->list;
@@ -399,7 +401,7 @@ double rp_history_median(const struct rp_history_times *times)
     return rp_median(sorted, n);
 }
 
-/* The error is that of a mean: of a median it is 1.25 times that, of normal noise. */
+/* The error of a mean is multiplied by 1.25, which gives that of a median with normal noise. */
 static int point_of(const struct rp_history_result *r, const struct rp_history_times *times,
                     struct rp_history_point *ret, struct rp_err *err)
 {
@@ -470,7 +472,8 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
 
 /* --- judging ------------------------------------------------------------------------------- */
 
-/* Modelled, and most of its results are the same in each run: a few others change no rule. */
+/* A series is exact if its times are modelled and most of its results are the same in each run; a
+ * few others do not matter. */
 static void find_exact(struct rp_series *s)
 {
     for (size_t i = 0; i < s->point_count; i++)
@@ -485,8 +488,8 @@ static void put_change(struct rp_series *s, size_t at, size_t found, double rati
     s->changes[s->change_count++] = (struct rp_change){.at = at, .found = found, .ratio = ratio};
 }
 
-/* Against the first time since the last change: what creeps is found, too. A result whose runs
- * differ is no such time. */
+/* Compares with the first time since the last change, so that creeping changes are found, too. A
+ * result whose runs differ does not serve as that time. */
 static void judge_exact(struct rp_series *s, double margin)
 {
     const struct rp_history_point *first = NULL;
@@ -506,7 +509,7 @@ static void judge_exact(struct rp_series *s, double margin)
     }
 }
 
-/* As if each result had been checked when it came. */
+/* Judges as if each result had been checked when it came. */
 static void judge_measured(struct rp_series *s, double alpha, double margin)
 {
     size_t start = 0;
@@ -532,7 +535,8 @@ static enum rp_series_state state_of_exact(struct rp_series *s, size_t since)
     return RP_SERIES_UNDECIDED;
 }
 
-/* Of the same commit, or without one added at the same time, as ten runs of a night are. */
+/* Results belong together if they are of the same commit, or have none and were added at the same
+ * time, as ten runs of a night are. */
 static bool are_of_one_session(const struct rp_history_result *a, const struct rp_history_result *b)
 {
     return a->commit || b->commit ? is_same(a->commit, b->commit) : is_same(a->added, b->added);
@@ -547,7 +551,8 @@ static size_t sessions_from(const struct rp_series *s, size_t at)
     return sessions;
 }
 
-/* Are the newest results nearer to what was before the change? Until that is sure, nothing is. */
+/* Says whether the newest results are nearer to those before the change. Until that is sure,
+ * nothing is. */
 static bool seems_taken_back(const struct rp_series *s, const struct rp_change *last)
 {
     const size_t after = s->point_count - last->at;
@@ -563,7 +568,7 @@ static bool seems_taken_back(const struct rp_series *s, const struct rp_change *
     return true;
 }
 
-/* Never is a series called steady that could have changed by more than the margin. */
+/* A series that could have changed by more than the margin is never called steady. */
 static enum rp_series_state state_of_measured(struct rp_series *s, size_t since, double alpha,
                                               double margin)
 {
@@ -600,8 +605,8 @@ static bool are_of_one_program(const struct rp_series *a, const struct rp_series
            is_same(a->config, b->config);
 }
 
-/* Series of a program in which a change can be found: what else is in the file, or has ended, makes
- * nothing less sure. */
+/* Counts series of a program in which a change can be found, because other series in the file, or
+ * ended ones, make no verdict less sure. */
 static size_t judged_beside(const struct rp_series_list *list, const struct rp_series *of)
 {
     size_t count = 0;
@@ -639,7 +644,7 @@ int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *ru
     return 0;
 }
 
-/* A result as a row of the history. */
+/* This section makes a row of the history of a result. */
 
 static void put_gpu(struct rp_buf *to, const struct rp_versus_gpu *gpu, const char *before)
 {
@@ -652,7 +657,7 @@ static void put_gpu(struct rp_buf *to, const struct rp_versus_gpu *gpu, const ch
         rp_buf_printf(to, ", %llu MHz", (unsigned long long)gpu->engine_clock_mhz);
 }
 
-/* All that has to be the same for times to compare, as a text for people. */
+/* Writes everything that has to be the same for times to compare, as a text for people. */
 static char *device_of(const struct rp_versus_side *side)
 {
     rp_autobuf text = {0};
@@ -675,7 +680,7 @@ static uint64_t launches_of(const struct rp_quantity *metrics)
     return q->known && q->value > 0 && q->value < 9e15 ? (uint64_t)q->value : 0;
 }
 
-/* @return whether it has usable times; < 0: no memory */
+/* @return whether it has usable times; < 0: memory has ended */
 static int fill(const struct rp_versus_runs *runs, struct rp_history_times *ret)
 {
     ret->runs_ms = calloc(runs->count + 1, sizeof *ret->runs_ms);
@@ -730,8 +735,9 @@ static void put_field(struct rp_buf *to, const char *text)
     rp_buf_printf(to, "%zu:%s\n", text ? strlen(text) : 0, text ? text : "-");
 }
 
-/* Not of the time of adding: what is added twice is found by this. Modelled times of a change that
- * was taken back are those of before it: then only the runs' wall clocks say that it ran again. */
+/* The hash leaves out the time of adding, so that a result which is added twice is found. Modelled
+ * times are the same again after a change was taken back, so the runs' wall clocks distinguish
+ * them. */
 static int fill_hash(const struct rp_versus_side *side, struct rp_history_result *r,
                      struct rp_err *err)
 {
@@ -785,7 +791,7 @@ int rp_history_result_of(const struct rp_versus_side *side, const struct rp_hist
     return 0;
 }
 
-/* Times of day as RFC 3339 writes them. */
+/* This section reads times as RFC 3339 writes them. */
 
 /* @return the number in @p count digits, -1 for other text */
 static int digits(const char **at, int count)

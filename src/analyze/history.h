@@ -1,7 +1,7 @@
 /**
  * @file history.h
- * @brief Series of results over time, and where they have become slower or faster. Rules and error
- *        rates: docs/how-it-decides.md.
+ * @brief Finds in series of results over time where they have become slower or faster. Rules and
+ * error rates: docs/how-it-decides.md.
  */
 #ifndef RP_ANALYZE_HISTORY_H
 #define RP_ANALYZE_HISTORY_H
@@ -16,11 +16,12 @@ struct rp_versus_side;
 
 enum { RP_RFC3339_BYTES = 21 };
 
-/** "2026-11-23T20:15:00Z", also with a fraction, or another zone as +01:00: to UTC and seconds.
+/** Converts "2026-11-23T20:15:00Z", also with a fraction, or another zone as +01:00, to UTC and
+ * seconds.
  * @return 0; RP_USAGE for other texts */
 int rp_rfc3339(const char *text, char ret[RP_RFC3339_BYTES], struct rp_err *err);
 
-/** What a result does not say of itself. */
+/** A result does not know these of itself. */
 struct rp_history_labels {
     const char *added;   /**< as rp_rfc3339 leaves it */
     const char *commit;  /**< NULL: none */
@@ -32,7 +33,7 @@ struct rp_history_labels {
 int rp_history_result_of(const struct rp_versus_side *side, const struct rp_history_labels *labels,
                          struct rp_history_result *ret, struct rp_err *err);
 
-/** Of the runs' times; NAN: there are none, or no memory. */
+/** Computes the median of the runs' times. It is NAN without times, or when memory has ended. */
 double rp_history_median(const struct rp_history_times *times);
 
 struct rp_history_point {
@@ -57,7 +58,7 @@ struct rp_change {
     double ratio; /**< time after / time before */
 };
 
-/** Ratios are of time after / time before. */
+/** Ratios are time after / time before. */
 struct rp_change_newest {
     double low, high;                   /**< interval of the newest results' mean; 0: not known */
     const struct rp_history_point *odd; /**< one that is far off, alone; NULL: there is none */
@@ -73,7 +74,8 @@ enum rp_series_state {
 };
 extern const char *const rp_series_state_names[];
 
-/** Of one kernel, device, program and configuration. Refers to the history. */
+/** This is the series of one kernel, device, program and configuration. It refers to the history.
+ */
 struct rp_series {
     const char *kernel; /**< NULL: all kernels */
     const char *program, *device, *config;
@@ -97,7 +99,7 @@ struct rp_series_list {
 };
 void rp_series_list_free(struct rp_series_list *list);
 
-/** NULL: all. Patterns of fnmatch(3). */
+/** NULL means all. The texts are patterns of fnmatch(3). */
 struct rp_series_filter {
     const char *kernel, *device, *commit;
     const char *program;       /**< also the first words of a command line */
@@ -105,26 +107,26 @@ struct rp_series_filter {
     size_t config_count;
 };
 bool rp_history_matches(const char *pattern, const char *text);
-/** Whether it is of that device, program, configuration, and commit, of which the first digits are
- * enough. */
+/** Says whether it is of that device, program, configuration, and commit, of which the first digits
+ * are enough. */
 bool rp_history_result_matches(const struct rp_history_result *result,
                                const struct rp_series_filter *filter);
 
-/** Of complete results. Points only; rp_series_judge does the rest. */
+/** Makes series of complete results. They have only points, and rp_series_judge does the rest. */
 int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
                  struct rp_series_list *ret, struct rp_err *err);
 int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
                     struct rp_err *err);
 
 enum {
-    /** Results before a change, by which it is known how they scatter. */
+    /** So many results before a change show how they scatter. */
     RP_CHANGE_LEAST_BEFORE = 4,
     RP_CHANGE_LEAST_AFTER = 2, /**< one alone may be a machine that was busy */
     RP_CHANGE_LEAST = RP_CHANGE_LEAST_BEFORE + RP_CHANGE_LEAST_AFTER, /**< since the last change */
 };
 
 /**
- * What is known of the newest results beside those before, where no change was found.
+ * Says what is known of the newest results beside those before, where no change was found.
  * @return false: there are less than RP_CHANGE_LEAST
  */
 bool rp_change_newest(const struct rp_history_point *points, size_t count, double alpha,

@@ -12,14 +12,14 @@
 #include "base/err.h"
 #include "trace/rocpd.h"
 
-/** What one workgroup needs of the block of CUs it runs on. */
+/** One workgroup needs these of the block of CUs it runs on. */
 struct demand {
     uint32_t vgprs;     /**< per lane, rounded to the allocation granule */
     uint32_t sgprs;     /**< per wave */
     uint32_t lds_bytes; /**< rounded to the allocation granule */
 };
 
-/** What that block has. */
+/** That block has these. */
 struct supply {
     const char *name; /**< "CU" or "WGP" */
     uint32_t simds, slots, vgprs, vgpr_granule, lds_bytes, max_workgroups;
@@ -62,7 +62,8 @@ static struct supply supply_of(const struct rp_arch *arch, uint32_t wave_size)
     };
 }
 
-/** Vector registers of a wave per lane. A kernel without any still holds one granule. */
+/** Returns the vector registers of a wave per lane. A kernel without any still holds one granule.
+ */
 static uint64_t vgprs_of(const struct rp_arch *arch, const struct rp_kernel_resources *res)
 {
     uint64_t n;
@@ -77,7 +78,7 @@ static uint64_t vgprs_of(const struct rp_arch *arch, const struct rp_kernel_reso
     return n ? n : 1;
 }
 
-/** Refuses what no launch can be; otherwise fills the demand of one workgroup. */
+/** Refuses a launch that cannot exist; otherwise fills the demand of one workgroup. */
 static bool demand_of(const struct rp_arch *arch, const struct rp_kernel_resources *res,
                       const struct supply *have, struct demand *ret, struct rp_occupancy *occ)
 {
@@ -88,7 +89,7 @@ static bool demand_of(const struct rp_arch *arch, const struct rp_kernel_resourc
     else if (res->workgroup_size > arch->max_workgroup_size)
         unknown(occ, "workgroups of %u work-items do not exist on %s (at most %u)",
                 res->workgroup_size, arch->name, arch->max_workgroup_size);
-    else if (vgprs > arch->max_vgprs_per_lane) /* less than is allocated where it is no multiple */
+    else if (vgprs > arch->max_vgprs_per_lane) /* Fewer are allocated where it is no multiple. */
         unknown(occ, "%llu VGPRs per lane do not exist on %s (at most %u)",
                 (unsigned long long)vgprs, arch->name, arch->max_vgprs_per_lane);
     else if (res->lds_bytes > arch->lds_bytes_per_workgroup)
@@ -97,7 +98,7 @@ static bool demand_of(const struct rp_arch *arch, const struct rp_kernel_resourc
     else {
         *ret = (struct demand){
             .vgprs = (uint32_t)((vgprs + granule - 1) / granule * granule),
-            /* Some tracers report 128 everywhere; no wave can hold more than the maximum. */
+            /* Some tracers report 128 everywhere, but no wave can hold more than the maximum. */
             .sgprs = min_u32(res->sgpr, arch->max_sgprs_per_wave),
             .lds_bytes = round_up(res->lds_bytes, arch->lds_granule_bytes),
         };
@@ -172,7 +173,7 @@ static void decide(const struct rp_arch *arch, const struct supply *have, const 
     explain(occ, arch, have, need);
 }
 
-/** Keeps the promise that an unknown occupancy carries no numbers. */
+/** An unknown occupancy must not carry numbers. */
 static void keep_reason_only(struct rp_occupancy *occ)
 {
     struct rp_occupancy bare = {.known = false, .wave_size = occ->wave_size};
@@ -232,7 +233,7 @@ const char *const rp_occupancy_limit_names[] = {[RP_LIMIT_NONE] = "none",
                                                 [RP_LIMIT_LDS] = "lds",
                                                 [RP_LIMIT_WORKGROUP_SIZE] = "workgroup_size"};
 
-/** What makes two kernel symbols the same kernel, whichever process loaded them. */
+/** Two kernel symbols with these equal are the same kernel, whichever process loaded them. */
 struct rp_kernel_identity {
     const char *name, *symbol; /**< owned by the profile's memory */
     bool runtime_internal;
@@ -242,7 +243,7 @@ struct rp_kernel_identity {
     uint32_t rank;      /**< equal for equal kernels, ordered by name; set by the ranking */
 };
 
-/** Working state; the profile under construction is owned by the caller. */
+/** This is working state; the caller owns the profile under construction. */
 struct rp_profile_build {
     struct rp_profile *profile;
     struct rp_kernel_identity *identities;
@@ -256,7 +257,7 @@ static uint32_t positive_u32(const json_t *object, const char *key)
     return (uint32_t)rp_extdata_positive(object, key, UINT32_MAX);
 }
 
-/** Memory of the device: its largest bank. */
+/** The memory of the device is its largest bank. */
 static void read_memory_banks(const json_t *extdata, struct rp_agent_summary *agent)
 {
     const json_t *banks = json_object_get(extdata, "mem_banks");
@@ -278,7 +279,7 @@ static void fall_back(uint32_t *value, uint32_t product, uint32_t arch)
         *value = product ? product : arch;
 }
 
-/** What the trace does not say comes from the product's, then the architecture's row. */
+/** Values that the trace lacks come from the product's row, then from the architecture's. */
 static void complete_from_table(struct rp_agent_summary *agent, uint32_t pci_device_id)
 {
     static const struct rp_arch_product nothing;
@@ -330,7 +331,7 @@ static int describe(const struct rp_row_agent *row, struct rp_agent_summary *age
     return 0;
 }
 
-/* The id is the driver's number of a GPU on one host; on another it may be another GPU. */
+/* The id is the driver's number of a GPU on one host; on another host it may be another GPU. */
 static bool same_gpu(const struct rp_agent_summary *a, const struct rp_agent_summary *b)
 {
     return a->trace_id == b->trace_id && strcmp(a->name, b->name) == 0 &&
@@ -340,8 +341,8 @@ static bool same_gpu(const struct rp_agent_summary *a, const struct rp_agent_sum
 }
 
 /**
- * Index of the GPU in the profile's agents, added when new.
- * @param row  NULL: the trace has no such agent; then only trace_id is known of it
+ * Returns the index of the GPU in the profile's agents, and adds it when new.
+ * @param row NULL: the trace has no such agent; then only trace_id is known of it
  */
 static int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row,
                             int64_t trace_id, uint32_t *ret_index, struct rp_err *err)
@@ -366,7 +367,7 @@ static int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agen
     return 0;
 }
 
-/** An agent on its way to its new place. */
+/** This is an agent on its way to its new place. */
 struct moving {
     struct rp_agent_summary agent;
     uint32_t from;
@@ -384,7 +385,7 @@ static int by_trace_id(const void *left, const void *right)
     return order ? order : (a->from > b->from) - (a->from < b->from);
 }
 
-/** Puts the agents in order of trace id and name; renumbers the groups. */
+/** Sorts the agents by trace id and name, and renumbers the groups. */
 static int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
@@ -441,7 +442,7 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/** The columns of 3.0.x have no wave size; a tracer that knows it says so in the extra data. */
+/** The columns of 3.0.x have no wave size; a tracer that knows it writes it to the extra data. */
 static int read_wave_size(const struct rp_row_kernel *row, uint32_t *ret, struct rp_err *err)
 {
     json_t *extdata;
@@ -465,7 +466,7 @@ static int rp_profile_identity(struct rp_profile_build *build, const struct rp_r
     const char *name = row && row->display_name && *row->display_name ? row->display_name : symbol;
     char missing[64];
 
-    /* Counts are what the hardware allocates, never all zero: a row without any only keeps the
+    /* Counts are what the hardware allocates, never all zero. A row without any only keeps the
      * trace's references whole and says nothing of the kernel. */
     id.symbol_known = row && (row->arch_vgpr_count || row->accum_vgpr_count || row->sgpr_count);
     if (*name == '\0') {
@@ -659,7 +660,8 @@ static int summarise(const struct rp_profile_build *build, const struct rp_dispa
         calls += groups[i].count;
         if (i + 1 < count && compare_geometries(&groups[i], &groups[i + 1]) == 0)
             continue;
-        /* groups[first..i] are one geometry, groups[first] launched before the rest of them. */
+        /* groups[first..i] have one geometry, and groups[first] was launched before the rest of
+         * them. */
         kernel->geometries++;
         if (calls > most || (calls == most && rp_profile_by_first(&groups[first], frequent) < 0)) {
             most = calls;
@@ -686,7 +688,7 @@ static int by_class_time_name(const void *left, const void *right)
         order = (a->agent > b->agent) - (a->agent < b->agent);
     if (!order)
         order = strcmp(a->symbol, b->symbol);
-    /* What is left was made apart by its registers, in this order. */
+    /* The rest was distinguished by its registers, in this order. */
     return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
@@ -719,7 +721,7 @@ static int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
     for (size_t i = 0; i < build->group_count; i++)
         rp_simulated_timing_add(&profile->replayed, &replayed_ns, &groups[i].replayed,
                                 groups[i].replayed_ns);
-    if (build->group_count) /* without any the array is NULL */
+    if (build->group_count) /* Without any group the array is NULL. */
         qsort_r(groups, build->group_count, sizeof *groups, by_kernel_and_geometry,
                 build->identities);
     for (size_t first = 0, next; first < build->group_count; first = next) {
@@ -748,14 +750,15 @@ static int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
 
 RP_DEFINE_CLEANUP(struct rp_profile, rp_profile_free)
 
-/** Rows of one store and what has been made of them so far. */
+/** Holds rows of one store and what has been made of them so far. */
 struct loaded {
     const struct rp_store *store;
     const struct rp_row_agent *agents;
     const struct rp_row_kernel *kernels;
     struct rp_dispatch_group *groups;
     size_t agent_count, kernel_count, group_count;
-    /* Index + 1 into profile->agents / build->identities per row, 0 = not needed yet. */
+    /* Holds an index + 1 into profile->agents / build->identities per row; 0 means not needed yet.
+     */
     size_t *agent_index, *kernel_index;
     struct rp_overlapped overlapped;
     bool built_in;
@@ -788,7 +791,7 @@ static int load(struct rp_store *store, uint32_t number, struct loaded *ret, str
     return 0;
 }
 
-/* Ids are unique within one traced process only: a merged database has several of each. */
+/* Ids are unique within one traced process only, because a merged database has several of each. */
 static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
                          const struct rp_dispatch_group *group, uint32_t *ret, struct rp_err *err)
 {
@@ -935,7 +938,7 @@ void rp_profile_free(struct rp_profile *profile)
     free(profile);
 }
 
-/* Coefficient of variation up to which repeated runs count as stable, moderate. */
+/* Up to this coefficient of variation repeated runs count as stable, or moderate. */
 static const double stable_cv = 0.05;
 static const double moderate_cv = 0.10;
 
@@ -953,8 +956,8 @@ void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stabi
     struct rp_stability s = {.runs = (uint32_t)runs, .classification = RP_STABILITY_UNKNOWN};
     double sum_of_squares = 0;
 
-    /* Taken from the first run on: equal runs then have exactly their own value as mean, and two
-     * passes keep deviations that are small against the mean. */
+    /* Deviations are taken from the first run: equal runs then have exactly their own value as
+     * mean, and two passes keep deviations that are small against the mean. */
     for (size_t i = 1; i < runs; i++)
         s.mean_ms += (runtime_ms[i] - runtime_ms[0]) / (double)runs;
     if (runs > 0)

@@ -1,6 +1,7 @@
 /**
  * @file profile.h
- * @brief Plain results computed from traces. Pure functions: same input, same output.
+ * @brief Computes plain results from traces. The functions are pure: the same input gives the same
+ * output.
  */
 #ifndef RP_ANALYZE_PROFILE_H
 #define RP_ANALYZE_PROFILE_H
@@ -16,13 +17,13 @@ struct rp_err;
 struct rp_profile_memory;
 struct rp_store;
 
-/** Strings of one profile. */
+/** Holds the strings of one profile. */
 struct rp_profile_memory {
     char **strings;
     size_t count, capacity;
 };
 
-/** What keeps more waves from being resident. */
+/** Says what keeps more waves from being resident. */
 enum rp_occupancy_limit {
     RP_LIMIT_NONE = 0, /**< the hardware's wave slots are all usable */
     RP_LIMIT_VGPR,
@@ -32,7 +33,7 @@ enum rp_occupancy_limit {
                               */
 };
 
-/** Resources of one kernel as a dispatch uses them. */
+/** These are the resources of one kernel as a dispatch uses them. */
 struct rp_kernel_resources {
     uint32_t arch_vgpr; /**< as stored in rocpd: multiple of the granule on gfx9 */
     uint32_t accum_vgpr;
@@ -57,16 +58,16 @@ struct rp_occupancy {
     uint32_t wave_size; /**< lanes of a wave that were reckoned with */
     uint32_t waves_per_workgroup;
     enum rp_occupancy_limit limiter;
-    /* What each resource alone would allow: waves per SIMD (VGPR, SGPR; at most the wave slots)
+    /* Each resource alone would allow so much: waves per SIMD (VGPR, SGPR; at most the wave slots)
      * and workgroups per CU (slots: wave slots and workgroup cap; LDS: RP_NO_LIMIT without). */
     uint32_t vgpr_waves_per_simd, sgpr_waves_per_simd;
     uint32_t slot_workgroups_per_cu, lds_workgroups_per_cu;
     char reason[128]; /**< one sentence; why unknown, or what the limiter is */
 };
 
-/** Rules: LLVM's and the hardware's limits; docs/formats.md has them. Never fails: an unknown
- *  architecture (NULL) or a launch that cannot exist gives known == false with the reason.
- *  When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
+/** The rules are LLVM's and the hardware's limits; docs/formats.md has them. It never fails: an
+ * unknown architecture (NULL) or a launch that cannot exist gives known == false with the reason.
+ * When several limits tie, the first of workgroup size, VGPR, SGPR, LDS is named. */
 void rp_occupancy_compute(const struct rp_arch *arch, const struct rp_kernel_resources *res,
                           struct rp_occupancy *ret);
 extern const char *const rp_occupancy_limit_names[];
@@ -84,7 +85,7 @@ struct rp_stability {
 void rp_stability_compute(const double *runtime_ms, size_t runs, struct rp_stability *ret);
 extern const char *const rp_stability_class_names[];
 
-/** Of dispatches that the software device timed by replays of some of their waves. */
+/** This covers dispatches that the software device timed by simulations of some of their waves. */
 struct rp_simulated_timing {
     uint64_t calls;          /**< 0: none, and the rest says nothing */
     uint64_t waves;          /**< of these dispatches */
@@ -95,16 +96,16 @@ struct rp_simulated_timing {
                                     timing, because they were not sampled, or were too long */
 };
 
-/** Dispatches that ran at the same time on one device of one process. */
+/** This counts dispatches that ran at the same time on one device of one process. */
 struct rp_overlapped {
     uint64_t dispatches; /**< that overlap another one */
     uint64_t ns;         /**< in which two or more ran, summed over devices */
 };
 
 /**
- * One kernel over all its dispatches of the base run: same GPU, name, symbol and registers.
- * A geometry is what one launch chose: grid, block, LDS and scratch bytes. grid, block,
- * resources and occupancy are those of the most frequent geometry (the first launched on ties).
+ * This is one kernel over all its dispatches of the base run: same GPU, name, symbol and registers.
+ * A geometry is what one launch chose: grid, block, LDS and scratch bytes. grid, block, resources
+ * and occupancy are those of the most frequent geometry (the first launched on ties).
  */
 struct rp_kernel_summary {
     const char *name;      /**< demangled; owned by the profile */
@@ -142,7 +143,7 @@ struct rp_agent_summary {
     bool vgprs_doubled; /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };
 
-/** Launches that HIP refused in the same way, or whose kernel is not in the trace. */
+/** These launches were refused by HIP in the same way, or their kernel is not in the trace. */
 struct rp_failed_launch {
     const char *api;    /**< "hipLaunchKernel" */
     const char *error;  /**< "hipErrorInvalidConfiguration"; NULL: the trace does not say */
@@ -155,7 +156,7 @@ struct rp_failed_launch {
     uint64_t dynamic_lds_bytes;
 };
 
-/** What the program asked HIP to launch, and what of it started no kernel. */
+/** Says what the program asked HIP to launch, and what of it started no kernel. */
 struct rp_launches {
     bool known;      /**< false: the traces have no HIP calls */
     bool inferred;   /**< of a trace that has no results of calls: its dispatches were missed */
@@ -187,9 +188,9 @@ struct rp_profile {
 };
 
 /**
- * Finds the dispatches whose ends cannot be: after the start of the next packet of their queue by
- * far, or after the return of a call that waited for them. All sums of the stores' times have from
- * then on what these may have taken instead (docs/format/dag.md). Once for each store;
+ * Finds the dispatches with impossible ends: after the start of the next packet of their queue by
+ * far, or after the return of a call that waited for them. From then on all sums of the stores'
+ * times have the assumed times instead (docs/format/dag.md). Call it once for each store;
  * rp_dag_analyze does so, too.
  */
 int rp_clip_late_ends(struct rp_store *const *stores, size_t count, struct rp_err *err);
@@ -204,13 +205,13 @@ int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const 
 void rp_profile_free(struct rp_profile *profile);
 
 /**
- * Sum of the times that each kernel of @p base took in a run of the same program, itself included.
- * @param ret_ms  one for each kernel of base; NAN: the run has no usable time of it
+ * Adds up the times that each kernel of @p base took in a run of the same program, itself included.
+ * @param ret_ms one for each kernel of base; NAN: the run has no usable time of it
  */
 void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile *run,
                           double *ret_ms);
 
-/** A kernel that the base run did not launch. */
+/** This is a kernel that the base run did not launch. */
 struct rp_repeat_kernel {
     struct rp_kernel_summary
         summary;     /**< of the first run that launched it, which owns the strings;
@@ -226,15 +227,15 @@ struct rp_repeat_kernels {
 };
 
 /**
- * What only further runs of a program launched, and in which of them.
- * @param repeats  one for each run; the first, which is the base run, is not looked at. They have
- * to stay
+ * Lists what only further runs of a program launched, and in which of them.
+ * @param repeats one for each run; the first, which is the base run, is not looked at. They have to
+ * stay
  */
 int rp_profile_repeat_kernels(const struct rp_profile *base, struct rp_profile *const *repeats,
                               size_t runs, struct rp_repeat_kernels *ret, struct rp_err *err);
 void rp_repeat_kernels_free(struct rp_repeat_kernels *kernels);
 
-/** A kernel that runs of the same program launched differently. */
+/** This is a kernel that runs of the same program launched differently. */
 struct rp_run_difference {
     const char *name, *symbol; /**< the profile's of the first run that launched it */
     uint32_t agent;            /**< index into the base profile's agents; beyond it: not there */
@@ -250,29 +251,31 @@ struct rp_run_differences {
 };
 
 /**
- * What kernels of the program the runs launched more or less often than the base run did, or with
- * another geometry, and those that the base run did not launch at all.
- * @param repeats  as there
+ * Lists kernels of the program that the runs launched more or less often than the base run did, or
+ * with another geometry, and those that the base run did not launch at all.
+ * @param repeats as there
  */
 int rp_profile_run_differences(const struct rp_profile *base, struct rp_profile *const *repeats,
                                size_t runs, struct rp_run_differences *ret, struct rp_err *err);
 void rp_run_differences_free(struct rp_run_differences *differences);
 
-/** "hipLaunchKernel of f(int*): hipErrorInvalidValue (block 64 x 1 x 1)"; the trace's own words. */
+/** Writes "hipLaunchKernel of f(int*): hipErrorInvalidValue (block 64 x 1 x 1)" in the trace's own
+ * words. */
 void rp_failed_launch_put(struct rp_buf *to, const struct rp_failed_launch *launch);
-/** "1 of 2 launches started no kernel: ..." with the first kinds; NULL: out of memory. */
+/** Returns "1 of 2 launches started no kernel: ..." with the first kinds; NULL when memory has
+ * ended. */
 char *rp_launches_text(const struct rp_launches *launches);
 
-/** Σ(end - start) of all dispatches of one store, with the count of unusable ones. */
+/** Computes Σ(end - start) of all dispatches of one store, and counts unusable ones. */
 int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t *ret_dispatches,
                         uint64_t *ret_bad, struct rp_err *err);
 
-/** Copies len bytes; NULL when out of memory. Owned by the memory. */
+/** Copies len bytes, which the memory owns. It returns NULL when memory has ended. */
 const char *rp_profile_keep(struct rp_profile_memory *memory, const char *text, size_t len);
 
 enum { RP_GEOMETRY_COLUMNS = 8 }; /**< grid, block, LDS, scratch: what one launch chose */
 
-/** Dispatches of one trace that differ in nothing but their times. */
+/** Holds dispatches of one trace that differ only in their times. */
 struct rp_dispatch_group {
     int64_t agent_id, kernel_id; /**< in the trace */
     int64_t geometry[RP_GEOMETRY_COLUMNS];
@@ -288,62 +291,66 @@ struct rp_dispatch_group {
     bool counts_are_whole; /**< our own tracer: register counts are right by construction */
 };
 
-/** Groups the dispatches of a trace, in the order of their first ones. The array is the caller's to
- *  free. */
+/** Groups the dispatches of a trace, in the order of their first ones. The caller frees the array.
+ */
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
                            size_t *ret_count, struct rp_overlapped *ret_overlapped,
                            struct rp_err *err);
-/** Which was launched first? Over all traces; last resort of every comparison. */
+/** Compares which was launched first, over all traces; it is the last resort of every comparison.
+ */
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);
 
 /** Adds what is known of other dispatches, of @p ns in all, to *@p sum of *@p sum_ns. */
 void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
                              const struct rp_simulated_timing *more, uint64_t ns);
-/** Which model of time the traces are of; they must say the same. */
+/** Finds the model of time of the traces, which must have the same. */
 int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                       struct rp_err *err);
 
-/** Which launches of the traces started no kernel. */
+/** Finds which launches of the traces started no kernel. */
 int rp_profile_launches(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                         struct rp_err *err);
 
-/** Grows an array to hold one more; *capacity elements before. NULL: out of memory, old kept. */
+/** Grows an array of *capacity elements to hold one more. It returns NULL when memory has ended,
+ * and keeps the old array. */
 void *rp_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
-/** Refuses kernels whose times add up to more than 64 bits hold. @param store  NULL: several */
+/** Refuses kernels whose times add up to more than 64 bits hold.
+ * @param store NULL: several */
 int rp_refuse_sum(const struct rp_store *store, struct rp_err *err);
 
-/** Clamps a column of unknown origin to what the result holds; negative becomes 0. */
+/** Limits a column of unknown origin to what the result holds; negative values become 0. */
 uint32_t rp_column_u32(int64_t value);
 
 /**
  * Reads an extdata column (NULL = none). The result may be NULL, which every json_object_get
- * accepts; release it with json_decref.
- * @return 0, or RP_ENVIRONMENT (out of memory)
+ * accepts. Release it with json_decref.
+ * @return 0, or RP_ENVIRONMENT (memory has ended)
  */
 int rp_extdata_load(const char *text, struct json_t **ret, struct rp_err *err);
 
-/** A positive integer of the object, 0 when absent, of another kind or above most. */
+/** Returns a positive integer of the object, or 0 when it is absent, of another kind or above most.
+ */
 uint64_t rp_extdata_positive(const struct json_t *object, const char *key, uint64_t most);
 
-/** A name, its rp_kernel_name_length, and its place in the source's list. */
+/** Holds a name, its rp_kernel_name_length, and its place in the source's list. */
 struct rp_indexed_name {
     const char *name;
     size_t length, at;
 };
 
-/** Sorted by name, then place. */
+/** It is sorted by name, then place. */
 struct rp_name_index {
     struct rp_indexed_name *list;
     size_t count;
 };
 
-/** The name's place in the list; NULL names nothing. */
+/** Returns the name at a place of the list; NULL names nothing. */
 typedef const char *(*rp_name_of)(const void *list, size_t at);
 
-/** @return false: out of memory */
+/** @return false: memory has ended */
 bool rp_name_index_make(struct rp_name_index *ret, const void *list, size_t count, rp_name_of name);
-/** The places of those that rp_same_kernel calls the same, in ascending order. */
+/** Finds the places of those that rp_same_kernel calls the same, in ascending order. */
 const struct rp_indexed_name *rp_name_index_find(const struct rp_name_index *index,
                                                  const char *name, size_t *ret_count);
 void rp_name_index_free(struct rp_name_index *index);

@@ -11,14 +11,14 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-/* Formulas: AMD's documentation of the counters and rocprof-compute's roofline;
+/* The formulas are from AMD's documentation of the counters and rocprof-compute's roofline.
  * docs/how-it-decides.md says where the published ones disagree and what real GPUs show. */
 
 enum {
-    LANES = 64,        /* of a wave: as if all were active */
-    MOPS = 512,        /* operations in the unit of the MFMA_MOPS counters */
-    WIDTH_OF_VALU = 8, /* FLOPs of a vector instruction in the simple model */
-    LDS_BYTES = 4 * 32 /* of a clock in which the LDS works: 32 banks */
+    LANES = 64,        /**< of a wave: as if all were active */
+    MOPS = 512,        /**< operations in the unit of the MFMA_MOPS counters */
+    WIDTH_OF_VALU = 8, /**< FLOPs of a vector instruction in the simple model */
+    LDS_BYTES = 4 * 32 /**< of a clock in which the LDS works: 32 banks */
 };
 
 typedef struct rp_quantity quantity;
@@ -86,7 +86,7 @@ static void work_by_width(const quantity *of, struct rp_roofline_kernel *ret)
 
 /* --- memory ------------------------------------------------------------------------------- */
 
-/* What is known of a kernel, and where it is noted how far passes disagree. */
+/* Holds what is known of a kernel, and where it is noted how far passes disagree. */
 struct measuring {
     const quantity *of;
     const struct rp_roof_sums *sums;
@@ -126,7 +126,7 @@ static quantity writes(const struct measuring *m)
     return plus(times(64, m->of[RP_ROOF_WRITES_64]), times(32, rest_of(m, RP_DIFFERENCE_WRITES)));
 }
 
-/* Counters that contradict each other: what is made of fewer of them would hide it. */
+/* These counters contradict each other, and a value derived from fewer of them would hide it. */
 static bool reads_contradict(const struct rp_roofline_kernel *k)
 {
     return k->differences[RP_DIFFERENCE_READS_OF_BUBBLE].withheld ||
@@ -134,7 +134,7 @@ static bool reads_contradict(const struct rp_roofline_kernel *k)
            k->differences[RP_DIFFERENCE_READS_OF_TWO].withheld;
 }
 
-/* gfx950 without the counter of long reads: each may have 64 or 128 bytes. */
+/* gfx950 may lack the counter of long reads: then each may have 64 or 128 bytes. */
 static void range_of_reads(const struct measuring *m, struct rp_roofline_kernel *ret)
 {
     quantity least = reads_32_64(m);
@@ -206,7 +206,8 @@ static void measure_caches(const struct measuring *m, const struct rp_arch_roofl
     ret->bytes[RP_LEVEL_L1] = by[RP_L1_ACCESSES_64];
     ret->bytes[RP_LEVEL_LDS] = times(LDS_BYTES, rest_of(m, RP_DIFFERENCE_LDS));
     rest_of(m,
-            RP_DIFFERENCE_L1_HITS); /* only for how far its passes disagree: see derived values */
+            /* It is only computed to see how far its passes disagree (see derived values). */
+            RP_DIFFERENCE_L1_HITS);
 }
 
 /* A product with something unknown is no number. */
@@ -217,7 +218,7 @@ static void clean(quantity *q, size_t count)
             q[i].value = 0;
 }
 
-/** FLOPs and bytes of a kernel from its counters. @p arch may be NULL. */
+/** Computes FLOPs and bytes of a kernel from its counters. @p arch may be NULL. */
 static void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_arch_roofline *arch,
                             enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
@@ -248,7 +249,7 @@ static quantity ratio(quantity a, quantity b)
     return (quantity){.known = known, .value = known ? a.value / b.value : 0};
 }
 
-/* Time that the unit needs at least, in ns: its types share it. */
+/* Returns the time that the unit needs at least, in ns, because its types share it. */
 static quantity unit_time(const struct rp_roofline_kernel *k, const struct rp_ceilings *c,
                           bool matrix)
 {
@@ -267,7 +268,7 @@ static quantity unit_time(const struct rp_roofline_kernel *k, const struct rp_ce
     return sum;
 }
 
-/* The levels one by one: on which side of the ridge is the kernel? Both units can work at once. */
+/* Finds for each level on which side of the ridge the kernel is. Both units can work at once. */
 static void find_classes(struct rp_roofline_kernel *k, const quantity *need)
 {
     const quantity *valu_time = &need[RP_LEVEL_COUNT], *mfma_time = valu_time + 1;
@@ -303,9 +304,9 @@ static void find_bound(struct rp_roofline_kernel *k, const struct rp_ceilings *c
     k->bound_share = ratio(most, k->time_ns);
 }
 
-/* What a rate above the peak of HBM means: it is what the L2 asks of the fabric, and where there is
- * an Infinity Cache, what fits it never reaches HBM. Where nobody says what that cache delivers, it
- * is at least not more than the L2. */
+/* Explains a rate above the peak of HBM. It is what the L2 asks of the fabric, and with an Infinity
+ * Cache, data that fits it never reaches HBM. Where nobody says what that cache delivers, it is at
+ * least not more than the L2. */
 static enum rp_peak above_hbm(const struct rp_roofline_device *d, double gbps)
 {
     const struct rp_arch *arch = rp_arch_find(d->arch);
@@ -319,8 +320,8 @@ static enum rp_peak above_hbm(const struct rp_roofline_device *d, double gbps)
     return gbps <= most ? RP_PEAK_CACHED : RP_PEAK_IMPOSSIBLE;
 }
 
-/** Rates against ceilings and what no GPU can do. @param measured  the ceilings are those of a
- * benchmark */
+/** Compares rates with ceilings, and finds what no GPU can do.
+ * @param measured the ceilings are those of a benchmark */
 static void rp_roof_find_peaks(const struct rp_roofline_device *d, bool measured,
                                struct rp_roofline_kernel *k)
 {
@@ -339,13 +340,13 @@ static void rp_roof_find_peaks(const struct rp_roofline_device *d, bool measured
             k->peak[l] = l == RP_LEVEL_HBM ? above_hbm(d, k->gbps[l].value) : RP_PEAK_IMPOSSIBLE;
         impossible |= k->peak[l] == RP_PEAK_IMPOSSIBLE;
     }
-    if (impossible) { /* nothing bounds a kernel whose times or bytes are wrong */
+    if (impossible) { /* Nothing bounds a kernel whose times or bytes are wrong. */
         k->bound = RP_BOUND_UNKNOWN;
         k->bound_share = (quantity){0};
     }
 }
 
-/** Totals, intensities, rates and bound from amounts and time. */
+/** Computes totals, intensities, rates and bound from amounts and time. */
 static void rp_roof_derive(struct rp_roofline_kernel *k, const struct rp_ceilings *ceilings)
 {
     k->flops = (quantity){0};
@@ -377,7 +378,7 @@ const char *const rp_convention_names[] = {"l2_tcc_req_x128", "l2_tcp_tcc_req_x6
 
 /* --- kernels ------------------------------------------------------------------------------ */
 
-/* Which counter of the file is which of ours: 1 + index, as the sum and as instances. */
+/* Says which counter of the file is which of ours: 1 + index, as the sum and as instances. */
 struct columns {
     uint32_t at[RP_ROOF_COUNTERS][2];
 };
@@ -399,7 +400,7 @@ static bool value_of(const struct rp_counted_dispatch *d, const uint32_t at[2], 
            (at[1] && rp_counters_value(d, at[1] - 1, ret));
 }
 
-/* What the dispatches of a kernel say together, and those of them alone that counted reads. */
+/* Holds the sums over all dispatches of a kernel, and over those alone that counted reads. */
 struct kernel_sums {
     struct rp_roof_sums all, of_reads;
 };
@@ -430,7 +431,7 @@ static void add_dispatch(const struct rp_counted_dispatch *d, const struct colum
         add_counters(now, &sums->of_reads);
 }
 
-/* By which a derived counter divides: bytes and requests of the same dispatches. */
+/* A derived counter divides by these: bytes and requests of the same dispatches. */
 static struct rp_quantity bytes_of_reads(const struct kernel_sums *sums,
                                          const struct rp_arch_roofline *arch,
                                          enum rp_flop_model model)
@@ -442,7 +443,7 @@ static struct rp_quantity bytes_of_reads(const struct kernel_sums *sums,
     return some.hbm_read;
 }
 
-/* The sum of the instances goes before them, as in the formulas. */
+/* The sum of the instances is preferred to the instances, as in the formulas. */
 static const char *name_in_file(const struct rp_counters *counters, const struct columns *columns,
                                 enum rp_roof_counter counter)
 {
@@ -473,7 +474,8 @@ static int by_group(const void *left, const void *right)
         return a->kernel < b->kernel ? -1 : 1;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
-    return (a > b) - (a < b); /* as the file has them: sums of reals depend on the order */
+    /* The order is that of the file, because sums of reals depend on it. */
+    return (a > b) - (a < b);
 }
 
 static int by_time(const void *left, const void *right)
@@ -487,7 +489,7 @@ static int by_time(const void *left, const void *right)
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
-/* What the dispatches of a kernel say together. */
+/* Holds the sums over the dispatches of a kernel. */
 struct group {
     const struct rp_counters *counters;
     const struct rp_roofline_options *options;

@@ -1,6 +1,6 @@
 /**
  * @file roofline.h
- * @brief FLOPs, bytes and rates by kernel, against what the GPU can do. Rules:
+ * @brief Computes FLOPs, bytes and rates by kernel, against what the GPU can do. Rules:
  *        docs/how-it-decides.md, "Roofline bounds".
  */
 #ifndef RP_ANALYZE_ROOFLINE_H
@@ -15,7 +15,7 @@ struct rp_counters;
 struct rp_err;
 struct rp_store;
 
-/** What the times of a result are from. Strings are owned by the stores. */
+/** Says where the times of a result are from. The stores own the strings. */
 struct rp_origin {
     const char *device;       /**< "software", "hardware"; NULL: the traces do not say */
     const char *timing_model; /**< of the software device: "fast" ...; NULL: as in rp_profile, or
@@ -23,16 +23,16 @@ struct rp_origin {
     uint32_t timing_version;  /**< of that model */
 };
 
-/** Of traces; software when any of them is. */
+/** Finds the origin of traces; it is software when any of them is. */
 struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count);
 
-/** A number that may not be known. */
+/** This is a number that may not be known. */
 struct rp_quantity {
     bool known;
     double value;
 };
 
-/** Kinds of floating-point work: by vector and by matrix instructions. */
+/** These are kinds of floating-point work: by vector and by matrix instructions. */
 enum rp_flop_type {
 #define RP_FLOP(id, name, unit) RP_FLOP_##id,
 #include "analyze/flop_types.def"
@@ -40,16 +40,16 @@ enum rp_flop_type {
     RP_FLOP_COUNT
 };
 
-/** "valu_f32", "mfma_bf16" ... */
+/** The names are "valu_f32", "mfma_bf16" ... */
 extern const char *const rp_flop_names[];
 
-/** Where bytes are moved. */
+/** Says where bytes are moved. */
 enum rp_level { RP_LEVEL_HBM, RP_LEVEL_L2, RP_LEVEL_L1, RP_LEVEL_LDS, RP_LEVEL_COUNT };
 
-/** "hbm", "l2", "l1", "lds" */
+/** The names are "hbm", "l2", "l1" and "lds". */
 extern const char *const rp_level_names[];
 
-/** The resource that needs most of a kernel's time. */
+/** This resource needs most of a kernel's time. */
 enum rp_bound {
     RP_BOUND_UNKNOWN,
     RP_BOUND_HBM, /**< and on in the order of rp_level */
@@ -60,12 +60,12 @@ enum rp_bound {
     RP_BOUND_MFMA
 };
 
-/** Does moving a level's bytes or computing take longer, each at its ceiling? */
+/** Says whether moving a level's bytes or computing takes longer, each at its ceiling. */
 enum rp_level_class { RP_CLASS_UNKNOWN, RP_CLASS_MEMORY, RP_CLASS_COMPUTE };
-/** "memory", "compute"; NULL for unknown */
+/** The names are "memory" and "compute"; NULL for unknown. */
 extern const char *const rp_level_class_names[];
 
-/** "hbm" ... "mfma"; NULL for unknown */
+/** The names are "hbm" ... "mfma"; NULL for unknown. */
 extern const char *const rp_bound_names[];
 
 /** Published ways to count the bytes of a cache differ. */
@@ -79,19 +79,19 @@ enum rp_convention {
 };
 extern const char *const rp_convention_names[];
 
-/** Numbers that are what is left of a counter without others: see pass_differences.def. */
+/** These numbers are the rest of a counter without others (pass_differences.def). */
 enum rp_difference {
 #define RP_DIFFERENCE(id, what, ...) RP_DIFFERENCE_##id,
 #include "analyze/pass_differences.def"
 #undef RP_DIFFERENCE
     RP_DIFFERENCE_COUNT
 };
-/** "bytes written" */
+/** The names are as "bytes written". */
 extern const char *const rp_difference_names[];
 
 enum { RP_DIFFERENCE_PARTS = 4 };
 
-/** How far counters of different passes contradict each other in a kernel. */
+/** Says how far counters of different passes contradict each other in a kernel. */
 struct rp_pass_difference {
     const char *whole, *parts[RP_DIFFERENCE_PARTS]; /**< as the file names them; NULL: no more */
     uint64_t negative; /**< dispatches in which the parts are more than the whole */
@@ -103,11 +103,12 @@ struct rp_pass_difference {
 
 /** Passes may disagree by this fraction of the larger counter: a negative rest is then 0. */
 double rp_pass_tolerance(void);
-/** A part of a whole, both counted: cut at the whole if it is above it by no more than that.
- *  @return whether it can be a part */
+/** Limits a part to its whole, where both were counted and it is above it by no more than the
+ * tolerance.
+ * @return whether it can be a part */
 bool rp_pass_part(double whole, double *part);
 
-/** What is made of the counters of a kernel: see derived_counters.def. */
+/** These values are derived from the counters of a kernel (derived_counters.def). */
 enum rp_derived {
 #define RP_DERIVED(id, name, title, unit, value, ...) RP_DERIVED_##id,
 #include "analyze/derived_counters.def"
@@ -132,7 +133,7 @@ struct rp_derived_value {
     const char *reason; /**< why it is unknown although none is missing; static; else NULL */
 };
 
-/** A counter of a kernel. */
+/** This is a counter of a kernel. */
 struct rp_kernel_count {
     const char *name;
     uint32_t counter;    /**< index into rp_roofline.counter_names */
@@ -140,7 +141,7 @@ struct rp_kernel_count {
     double sum;          /**< over these */
 };
 
-/** A rate against what the GPU can do. */
+/** This compares a rate with what the GPU can do. */
 enum rp_peak {
     RP_PEAK_UNKNOWN,
     RP_PEAK_BELOW,
@@ -148,16 +149,16 @@ enum rp_peak {
     RP_PEAK_MEASURED,  /**< above what a benchmark reached (--ceilings) */
     RP_PEAK_IMPOSSIBLE /**< no GPU of this kind can do it */
 };
-/** "below", "infinity_cache", "above_measured", "impossible"; NULL for unknown */
+/** The names are "below", "infinity_cache", "above_measured" and "impossible"; NULL for unknown. */
 extern const char *const rp_peak_names[];
 
-/** What a GPU can do at most; all unknown without an architecture. */
+/** Says what a GPU can do at most; all is unknown without an architecture. */
 struct rp_ceilings {
     struct rp_quantity gbps[RP_LEVEL_COUNT];
     struct rp_quantity gflops[RP_FLOP_COUNT];
 };
 
-/** A kernel, or the whole program. */
+/** This is a kernel, or the whole program. */
 struct rp_roofline_kernel {
     const char *name; /**< NULL: the whole program */
     uint64_t calls;
@@ -187,7 +188,7 @@ struct rp_roofline_kernel {
                             nobody can tell */
 };
 
-/** GPU that ran kernels. */
+/** This GPU ran kernels. */
 struct rp_roofline_device {
     int64_t id;
     char arch[32];                                       /**< "" = unknown */
@@ -230,36 +231,37 @@ struct rp_roofline {
 
 /**
  * Computes everything. Kernel names are those of the counters, which must stay.
- * @return 0, also when there is only a reason; RP_USAGE for an unknown arch; RP_BAD_INPUT when
- * the ceilings were measured on another GPU; RP_ENVIRONMENT
+ * @return 0, also when there is only a reason; RP_USAGE for an unknown arch; RP_BAD_INPUT when the
+ * ceilings were measured on another GPU; RP_ENVIRONMENT
  */
 int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,
                         struct rp_err *err);
 void rp_roofline_free(struct rp_roofline *roofline);
 
-/** Whether the name of a GPU (rp_roofline_options.arch) is known. @return 0; RP_USAGE */
+/** Checks that the name of a GPU (rp_roofline_options.arch) is known.
+ * @return 0; RP_USAGE */
 int rp_roofline_check_arch(const char *spec, struct rp_err *err);
 
-/** What benchmarks reached: roofline.csv of rocprof-compute, its first GPU. */
+/** Reads what benchmarks reached: roofline.csv of rocprof-compute, its first GPU. */
 int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct rp_err *err);
 
-/** The counters of a rocpd trace; free with rp_counters_free. */
+/** Reads the counters of a rocpd trace. Free them with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);
 
-/** The same of one run with several processes: one trace of each. */
+/** Does the same for one run with several processes, with one trace of each. */
 int rp_roofline_run_counters(struct rp_store *const *stores, size_t count, struct rp_counters **ret,
                              struct rp_err *err);
 
-/** A counter to collect; those of one group belong to one formula. */
+/** This is a counter to collect; those of one group belong to one formula. */
 struct rp_roofline_need {
     const char *name; /**< as rocprofv3 knows it */
     unsigned group;
 };
 
 /**
- * The counters that rooflines of a GPU ("gfx942") need; of an unknown one those of the simple
- * model.
+ * Lists the counters that rooflines of a GPU ("gfx942") need; for an unknown one those of the
+ * simple model.
  * @return how many there are; the first @p room are written
  */
 size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t room);

@@ -14,14 +14,14 @@
 #include "base/path.h"
 #include "trace/csv_read.h"
 
-/* roofline.csv of rocprof-compute: what its benchmarks reached, one row for each GPU. GB/s and
- * GFLOP/s. Columns with Low and High at the end are the confidence interval. */
+/* roofline.csv of rocprof-compute has one row for each GPU, with what its benchmarks reached in
+ * GB/s and GFLOP/s. Columns with Low and High at the end are the confidence interval. */
 
 enum { MAX_FILE = 16 << 20 };
 
 static const struct {
     const char *column;
-    bool is_rate; /* of a level, else of FLOPs */
+    bool is_rate; /**< of a level, else of FLOPs */
     unsigned at;
 } columns[] = {
     {"HBMBw", true, RP_LEVEL_HBM},
@@ -44,7 +44,7 @@ static const struct {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* "N/A", nan and what is not above 0 was not measured. */
+/* "N/A", nan and values that are not above 0 were not measured. */
 static struct rp_quantity number(const char *text)
 {
     char *end;
@@ -83,7 +83,7 @@ static void read_row(const struct rp_csv *csv, const size_t found[COLUMNS], stru
 
         if (found[c] != SIZE_MAX)
             q = number(rp_csv_field(csv, found[c]));
-        if (q.known && (!to->known || q.value > to->value)) /* F6 and F4 are one counter */
+        if (q.known && (!to->known || q.value > to->value)) /* F6 and F4 share one counter. */
             *to = q;
     }
 }
@@ -97,7 +97,7 @@ static int read_all(const char *text, struct rp_ceilings *ret, struct rp_err *er
 
     if (rc < 0)
         return rc;
-    rc = rp_csv_next(&csv, err); /* the first GPU: they are of one kind */
+    rc = rp_csv_next(&csv, err); /* The first GPU is enough, because they are of one kind. */
     if (rc == 0)
         return rp_fail(err, RP_BAD_INPUT, "it has no row");
     if (rc < 0)
@@ -124,7 +124,7 @@ static void take(struct rp_quantity *own, struct rp_quantity measured)
         *own = measured;
 }
 
-/** Puts measured ceilings in the place of others, where they are known. */
+/** Replaces ceilings by measured ones, where these are known. */
 static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_ceilings *ceilings)
 {
     const struct rp_quantity *f16 = &measured->gflops[RP_FLOP_MFMA_F16];
@@ -141,15 +141,16 @@ static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_
         bool vector = t <= RP_FLOP_VALU_F64;
         struct rp_quantity m = t == RP_FLOP_MFMA_BF16 ? bf16 : measured->gflops[t];
 
-        /* Benchmarks use packed instructions, whose work the counters see half of: more than the
-         * ceiling of what is counted is none. */
+        /* Benchmarks use packed instructions, whose work the counters see half of, so a rate above
+         * the ceiling of counted work is no ceiling. */
         if (vector && ceilings->gflops[t].known && m.known && m.value > ceilings->gflops[t].value)
             continue;
         take(&ceilings->gflops[t], m);
     }
 }
 
-/* FLOPs a clock and CU; 0 = the architecture has no such instructions, or unknown. */
+/* Returns FLOPs a clock and CU; 0 means that the architecture has no such instructions, or they are
+ * unknown. */
 static uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
 {
     switch (type) {
@@ -181,7 +182,7 @@ static struct rp_quantity positive(double value)
     return (struct rp_quantity){.known = value > 0, .value = value > 0 ? value : 0};
 }
 
-/* GB/s and GFLOP/s: clocks are MHz. */
+/* The units are GB/s and GFLOP/s, because clocks are MHz. */
 static void set_ceilings(struct rp_roofline_device *d, double memory_gbps, uint32_t l2_channels,
                          const struct rp_roofline_options *options)
 {
@@ -213,7 +214,7 @@ static double memory_peak(const struct rp_arch *arch, const struct rp_arch_produ
            arch->memory_transfers_per_clock / 1000;
 }
 
-/* What a mode that the driver knows divides the GPU by; 0: it is none. */
+/* Returns the number by which a mode that the driver knows divides the GPU; 0: it is no mode. */
 static uint32_t compute_parts(const char *mode, uint32_t xcc_count)
 {
     static const struct {
@@ -221,7 +222,7 @@ static uint32_t compute_parts(const char *mode, uint32_t xcc_count)
         uint32_t parts;
     } modes[] = {{"SPX", 1}, {"DPX", 2}, {"TPX", 3}, {"QPX", 4}};
 
-    if (strcmp(mode, "CPX") == 0) /* an XCD is a device of its own */
+    if (strcmp(mode, "CPX") == 0) /* An XCD is a device of its own here. */
         return xcc_count;
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(mode, modes[i].mode) == 0)
@@ -229,7 +230,7 @@ static uint32_t compute_parts(const char *mode, uint32_t xcc_count)
     return 0;
 }
 
-/* NPS1, NPS2, NPS4 ...: how many parts the memory is split into; 0: not known. */
+/* Reads NPS1, NPS2, NPS4 ...: how many parts the memory is split into; 0: not known. */
 static uint32_t memory_parts(const char *mode)
 {
     return strncmp(mode, "NPS", 3) == 0 && mode[3] >= '1' && mode[3] <= '8' && !mode[4]
@@ -245,8 +246,8 @@ static uint32_t take_part(const struct rp_counted_device *facts,
     uint32_t xccs = product->xcc_count, parts = compute_parts(facts->compute_mode, xccs);
     uint32_t memory = memory_parts(facts->memory_mode);
 
-    /* Who lists fewer XCDs than the product has lists a part. rocprof-compute guesses 1 XCD for
-     * what it does not know; that is a part if the CUs are fewer by the same factor. */
+    /* A file that lists fewer XCDs than the product has lists a part. rocprof-compute guesses 1 XCD
+     * for unknown ones; that is a part if the CUs are fewer by the same factor. */
     if (!parts && facts->xcc_count && xccs % facts->xcc_count == 0 &&
         (!facts->guessed ||
          facts->compute_units * (xccs / facts->xcc_count) == product->compute_units))
@@ -306,7 +307,7 @@ int rp_roofline_check_arch(const char *spec, struct rp_err *err)
     return select_arch(spec, &arch, err);
 }
 
-/* --arch: all of it from the tables. */
+/* --arch takes everything from the tables. */
 static int describe_as(const char *spec, struct rp_roofline_device *d,
                        const struct rp_roofline_options *options, struct rp_err *err)
 {
@@ -332,7 +333,7 @@ static bool has_dispatch(const struct rp_counters *counters, size_t device)
     return false;
 }
 
-/* What the files say of a GPU that --arch says something else of. */
+/* Notes what the files say of a GPU where --arch contradicts them. */
 static void note_overruled(const struct rp_counters *counters, size_t device,
                            struct rp_roofline_device *d, const struct rp_roofline_options *options)
 {
@@ -355,7 +356,7 @@ static int check_measured(const struct rp_counters *counters, size_t device,
     struct rp_counted_device gpu = *rp_counters_facts(counters, device);
     const struct rp_counted_device *on = options->measured_on;
 
-    if (options->arch) { /* of which only the architecture can be compared with a guess */
+    if (options->arch) { /* Only the architecture can be compared with a guess. */
         gpu = (struct rp_counted_device){.compute_units = d->compute_units};
         snprintf(gpu.arch, sizeof gpu.arch, "%s", d->arch);
     }
@@ -391,7 +392,7 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
             result = check_measured(counters, i, &ret->devices[i], options, err);
         if (options->measured)
             rp_roof_take_measured(options->measured, &ret->devices[i].ceilings);
-        if (options->memory_gbps > 0) /* what the user says goes before a file */
+        if (options->memory_gbps > 0) /* The user's value takes precedence over a file. */
             ret->devices[i].ceilings.gbps[RP_LEVEL_HBM] = positive(options->memory_gbps);
     }
     return result;
@@ -407,7 +408,7 @@ const char *const rp_level_names[] = {"hbm", "l2", "l1", "lds"};
 
 const char *const rp_bound_names[] = {NULL, "hbm", "l2", "l1", "lds", "valu", "mfma"};
 
-/* What a reader must know before trusting a number. */
+/* These notes tell a reader what to know before trusting a number. */
 
 static bool note_times(const struct rp_counters *counters, struct rp_roofline *r)
 {
@@ -431,7 +432,7 @@ static bool note_times(const struct rp_counters *counters, struct rp_roofline *r
            rp_roof_note(r, "%" PRIu64 " dispatches have no usable times", untimed);
 }
 
-/* Work that the GPU can do and nobody counted. */
+/* Notes work that the GPU can do and nobody counted. */
 static bool note_uncounted(struct rp_roofline *r)
 {
     rp_autobuf text = {0};
@@ -503,7 +504,7 @@ static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *
     return ok;
 }
 
-/* Ceilings of a part of a GPU; the memory is shared by what runs in the other parts. */
+/* Notes ceilings of a part of a GPU; programs in the other parts share the memory. */
 static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
 {
     if (d->parts < 2)
@@ -521,7 +522,7 @@ static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
                         d->xcc_count == 1 ? "" : "s");
 }
 
-/* Above what a benchmark reached, or with more FLOPs than the units can do. */
+/* Notes rates above what a benchmark reached, or more FLOPs than the units can do. */
 static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
     const struct rp_roofline_kernel *worst = NULL;
@@ -547,7 +548,7 @@ static bool note_shares(const struct rp_roofline_options *options, struct rp_roo
 
 /* --- above a peak ------------------------------------------------------------------------- */
 
-/* The kernel that is furthest above the peak of a level in this way. */
+/* Finds the kernel that is furthest above the peak of a level in this way. */
 static const struct rp_roofline_kernel *furthest(const struct rp_roofline *r, size_t level,
                                                  enum rp_peak peak, size_t *ret_count)
 {
@@ -572,7 +573,7 @@ static const char *more_kernels(size_t count, char room[40])
     return room;
 }
 
-/* What the memory side could serve beyond HBM, for a rate that even that is less than. */
+/* Says what the memory side could serve beyond HBM, for a rate that is above even that. */
 static void put_memory_side(const struct rp_roofline_device *d, struct rp_buf *to)
 {
     const struct rp_arch *arch = rp_arch_find(d->arch);
@@ -623,7 +624,7 @@ static bool note_peaks(struct rp_roofline *r)
     return ok;
 }
 
-/* What the counters of memory traffic see. */
+/* Notes what the counters of memory traffic see. */
 static bool note_fabric(struct rp_roofline *r)
 {
     for (size_t i = 0; i < r->kernel_count; i++) {
@@ -642,7 +643,7 @@ static bool note_fabric(struct rp_roofline *r)
 
 /* --- passes ------------------------------------------------------------------------------- */
 
-enum { MOST_OF_A_KIND = 8 /* notes about single kernels */ };
+enum { MOST_OF_A_KIND = 8 /**< notes about single kernels */ };
 
 static void put_excess_parts(const struct rp_pass_difference *d, struct rp_buf *to)
 {
@@ -653,7 +654,7 @@ static void put_excess_parts(const struct rp_pass_difference *d, struct rp_buf *
     rp_buf_printf(to, " %s %s", count == 1 ? "exceeds" : "exceed", d->whole);
 }
 
-/* By how much, behind the name of the whole; of a whole of nothing there is no percentage. */
+/* Writes by how much, behind the name of the whole. A whole of 0 has no percentage. */
 static void put_excess(double fraction, struct rp_buf *to)
 {
     if (!isfinite(fraction))
@@ -662,7 +663,7 @@ static void put_excess(double fraction, struct rp_buf *to)
         rp_buf_printf(to, fraction < 1 ? " by %.2g %%" : " by %.0f %%", fraction * 100);
 }
 
-/* Kernels whose passes disagree within the tolerance, in one sentence for each difference. */
+/* Notes kernels whose passes disagree within the tolerance, in one sentence for each difference. */
 static bool note_disagreement(struct rp_roofline *r, enum rp_difference difference)
 {
     rp_autobuf text = {0};
@@ -736,7 +737,7 @@ static bool note_differences(struct rp_roofline *r)
 
 /* --- what lacks a pass -------------------------------------------------------------------- */
 
-/* Where the counters of the formulas are in the file, in both spellings; -1: not there. */
+/* Says where the counters of the formulas are in the file, in both spellings; -1: absent. */
 struct spelled {
     int64_t at[RP_ROOF_COUNTERS][2];
 };
@@ -751,7 +752,8 @@ static struct spelled find_spelled(const struct rp_counters *counters)
     return ret;
 }
 
-/* In how many dispatches of the kernel the counter is; its counts are in the order of the file. */
+/* Counts in how many dispatches of the kernel the counter is. Its counts are in the order of the
+ * file. */
 static uint64_t counted(const struct rp_roofline_kernel *k, int64_t counter)
 {
     size_t low = 0, high = k->count_count;
@@ -769,7 +771,7 @@ static uint64_t counted(const struct rp_roofline_kernel *k, int64_t counter)
                : 0;
 }
 
-/* What passes contradict each other in is not lacking: it has a note of its own. */
+/* A value in which passes contradict each other is not missing: it has a note of its own. */
 static bool is_disputed(const struct rp_counters *counters, const struct rp_roofline_kernel *k,
                         const int64_t at[2])
 {
@@ -783,7 +785,8 @@ static bool is_disputed(const struct rp_counters *counters, const struct rp_roof
     return false;
 }
 
-/* "write requests in 2, vector instructions in 1"; what formulas ask for goes by what it counts. */
+/* Writes "write requests in 2, vector instructions in 1". Counters of formulas are named by what
+ * they count. */
 static void put_lacking(const struct rp_counters *counters, const struct spelled *spelled,
                         const struct rp_roofline_kernel *k, uint64_t most, struct rp_buf *to)
 {
@@ -806,7 +809,7 @@ static void put_lacking(const struct rp_counters *counters, const struct spelled
             rp_buf_printf(to, "%s counted in %" PRIu64, k->counts[i].name, k->counts[i].dispatches);
 }
 
-/* A pass that ended early, or ran other dispatches, leaves sums that are too small: they are
+/* A pass that ended early, or ran other dispatches, leaves sums that are too small, so they are
  * unknown. */
 static bool note_passes(const struct rp_counters *counters, struct rp_roofline *r)
 {
@@ -838,7 +841,7 @@ static bool note_passes(const struct rp_counters *counters, struct rp_roofline *
     return ok;
 }
 
-/* Counters that several passes have. */
+/* Notes counters that several passes have. */
 static bool note_repeats(const struct rp_counters *counters, struct rp_roofline *r)
 {
     bool ok = true;
@@ -866,7 +869,7 @@ static bool note_repeats(const struct rp_counters *counters, struct rp_roofline 
     return ok;
 }
 
-/* Registers of 32 bits that were full. */
+/* Notes registers of 32 bits that were full. */
 static bool note_full(const struct rp_counters *counters, struct rp_roofline *r)
 {
     rp_autofree uint64_t *full = calloc(counters->name_count + 1, sizeof *full);

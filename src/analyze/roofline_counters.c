@@ -19,8 +19,8 @@
 #include "trace/rocpd.h"
 
 /* rocprof-compute and rocprofv3 count in some 15 runs of a program, which never agree to the last
- * request. What is left of one counter without others is then negative by a little: in real GEMMs
- * 28 % of the dispatches have such a pair, by 1 ppm to 1.6 %. */
+ * request. The rest of one counter without others is then negative by a little: in real GEMMs 28 %
+ * of the dispatches have such a pair, by 1 ppm to 1.6 %. */
 
 static const struct rp_roof_difference passes_differences[] = {
 #define PASSES_C(counter)                  RP_ROOF_##counter
@@ -113,7 +113,7 @@ struct rp_quantity rp_roof_rest(const struct rp_roof_sums *sums, enum rp_differe
     return rest;
 }
 
-/** The same of some of the dispatches, by their sums. */
+/** Computes the same for some of the dispatches, by their sums. */
 static struct rp_quantity rp_roof_rest_of(const struct rp_quantity of[RP_ROOF_COUNTERS],
                                           enum rp_difference difference)
 {
@@ -140,9 +140,10 @@ const char *rp_roof_counter_what(enum rp_roof_counter counter)
     return counter_names[counter].what;
 }
 
-/** The name to collect it by: of several instances their sum. @p other: its second name, if any. */
-/* Blocks of one instance for the whole GPU or shader engine are summed by the readers; of the many
- * caches rocprofv3 gives the sum itself, which makes smaller traces. */
+/** Returns the name to collect it by: with several instances that of their sum. @p other asks for
+ * its second name, if any. */
+/* Readers add up blocks with one instance for the whole GPU or shader engine. For the many caches
+ * rocprofv3 gives the sum itself, which makes smaller traces. */
 static const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other)
 {
     static const struct {
@@ -178,7 +179,7 @@ int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter co
     return -1;
 }
 
-/* The table kernel x counter, and what is made of it. */
+/* This file makes the table of kernels and counters, and the values that are derived from it. */
 
 typedef struct rp_quantity quantity;
 
@@ -201,7 +202,7 @@ void rp_roof_counts_add(const struct rp_counted_dispatch *d, struct rp_roof_coun
         const uint32_t counter = d->values[i].counter;
         struct rp_kernel_count *c = &counts->of[counter];
 
-        if (!isfinite(d->values[i].value)) /* not known */
+        if (!isfinite(d->values[i].value)) /* It is not known. */
             continue;
         if (c->dispatches++ == 0)
             counts->seen[counts->seen_count++] = counter;
@@ -216,7 +217,7 @@ static int by_counter(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* A file may have as many counters as kernels, and each kernel one: only those are looked at. */
+/* A file may have as many counters as kernels, and each kernel one, so only those are looked at. */
 bool rp_roof_counts_take(struct rp_roof_counts *counts, struct rp_roofline_kernel *kernel)
 {
     kernel->counts = calloc(counts->seen_count + 1, sizeof *kernel->counts);
@@ -247,12 +248,12 @@ void rp_roof_counts_free(struct rp_roof_counts *counts)
 struct deriving {
     const quantity *of;
     const struct rp_roofline_kernel *kernel;
-    quantity reads;     /* bytes of the dispatches that have READS and READS_32 */
-    double cus, xccs;   /* 0 = unknown */
-    bool needs_gpu;     /* and it is not known */
-    bool needs_bytes;   /* and they are not known */
-    bool contradictory; /* passes disagree too much */
-    bool ambiguous;     /* what a counter has counted is not known */
+    quantity reads;     /**< bytes of the dispatches that have READS and READS_32 */
+    double cus, xccs;   /**< 0 = unknown */
+    bool needs_gpu;     /**< and it is not known */
+    bool needs_bytes;   /**< and they are not known */
+    bool contradictory; /**< passes disagree too much */
+    bool ambiguous;     /**< nobody knows what a counter has counted */
 };
 
 static quantity plus(quantity a, quantity b)
@@ -272,7 +273,7 @@ static quantity ratio(quantity a, quantity b)
     return (quantity){.known = known, .value = known ? a.value / b.value : 0};
 }
 
-/* A ratio that cannot be above 1. */
+/* Computes a ratio that cannot be above 1. */
 static quantity part_of(struct deriving *in, quantity a, quantity b)
 {
     if (a.known && b.known && b.value > 0 && !rp_pass_part(b.value, &a.value)) {
@@ -288,11 +289,11 @@ static quantity rest(struct deriving *in, enum rp_difference difference)
 
     if (!in->kernel->differences[difference].withheld)
         q = rp_roof_rest_of(in->of, difference);
-    in->contradictory |= !q.known; /* or a counter is missing, which is said before */
+    in->contradictory |= !q.known; /* A missing counter is reported before. */
     return q;
 }
 
-/* Clocks in which the GPU worked: GRBM_GUI_ACTIVE is the sum over its XCDs. */
+/* Computes clocks in which the GPU worked: GRBM_GUI_ACTIVE is the sum over its XCDs. */
 static quantity cycles(struct deriving *in, quantity active)
 {
     in->needs_gpu = in->cus <= 0 || in->xccs <= 0;
@@ -300,8 +301,8 @@ static quantity cycles(struct deriving *in, quantity active)
     return times(in->needs_gpu ? 0 : 1 / in->xccs, active);
 }
 
-/* SQ_ACCUM_PREV_HIRES adds up what the counter beside it reads, and of several nobody knows which:
- * those of all runs of a program have its name. */
+/* SQ_ACCUM_PREV_HIRES adds up what the counter beside it reads. With several of them nobody knows
+ * which, because those of all runs of a program have its name. */
 static quantity waves_in_flight(struct deriving *in, quantity accumulated)
 {
     static const char waves[] = "SQ_LEVEL_WAVES";
@@ -391,7 +392,7 @@ void rp_roof_see_inputs(const struct rp_quantity of[RP_ROOF_COUNTERS], struct rp
     }
 }
 
-/* Counters that many values are divided by: by themselves they ask for none of them. */
+/* Many values are divided by these counters, so a base alone does not ask for any of them. */
 static bool is_base(enum rp_roof_counter counter)
 {
     switch (counter) {
@@ -409,7 +410,7 @@ static bool is_base(enum rp_roof_counter counter)
     }
 }
 
-/* By what rocprofv3 can be asked for. */
+/* rocprofv3 knows it by its other name. */
 static bool is_named_by_other(enum rp_roof_counter counter)
 {
     return counter == RP_ROOF_LEVEL_GUI_ACTIVE || counter == RP_ROOF_ACCUMULATED;
@@ -466,7 +467,7 @@ void rp_roof_derive_counters(const struct rp_roof_sums *sums,
     }
 }
 
-/* A counter belongs to what one formula needs: those should be counted in one run. */
+/* A counter belongs to what one formula needs, and those should be counted in one run. */
 enum group { F16, F32, F64, MATRIX, READ, WRITE, LDS, L1_MISS, L1, L2, SIMPLE_WORK, SIMPLE_MEMORY };
 
 static const struct {
@@ -512,7 +513,7 @@ static const struct {
     {RP_ROOF_WRITE_SIZE, SIMPLE_MEMORY},
 };
 
-/* gfx908 counts vector instructions, but not by precision; unknown GPUs get the simple model. */
+/* gfx908 counts vector instructions, but not by precision. Unknown GPUs get the simple model. */
 static bool counts_by_precision(const struct rp_arch_roofline *arch)
 {
     return arch && arch->counts_by_precision;
@@ -588,7 +589,7 @@ size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t r
     return count;
 }
 
-/* Rows of the store's agents, and which of them the set knows of. */
+/* Holds rows of the store's agents, and which of them the set knows. */
 struct agents {
     const struct rp_row_agent *rows;
     bool *known;
@@ -614,7 +615,7 @@ static int describe(const struct rp_row_agent *agent, struct rp_counted_device *
     return 0;
 }
 
-/* Processes of one host mean the same GPU by the same id, those of several may not. */
+/* Processes of one host mean the same GPU by the same id; those of several may not. */
 static int add_agent(struct rp_counters *set, const struct agents *agents,
                      const struct rp_row_agent *agent, uint32_t *ret, struct rp_err *err)
 {
@@ -673,7 +674,7 @@ static int add_dispatch(struct rp_counters *set, struct rp_store *store, size_t 
     return result;
 }
 
-/* First counter of the dispatch's event. */
+/* Finds the first counter of the dispatch's event. */
 static size_t first_counter(const struct rp_row_counter *rows, size_t count,
                             const struct rp_row_dispatch *d)
 {

@@ -72,7 +72,7 @@ bool rp_thread_trace_can_open(const char *path)
     return count > 0;
 }
 
-/* "…agent_5600_dispatch_12…" */
+/* The name is as "…agent_5600_dispatch_12…". */
 static void identify(struct rp_thread_trace *trace)
 {
     const char *agent = strstr(name_of(trace->path), "agent_");
@@ -83,7 +83,7 @@ static void identify(struct rp_thread_trace *trace)
 
 /* --- one file ------------------------------------------------------------------------------ */
 
-/* Bad input becomes a problem of the trace; everything else goes up. */
+/* Bad input becomes a problem of the trace; every other error is returned. */
 static int forgive(struct rp_thread_trace *trace, const char *file, int rc, struct rp_err *err)
 {
     if (rc >= 0 || err->code != RP_BAD_INPUT)
@@ -94,7 +94,7 @@ static int forgive(struct rp_thread_trace *trace, const char *file, int rc, stru
     return 0;
 }
 
-/* 1 with the object, 0 when it is not there or damaged: then it is a problem. */
+/* Returns 1 with the object, or 0 when it is absent or damaged: then it is a problem. */
 static int load(struct rp_thread_trace *trace, const char *name, bool required, json_t **ret,
                 struct rp_err *err)
 {
@@ -144,7 +144,7 @@ static int read_listing(struct rp_thread_trace *trace, struct rp_att_build *buil
     return rc;
 }
 
-/* The stats CSV beside the folder stands in for a listing that is not there. */
+/* The stats CSV beside the folder replaces a listing that is absent. */
 static int read_stats(struct rp_thread_trace *trace, const char *path, struct rp_err *err)
 {
     rp_autofree char *text = NULL;
@@ -180,7 +180,7 @@ static int read_wave(const char *file, struct rp_att_build *build, struct rp_err
     json_t *root = NULL;
     int rc;
 
-    if (strchr(file, '/')) /* nothing outside of the folder is read */
+    if (strchr(file, '/')) /* Nothing outside of the folder is read. */
         return rp_att_problem(build->trace, true, "filenames.json", "%s is not a file name", file)
                    ? 0
                    : rp_out_of_memory(err);
@@ -191,7 +191,7 @@ static int read_wave(const char *file, struct rp_att_build *build, struct rp_err
     return rc;
 }
 
-/* {engine: {simd: {slot: {n: [file, begin, end]}}}}: the entries are at depth 4. */
+/* In {engine: {simd: {slot: {n: [file, begin, end]}}}} the entries are at depth 4. */
 static int read_listed(const json_t *node, unsigned depth, struct rp_att_build *build,
                        struct rp_err *err)
 {
@@ -228,7 +228,7 @@ static int is_wave(const struct dirent *entry)
            end > 0 && rp_gzip_name_length(entry->d_name) == (size_t)end;
 }
 
-/* Without a list of them: whatever is there. */
+/* Without a list of them, all files that are there are read. */
 static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
 {
     struct dirent **entries;
@@ -237,7 +237,7 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
 
     for (int i = 0; i < count; i++) {
         char *name = entries[i]->d_name;
-        bool is_same; /* as the file before, which is not packed */
+        bool is_same; /**< as the file before, which is not packed */
 
         name[rp_gzip_name_length(name)] = '\0';
         is_same = i > 0 && strcmp(name, entries[i - 1]->d_name) == 0;
@@ -251,7 +251,7 @@ static int read_unlisted(struct rp_att_build *build, struct rp_err *err)
     return rc;
 }
 
-/* What the software device could not keep. Files of before tell less. */
+/* Reads what the software device could not keep. Older files say less. */
 static void read_cuts(const json_t *ours, struct rp_thread_trace *trace)
 {
     int64_t cut = 0, by_buffer = 0, lost = 0, groups, modelled;
@@ -296,7 +296,7 @@ static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
     json_t *occupancy = NULL, *clocks = NULL;
     const struct rp_att_kernel *kernel =
         trace->kernel < trace->kernel_count ? &trace->kernels[trace->kernel] : NULL;
-    /* realtime.json is not written before the decoder of version 0.1.3. */
+    /* Decoders before version 0.1.3 do not write realtime.json. */
     int rc = load(trace, "occupancy.json", !trace->sampled, &occupancy, err);
 
     if (rc > 0)
@@ -469,8 +469,8 @@ static int open_all(const char *path, struct rp_thread_traces *set, struct rp_er
     return rc;
 }
 
-/* Dispatches of every process are numbered from 1: those of all but the first process that was
- * traced are in folders of their own, as profile --deep-analysis leaves them. */
+/* Dispatches of every process are numbered from 1, so those of all but the first traced process are
+ * in folders of their own, as profile --deep-analysis leaves them. */
 static int open_processes(const char *path, struct rp_thread_traces *set, struct rp_err *err)
 {
     int rc = open_all(path, set, err);
@@ -505,7 +505,8 @@ void rp_thread_traces_free(struct rp_thread_traces *set)
     *set = (struct rp_thread_traces){0};
 }
 
-/* realtime.json: {"SE0": [[shader clock, real-time clock] ...], "metadata": {"frequency": Hz}} */
+/* realtime.json is {"SE0": [[shader clock, real-time clock] ...], "metadata": {"frequency": Hz}}.
+ */
 
 static bool read_pair(const json_t *list, size_t index, int64_t *gfx, int64_t *real)
 {
@@ -529,7 +530,7 @@ static int add_clock(const json_t *list, uint32_t engine, double hz, struct rp_t
     size_t count = json_array_size(list);
     struct rp_att_clock *grown;
 
-    if (count < 2) /* one point in time tells no speed */
+    if (count < 2) /* One point in time tells no speed. */
         return 0;
     if (!read_pair(list, 0, &gfx[0], &real[0]) || !read_pair(list, count - 1, &gfx[1], &real[1]) ||
         gfx[1] <= gfx[0] || real[1] <= real[0])
@@ -573,14 +574,14 @@ int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct
     return rc;
 }
 
-/* Which of several kernels of one name a thread trace is of. */
+/* This section finds which of several kernels of one name a thread trace is of. */
 
 struct search {
     const struct rp_thread_trace *trace;
     const char *symbol;
     struct rp_store *store;
-    const char *found; /* NULL: nothing yet */
-    bool several;      /* more than one fits: none is taken */
+    const char *found; /**< NULL: nothing yet */
+    bool several;      /**< more than one fits: none is taken */
 };
 
 static bool has_symbol(const struct rp_row_kernel *row, const char *symbol)
@@ -596,8 +597,8 @@ static void take(struct search *s, const struct rp_row_kernel *row)
     s->found = row->display_name;
 }
 
-/* The trace says what the kernel consists of. @return whether a kernel with this symbol has a name
- * that is not its symbol's alone */
+/* The trace shows the code of the kernel.
+ * @return whether a kernel with this symbol has a name that is not its symbol's alone */
 static int look_at_kernels(struct search *s, bool *ret_ambiguous, struct rp_err *err)
 {
     const struct rp_row_kernel *rows;
@@ -667,7 +668,7 @@ int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *
     return rc;
 }
 
-/* Numbers that follow from a trace. */
+/* This section computes numbers that follow from a trace. */
 
 const char *const rp_att_state_names[] = {"empty", "idle", "exec", "wait", "stall"};
 const char *const rp_att_completeness_names[] = {"complete", "partial", "empty", "damaged"};

@@ -1,7 +1,7 @@
 /**
  * @file thread_trace.h
- * @brief Decoded thread traces (ATT) of rocprofv3: what the waves of a compute unit did,
- * instruction by instruction. Format of the files: docs/format/rocpd.md.
+ * @brief Reads decoded thread traces (ATT) of rocprofv3, which show what the waves of a compute
+ * unit did, instruction by instruction. docs/format/rocpd.md describes the files.
  *
  * Times are shader clock cycles. Each shader engine has its own origin.
  */
@@ -40,7 +40,7 @@ enum rp_att_sample {
 };
 extern const char *const rp_att_sample_names[];
 
-/** What a wave does; numbers of the files. */
+/** Says what a wave does, with the numbers of the files. */
 enum rp_att_state {
     RP_ATT_EMPTY,
     RP_ATT_IDLE,
@@ -51,13 +51,13 @@ enum rp_att_state {
 };
 extern const char *const rp_att_state_names[];
 
-/** Over all traced waves. Latency contains stall; idle is beside it. */
+/** These are sums over all traced waves. Latency contains stall; idle is beside it. */
 struct rp_att_sums {
     uint64_t executed;
     uint64_t latency_cycles, stall_cycles, idle_cycles;
 };
 
-/** PC samples of that flavour of the files. */
+/** Counts PC samples in that flavour of the files. */
 struct rp_att_samples {
     uint64_t issued, stalled;
     uint64_t by_reason[RP_ATT_SAMPLE_COUNT];
@@ -76,7 +76,7 @@ struct rp_att_instruction {
     uint64_t waited_cycles[RP_ATT_REASON_COUNT]; /**< sum: sums.stall_cycles */
 };
 
-/** A function of the listing: between two labels. */
+/** This is a function of the listing, between two labels. */
 struct rp_att_kernel {
     char *symbol; /**< mangled */
     char *name;   /**< demangled, or as symbol */
@@ -91,8 +91,8 @@ struct rp_att_wave {
     uint64_t state_cycles[RP_ATT_STATE_COUNT];
 };
 
-/** From the issue of a memory instruction to the end of the wait that needed it, where it stalled.
- */
+/** Measures from the issue of a memory instruction to the end of the wait that needed it, where it
+ * stalled. */
 struct rp_att_latency {
     uint64_t count;
     uint64_t least_cycles, most_cycles, median_cycles, sum_cycles;
@@ -100,7 +100,7 @@ struct rp_att_latency {
 
 enum { RP_ATT_BINS = 32 };
 
-/** Waves of a shader engine over time. */
+/** Counts waves of a shader engine over time. */
 struct rp_att_engine {
     uint32_t id;
     uint32_t cus, simds;       /**< on which waves were seen */
@@ -114,7 +114,7 @@ struct rp_att_engine {
     double mean_waves[RP_ATT_BINS]; /**< first to last in equal parts */
 };
 
-/** realtime.json */
+/** These are of realtime.json. */
 struct rp_att_clock {
     uint32_t shader_engine;
     double mhz;
@@ -134,7 +134,7 @@ struct rp_att_problem {
     char *text;
 };
 
-/** The traced waves by compute unit, when their files are there. */
+/** Counts the traced waves by compute unit, when their files are there. */
 struct rp_att_issue {
     uint64_t wave_cycles;      /**< sum of end - begin */
     uint64_t simd_span_cycles; /**< sum over SIMDs: first begin to last end */
@@ -142,7 +142,7 @@ struct rp_att_issue {
     uint32_t simds;
 };
 
-/** One dispatch: a ui_output_agent_A_dispatch_D folder. */
+/** This is one dispatch: a ui_output_agent_A_dispatch_D folder. */
 struct rp_thread_trace {
     char *path;
     bool identified;          /**< by the name of the folder */
@@ -192,40 +192,41 @@ struct rp_thread_traces {
     size_t count;
 };
 
-/** Is it one: a folder of decoded files, or a stats CSV? */
+/** Says whether it is a folder of decoded files, or a stats CSV. */
 bool rp_thread_trace_is_one(const char *path);
-/** Is it one, or a folder that holds some? */
+/** Says whether it is one, or a folder that holds some. */
 bool rp_thread_trace_can_open(const char *path);
 
 /**
- * Adds the traces of a path to the set. What is missing or damaged within a trace is in problems.
+ * Adds the traces of a path to the set. Missing or damaged parts of a trace are in problems.
  * @return 0; RP_BAD_INPUT when nothing of a trace can be read; RP_ENVIRONMENT
  */
 int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err);
 /**
- * Gives kernels of which the stores know several of one name the name of theirs (see
- * rp_store_tell_apart): by what they consist of, else by the dispatch.
+ * If the stores know several kernels of one name, this gives each trace its kernel's name there
+ * (see rp_store_tell_apart): by the code, else by the dispatch.
  */
 int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
                           size_t count, struct rp_err *err);
 void rp_thread_traces_free(struct rp_thread_traces *set);
 
-/** Mean waves on a SIMD while it has any: over the engines, else over the traced waves; false when
- *  unknown. */
+/** Computes the mean waves on a SIMD while it has any: over the engines, else over the traced
+ * waves.
+ * @return false when unknown */
 bool rp_thread_trace_occupancy(const struct rp_thread_trace *trace, double *ret_waves_per_simd);
-/** Part of the waves' time spent in stalls: stall / (latency + idle); false when unknown. */
+/** Computes the part of the waves' time spent in stalls: stall / (latency + idle).
+ * @return false when unknown */
 bool rp_thread_trace_stall_fraction(const struct rp_att_sums *sums, double *ret);
 
-/* The steps of rp_thread_trace_open: the files of a folder, one by one, and what follows
- * from them together.
- */
+/* These steps of rp_thread_trace_open read the files of a folder, one by one, and compute what
+ * follows from them together. */
 
 enum {
     RP_ATT_MAX_FILE = 128 << 20, /**< bytes; jansson needs about 15 times that */
     RP_ATT_QUEUE = 128 /**< outstanding instructions that a wave can have; counters end at 63 */
 };
 
-/** Counters of the hardware that waits are about. */
+/** Waits are about these counters of the hardware. */
 enum rp_att_counter {
     RP_ATT_VM,   /**< vector memory; before gfx10 stores as well */
     RP_ATT_VS,   /**< stores since gfx10 */
@@ -234,7 +235,7 @@ enum rp_att_counter {
     RP_ATT_COUNTERS
 };
 
-/** What an instruction means for them. */
+/** Says what an instruction means for them. */
 struct rp_att_meaning {
     enum rp_att_kind kind;
     bool counts[RP_ATT_COUNTERS]; /**< it is outstanding until its counter is waited for */
@@ -243,9 +244,9 @@ struct rp_att_meaning {
     bool sleeps;                     /**< s_nop, s_sleep */
 };
 void rp_att_decode(const char *isa, uint32_t gfx_ip, struct rp_att_meaning *ret);
-/** For want of a text: the wave files' own category. */
+/** Without a text the wave files' own category gives the kind. */
 enum rp_att_kind rp_att_kind_of_category(int64_t category);
-/** Of a stall at an instruction when nothing more is known. */
+/** Returns the reason of a stall at an instruction when nothing more is known. */
 enum rp_att_reason rp_att_reason_of(const struct rp_att_meaning *meaning);
 
 struct rp_att_values {
@@ -268,33 +269,34 @@ struct rp_att_build {
     bool has_lines;         /**< the listing has the lines that waves refer to */
 };
 
-/** Notes damage or something missing; false when out of memory. */
+/** Notes damage or something missing.
+ * @return false when memory has ended */
 bool rp_att_problem(struct rp_thread_trace *trace, bool damage, const char *file, const char *fmt,
                     ...) __attribute__((format(printf, 4, 5)));
 /** Makes meanings, from_waves and by_line once the listing is there. */
 int rp_att_index(struct rp_att_build *build, struct rp_err *err);
 void rp_att_build_free(struct rp_att_build *build);
-/** Everything that follows from the files together. */
+/** Computes everything that follows from the files together. */
 int rp_att_finish(struct rp_att_build *build, struct rp_err *err);
 
-/** From sums and problems, once all files are read. */
+/** Judges by sums and problems, once all files are read. */
 enum rp_att_completeness rp_att_completeness(const struct rp_thread_trace *trace);
 
-/** A JSON text; the message names line and column. */
+/** Parses a JSON text; the message names line and column. */
 int rp_att_json(const char *text, size_t len, json_t **ret, struct rp_err *err);
 bool rp_att_number(const json_t *value, int64_t *ret);
 
-/** code.json: kernels and instructions. */
+/** Reads code.json: kernels and instructions. */
 int rp_att_read_code(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
-/** stats_ui_output_*.csv: the same with less. */
+/** Reads stats_ui_output_*.csv, which has less. */
 int rp_att_read_stats(const char *text, size_t len, struct rp_thread_trace *trace,
                       struct rp_err *err);
-/** A wave: adds to trace and build. */
+/** Reads a wave, and adds it to trace and build. */
 int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_err *err);
-/** occupancy.json; @p symbol selects a kernel's waves when it is among the names there. */
+/** Reads occupancy.json. @p symbol selects a kernel's waves when it is among the names there. */
 int rp_att_read_occupancy(const json_t *root, const char *symbol, const char *name,
                           struct rp_thread_trace *trace, struct rp_err *err);
-/** realtime.json */
+/** Reads realtime.json. */
 int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
 
 #endif

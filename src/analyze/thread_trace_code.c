@@ -8,7 +8,7 @@
 #include "trace/csv_read.h"
 #include "trace/rocpd.h"
 
-/* The listing: code.json or, with less in it, the stats CSV. Columns are found by their names,
+/* The listing is code.json or, with less in it, the stats CSV. Columns are found by their names,
  * which differ between versions. */
 
 enum column {
@@ -85,7 +85,7 @@ static int check_columns(const struct columns *columns, bool lines, struct rp_er
     return 0;
 }
 
-/* "ISA, _, LineNumber ..." or the same as a list */
+/* The header is "ISA, _, LineNumber ..." or the same as a list. */
 static int read_header(const json_t *header, struct columns *columns, struct rp_err *err)
 {
     begin_columns(columns);
@@ -137,7 +137,7 @@ static int add_kernel(struct rp_thread_trace *trace, const char *symbol, const c
     return 0;
 }
 
-/* Takes the strings. */
+/* Takes over the strings. */
 static int add_instruction(struct rp_thread_trace *trace, struct rp_att_instruction *row,
                            struct rp_err *err)
 {
@@ -162,7 +162,7 @@ static int add_instruction(struct rp_thread_trace *trace, struct rp_att_instruct
     return 0;
 }
 
-/* "; symbol": the label above a kernel's first instruction */
+/* "; symbol" is the label above a kernel's first instruction. */
 static int add_label(struct rp_thread_trace *trace, const char *isa, const char *source,
                      struct rp_err *err)
 {
@@ -172,7 +172,7 @@ static int add_label(struct rp_thread_trace *trace, const char *isa, const char 
 
 /* --- code.json ----------------------------------------------------------------------------- */
 
-/* A column that is not there is 0; one that is no number is damage. */
+/* An absent column is 0, and one that is no number is damage. */
 static bool cell(const json_t *row, const struct columns *columns, enum column column,
                  uint64_t *ret)
 {
@@ -250,7 +250,7 @@ int rp_att_read_code(const json_t *root, struct rp_thread_trace *trace, struct r
     size_t i;
     json_t *row;
 
-    if (json_is_null(rows)) /* an empty capture */
+    if (json_is_null(rows)) /* The capture is empty. */
         return 0;
     if (!json_is_array(rows))
         return rp_fail(err, RP_BAD_INPUT, "it has no list called code");
@@ -353,8 +353,8 @@ const char *const rp_att_sample_names[] = {
 
 /* --- kinds --------------------------------------------------------------------------------- */
 
-/* First match counts. Kinds follow what an instruction does, not its encoding: global_ and scratch_
- * are encoded as FLAT, and the decoder of rocprofv3 calls them so. */
+/* The first match counts. Kinds follow what an instruction does, not its encoding: global_ and
+ * scratch_ are encoded as FLAT, and the decoder of rocprofv3 calls them so. */
 static const struct {
     const char *prefix;
     enum rp_att_kind kind;
@@ -421,7 +421,7 @@ static enum rp_att_kind kind_of(const char *isa)
 
 enum rp_att_kind rp_att_kind_of_category(int64_t category)
 {
-    /* Order of the decoder: none, SMEM, SALU, VMEM, FLAT, LDS, VALU, jump, next, immediate,
+    /* The decoder has this order: none, SMEM, SALU, VMEM, FLAT, LDS, VALU, jump, next, immediate,
      * context, message, BVH. */
     static const enum rp_att_kind kinds[] = {
         RP_ATT_OTHER, RP_ATT_SMEM,  RP_ATT_SALU,   RP_ATT_VMEM,   RP_ATT_FLAT,
@@ -440,7 +440,7 @@ static void wait_for(struct rp_att_meaning *m, enum rp_att_counter counter, cons
     m->limit[counter] = (uint32_t)strtoul(number, NULL, 0);
 }
 
-/* "s_waitcnt vmcnt(3) lgkmcnt(0)" */
+/* Reads "s_waitcnt vmcnt(3) lgkmcnt(0)". */
 static void decode_counts(const char *isa, struct rp_att_meaning *m)
 {
     const char *vm = strstr(isa, "vmcnt("), *lgkm = strstr(isa, "lgkmcnt(");
@@ -451,12 +451,12 @@ static void decode_counts(const char *isa, struct rp_att_meaning *m)
         wait_for(m, RP_ATT_LGKM, lgkm + strlen("lgkmcnt("));
 }
 
-/* "s_waitcnt_vscnt null, 0x0" of gfx10, "s_wait_loadcnt 0x3" of gfx12 */
+/* Reads "s_waitcnt_vscnt null, 0x0" of gfx10 and "s_wait_loadcnt 0x3" of gfx12. */
 static void decode_one(const char *isa, struct rp_att_meaning *m)
 {
     static const struct {
         const char *prefix;
-        enum rp_att_counter counters[2]; /* the same twice: one */
+        enum rp_att_counter counters[2]; /**< the same twice: one */
     } waits[] = {
         {"s_waitcnt_vmcnt", {RP_ATT_VM, RP_ATT_VM}},
         {"s_waitcnt_vscnt", {RP_ATT_VS, RP_ATT_VS}},
@@ -479,7 +479,7 @@ static void decode_one(const char *isa, struct rp_att_meaning *m)
             continue;
         wait_for(m, waits[i].counters[0], number);
         if (waits[i].counters[1] != waits[i].counters[0]) {
-            /* One number for both: load or store count above, DS count in the low 6 bits (RDNA4
+            /* One number is for both: load or store count above, DS count in the low 6 bits (RDNA4
              * ISA, S_WAIT_LOADCNT_DSCNT). */
             m->limit[waits[i].counters[0]] = (uint32_t)(value >> 8 & 63);
             m->waits[waits[i].counters[1]] = true;
@@ -504,7 +504,7 @@ void rp_att_decode(const char *isa, uint32_t gfx_ip, struct rp_att_meaning *ret)
     case RP_ATT_VMEM:
         ret->counts[split ? RP_ATT_VS : RP_ATT_VM] = true;
         break;
-    case RP_ATT_FLAT: /* may go to memory or LDS: counted by both */
+    case RP_ATT_FLAT: /* It may go to memory or LDS, so both count it. */
         ret->counts[split ? RP_ATT_VS : RP_ATT_VM] = true;
         ret->counts[RP_ATT_LGKM] = true;
         break;
@@ -555,7 +555,8 @@ enum rp_att_reason rp_att_reason_of(const struct rp_att_meaning *m)
             return RP_ATT_WAITED_SCALAR_MEMORY;
         if (m->waits[RP_ATT_LGKM])
             return RP_ATT_WAITED_LDS_OR_SCALAR;
-        return RP_ATT_WAITED_VALU_DEPENDENCY; /* s_waitcnt_depctr, expcnt: within the CU */
+        /* s_waitcnt_depctr and expcnt are waits within the CU. */
+        return RP_ATT_WAITED_VALU_DEPENDENCY;
     default:
         return m->sleeps ? RP_ATT_WAITED_SLEEP : RP_ATT_WAITED_SCALAR_ISSUE;
     }
@@ -578,7 +579,7 @@ int rp_att_json(const char *text, size_t len, json_t **ret, struct rp_err *err)
 
 bool rp_att_number(const json_t *value, int64_t *ret)
 {
-    const int64_t most = INT64_C(1) << 53; /* sums of many of them must not overflow */
+    const int64_t most = INT64_C(1) << 53; /* Sums of many of them must not overflow. */
 
     if (json_is_integer(value) && json_integer_value(value) >= 0 &&
         json_integer_value(value) <= most) {

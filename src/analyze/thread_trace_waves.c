@@ -49,7 +49,7 @@ static int compare_lines(const void *a, const void *b, void *context)
     return left < right ? -1 : left > right;
 }
 
-/** Index of the instruction with this line; UINT32_MAX = none. */
+/** Returns the index of the instruction with this line; UINT32_MAX = none. */
 static uint32_t rp_att_find_line(const struct rp_att_build *build, int64_t line)
 {
     const struct rp_thread_trace *trace = build->trace;
@@ -120,7 +120,7 @@ static void add_samples(struct rp_att_samples *to, const struct rp_att_samples *
         to->by_reason[r] += from->by_reason[r];
 }
 
-/* What the waves did not explain is explained by the kind of the instruction. */
+/* Stalls that the waves did not explain are explained by the kind of the instruction. */
 static void explain_stall(struct rp_att_instruction *instruction,
                           const struct rp_att_meaning *meaning)
 {
@@ -161,8 +161,8 @@ static void add_up(struct rp_att_build *build)
     trace->sums_known |= trace->wave_count > 0;
 }
 
-/* The kernel in which most waves begin: what it calls may take more cycles. Without waves that with
- * most cycles, or samples. */
+/* Chooses the kernel in which most waves begin, because a function that it calls may take more
+ * cycles. Without waves it chooses the one with most cycles, or samples. */
 static void choose_kernel(const struct rp_att_build *build)
 {
     struct rp_thread_trace *trace = build->trace;
@@ -271,7 +271,8 @@ static bool within(const struct rp_att_sums *part, const struct rp_att_sums *who
            part->stall_cycles <= whole->stall_cycles && part->idle_cycles <= whole->idle_cycles;
 }
 
-/* The sums of code.json are those of all waves: with some of them missing, at least theirs. */
+/* The sums of code.json are those of all waves. When some waves are missing, the sums are at least
+ * theirs. */
 static bool check_sums(const struct rp_att_build *build)
 {
     struct rp_thread_trace *trace = build->trace;
@@ -297,7 +298,7 @@ static bool cut(struct rp_thread_trace *t, uint64_t waves, const char *how)
                                     waves == 1 ? "" : "s", how);
 }
 
-/* Texts fit a line of the terminal. */
+/* The texts fit a line of the terminal. */
 static bool check_cuts(struct rp_thread_trace *t)
 {
     return cut(t, t->cut_waves - t->cut_by_buffer, "cut short: too many instructions to record") &&
@@ -351,16 +352,16 @@ int rp_att_finish(struct rp_att_build *build, struct rp_err *err)
     return 0;
 }
 
-/* Wave files: [time, category, stall, duration, line] for each executed instruction. It is issued
- * at time + stall; the next one of the wave can begin at time + duration. */
+/* Wave files have [time, category, stall, duration, line] for each executed instruction. It is
+ * issued at time + stall; the next one of the wave can begin at time + duration. */
 
-/* Memory instructions of a wave, by one counter of the hardware. They return in order, but scalar
- * loads, which are only waited for all at once. */
+/* Holds memory instructions of a wave, by one counter of the hardware. They return in order, except
+ * scalar loads, which are only waited for all at once. */
 struct queue {
     int64_t issued_cycle[RP_ATT_QUEUE];
     enum rp_att_kind kind[RP_ATT_QUEUE];
-    uint64_t count; /* issued so far */
-    uint64_t done;  /* known to have returned */
+    uint64_t count; /**< issued so far */
+    uint64_t done;  /**< known to have returned */
 };
 
 struct execution {
@@ -399,7 +400,8 @@ static bool keep_latency(struct rp_att_values *values, int64_t cycles)
     return true;
 }
 
-/* Kinds of what this counter is waited for, as bits; the last of it goes to ret_last. */
+/* Returns the kinds of the instructions that are waited for by this counter, as bits. The last of
+ * them goes to ret_last. */
 static unsigned take_returned(struct queue *queue, uint32_t limit, uint64_t *ret_last)
 {
     uint64_t needed = queue->count > limit ? queue->count - limit : 0;
@@ -492,8 +494,8 @@ static bool add_execution(struct rp_att_build *build, struct queue *queues,
             sums[i]->idle_cycles += (uint64_t)(e->cycle - *previous_end);
     }
     *previous_end = e->cycle + e->duration_cycles;
-    build->trace->branches_taken += e->category == 7;     /* "jump" */
-    build->trace->branches_not_taken += e->category == 8; /* "next" */
+    build->trace->branches_taken += e->category == 7;     /* The category is "jump". */
+    build->trace->branches_not_taken += e->category == 8; /* The category is "next". */
     if (index == UINT32_MAX)
         return true;
     issue(queues, &build->meanings[index], e);
@@ -527,7 +529,7 @@ static bool read_wave_facts(const json_t *root, const json_t *wave, struct rp_at
     return true;
 }
 
-/* [[state, cycles] ...] */
+/* Reads [[state, cycles] ...]. */
 static bool read_timeline(const json_t *timeline, struct rp_att_wave *ret, uint64_t *ret_sum)
 {
     size_t i;
@@ -552,7 +554,7 @@ static bool add_wave(struct rp_thread_trace *trace, const struct rp_att_wave *wa
 {
     size_t count = trace->wave_count;
 
-    if ((count & (count - 1)) == 0) { /* full at each power of two */
+    if ((count & (count - 1)) == 0) { /* The array is full at each power of two. */
         struct rp_att_wave *grown = realloc(trace->waves, (count ? count * 2 : 1) * sizeof *grown);
 
         if (!grown)
@@ -563,7 +565,7 @@ static bool add_wave(struct rp_thread_trace *trace, const struct rp_att_wave *wa
     return true;
 }
 
-/* Nothing is added before everything is known to be sound. */
+/* Nothing is added before everything is known to be valid. */
 static int check_instructions(const json_t *instructions, struct rp_err *err)
 {
     struct execution e;
@@ -631,13 +633,13 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
     return 0;
 }
 
-/* occupancy.json: for each shader engine [time, cu, simd, slot, starts, kernel]. */
+/* occupancy.json has for each shader engine [time, cu, simd, slot, starts, kernel]. */
 
-enum { MAX_CU = 256, MAX_SIMD = 16 }; /* cu counts from 0 within the engine: at most 16 on gfx9 */
+enum { MAX_CU = 256, MAX_SIMD = 16 }; /* cu counts from 0 within the engine: at most 16 on gfx9. */
 
 struct event {
     int64_t cycle;
-    uint32_t simd; /* cu * MAX_SIMD + simd */
+    uint32_t simd; /**< cu * MAX_SIMD + simd */
     bool starts;
     int64_t kernel;
     size_t order;
@@ -691,7 +693,7 @@ static int read_events(const json_t *list, struct event **ret, size_t *ret_count
     return 0;
 }
 
-/* Adds level waves from begin to end to the equal parts of first to last; cycles until then. */
+/* Adds level waves from begin to end to the equal parts of first to last, and cycles until then. */
 static void fill(struct rp_att_engine *engine, int64_t begin, int64_t end, uint64_t level)
 {
     double width = (double)(engine->last_cycle - engine->first_cycle) / RP_ATT_BINS;
@@ -775,7 +777,7 @@ static bool measure(const struct event *events, size_t count, const json_t *kern
     for (size_t i = 0; i < count; i++) {
         struct simd *simd = &simds[events[i].simd];
 
-        /* An end without a start: its wave began before the trace. */
+        /* An end without a start belongs to a wave that began before the trace. */
         if (!chosen(&events[i], kernels) || (!events[i].starts && simd->waves == 0))
             continue;
         fill(engine, before, events[i].cycle, level);
@@ -792,8 +794,8 @@ static bool measure(const struct event *events, size_t count, const json_t *kern
     return true;
 }
 
-/* Ids of the kernel in "dispatches", which gives names, or "number / address" where there is none.
- * The names may end in ".kd". */
+/* Finds ids of the kernel in "dispatches", which gives names, or "number / address" where there is
+ * none. The names may end in ".kd". */
 static json_t *find_kernel(const json_t *dispatches, const char *symbol, const char *name)
 {
     json_t *found = json_object(), *entry;
@@ -877,7 +879,7 @@ int rp_att_read_occupancy(const json_t *root, const char *symbol, const char *na
         char *end;
         unsigned long id = strtoul(key, &end, 10);
 
-        if (end == key || *end || id > 1023) /* "dispatches", "version" */
+        if (end == key || *end || id > 1023) /* The key is "dispatches" or "version". */
             continue;
         rc = json_is_array(list) ? read_engine(list, (uint32_t)id, filter, trace, err)
                                  : rp_fail(err, RP_BAD_INPUT, "engine %s has no list", key);
