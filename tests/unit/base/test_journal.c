@@ -12,11 +12,10 @@
 #include "base/err.h"
 #include "base/path.h"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "base/journal.c"
 
-static char dir[] = "/tmp/rp-journal-XXXXXX";
 static char *test_path;
 
 static unsigned folders; /* that were put on the disk */
@@ -32,20 +31,16 @@ int fsync(int fd)
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(dir + strlen(dir) - 6, "XXXXXX");
-    if (!mkdtemp(dir))
+    if (scratch_begin(state) < 0)
         return -1;
-    test_path = rp_path_join(dir, "journal.jsonl");
-    return test_path ? 0 : -1;
+    test_path = rp_path_join(scratch_dir, "journal.jsonl");
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    rp_remove_tree(dir);
     free(test_path);
-    return 0;
+    return scratch_end(state);
 }
 
 static void add_three(void)

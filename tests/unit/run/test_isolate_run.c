@@ -3,9 +3,6 @@
  * @brief Programs that are stopped in the middle of a message hold up neither others nor the end.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "base/path.h"
 #include "run/isolate_run.h"
 
+#include "unit/scratch.h"
+
 #include "run/isolate_run.c"
 
-static char work[64], test_folder[80], test_path[80];
+static char test_folder[80], test_path[80];
 static struct rp_snapshot_request test_wishes = {.folder = test_folder, .origin = {.version = "0"}};
 static const uint64_t test_numbers[] = {3, 5};
 static const struct rp_snapshot_server_request test_wanted = {
@@ -36,18 +33,10 @@ static const struct rp_snapshot_server_request test_wanted = {
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(work, "/tmp/rp-server-XXXXXX");
-    assert_non_null(mkdtemp(work));
-    snprintf(test_folder, sizeof test_folder, "%s/shot", work);
-    snprintf(test_path, sizeof test_path, "%s/socket", work);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rp_remove_tree(work);
+    if (scratch_begin(state) < 0)
+        return -1;
+    snprintf(test_folder, sizeof test_folder, "%s/shot", scratch_dir);
+    snprintf(test_path, sizeof test_path, "%s/socket", scratch_dir);
     return 0;
 }
 
@@ -210,7 +199,7 @@ static void nonsense_ends_the_link(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(who_is_stopped_holds_up_nobody),
         TEST(messages_in_pieces),

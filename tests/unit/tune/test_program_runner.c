@@ -17,27 +17,11 @@
 #include "experiment/measured_run.h"
 #include "run/machine.h"
 #include "tune/space.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include "tune/program_runner.c"
 
 /* Commands from templates: which words they have, and that no value is more than a part of one. */
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/rp-template-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    rp_remove_tree(folder);
-    return 0;
-}
 
 /** M 16 or 32; N 0.5; kind of texts; one configuration for each text, and one without kind. */
 static struct rp_space *space_of(const char *const *texts, size_t count)
@@ -212,7 +196,7 @@ static char *of_size(size_t bytes, char c)
 
 static char *run(const struct rp_command *command)
 {
-    rp_autofree char *path = rp_path_join(folder, "output");
+    rp_autofree char *path = rp_path_join(scratch_dir, "output");
     rp_autofree char *program = NULL;
     struct rp_proc_end end;
     struct rp_err err = RP_ERR_INIT;
@@ -283,7 +267,7 @@ static void values_are_no_code(void **state)
 
     (void)state;
     assert_non_null(getcwd(before, sizeof before));
-    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(chdir(scratch_dir), 0);
     check_output("printf '<%s>' {kind} x{kind}x '{kind}' \"{kind}\" {M} ", space, 0,
                  "<%s><x%sx><%s><%s><32>");
     check_output("printf '<%s>' {kind} x{kind}x '{kind}' \"{kind}\" $(( {M} + 1 )) ", space,
@@ -470,5 +454,5 @@ int main(void)
         cmocka_unit_test(of_the_software_device),
     };
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "tune/space.h"
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 #include "unit/tune/made_space.h"
 
 #include "tune/recorded_space.c"
@@ -23,22 +23,6 @@ static const char whole_file[] =
     "{\"size\":32,\"kind\":\"a\",\"runtime_ms\":2.5,\"runtime_median_ms\":2.25,\"repeats\":7},\n"
     "{\"size\":16,\"kind\":\"b\",\"runtime_ms\":null,\"compile_ms\":9},\n"
     "{\"size\":16,\"kind\":null,\"runtime_ms\":1}]}";
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/rp-recorded-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    rp_remove_tree(folder);
-    return 0;
-}
 
 static void check_whole(const struct rp_recorded *recorded)
 {
@@ -64,8 +48,8 @@ static void plain_and_compressed_files_are_the_same(void **state)
     gzFile gz;
 
     (void)state;
-    snprintf(plain, sizeof plain, "%s/plain.json", folder);
-    snprintf(packed, sizeof packed, "%s/packed.json.gz", folder);
+    snprintf(plain, sizeof plain, "%s/plain.json", scratch_dir);
+    snprintf(packed, sizeof packed, "%s/packed.json.gz", scratch_dir);
     assert_int_equal(rp_write_file(plain, whole_file, sizeof whole_file - 1, &err), 0);
     gz = gzopen(packed, "wb");
     assert_int_equal(gzwrite(gz, whole_file, sizeof whole_file - 1), sizeof whole_file - 1);
@@ -86,7 +70,7 @@ static void a_compressed_file_that_is_cut_off_is_named(void **state)
     gzFile gz;
 
     (void)state;
-    snprintf(packed, sizeof packed, "%s/cut.json.gz", folder);
+    snprintf(packed, sizeof packed, "%s/cut.json.gz", scratch_dir);
     gz = gzopen(packed, "wb");
     assert_int_equal(gzwrite(gz, whole_file, sizeof whole_file - 1), sizeof whole_file - 1);
     assert_int_equal(gzclose(gz), Z_OK);
@@ -293,7 +277,6 @@ static void what_is_wrong_in_a_format_is_said(void **state)
 
 /* Earlier results as a start: which configurations of a space they are, and in which order. */
 
-static char import_folder[] = "/tmp/rp-import-XXXXXX";
 static char *path;
 static struct rp_space *space; /* A = 1 to 12 */
 
@@ -301,9 +284,9 @@ static int make_space(void **state)
 {
     static const int numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
-    (void)state;
-    if (!mkdtemp(import_folder) || !(path = rp_path_join(import_folder, "recorded.json")))
+    if (scratch_begin(state) < 0)
         return -1;
+    path = rp_path_join(scratch_dir, "recorded.json");
     space = rp_space_new();
     made_parameter(space, "A", numbers, 12);
     made_product(space);
@@ -312,11 +295,9 @@ static int make_space(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     rp_space_free(space);
     free(path);
-    rp_remove_tree(import_folder);
-    return 0;
+    return scratch_end(state);
 }
 
 struct row {
@@ -404,6 +385,6 @@ int main(void)
         cmocka_unit_test(another_space_is_named),
     };
 
-    return cmocka_run_group_tests(tests_with_folder, make_folder, remove_folder) +
+    return cmocka_run_group_tests(tests_with_folder, scratch_begin, scratch_end) +
            cmocka_run_group_tests(tests_with_space, make_space, tear_down);
 }

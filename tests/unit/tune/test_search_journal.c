@@ -14,11 +14,11 @@
 
 #include "experiment/measured_run.h"
 #include "experiment/session_folder.h"
+#include "unit/scratch.h"
 #include "unit/tune/made_space.h"
 
 enum { WORKERS = 3 };
 
-static char dir[] = "/tmp/rp-remembered-XXXXXX";
 static char *path;
 static struct rp_space *space;
 
@@ -26,11 +26,9 @@ static int set_up(void **state)
 {
     static const int numbers[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-    (void)state;
-    strcpy(dir + strlen(dir) - 6, "XXXXXX");
-    if (!mkdtemp(dir))
+    if (scratch_begin(state) < 0)
         return -1;
-    path = rp_path_join(dir, "journal.jsonl");
+    path = rp_path_join(scratch_dir, "journal.jsonl");
     space = rp_space_new();
     made_parameter(space, "A", numbers, 8);
     made_product(space);
@@ -39,11 +37,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     rp_space_free(space);
-    rp_remove_tree(dir);
     free(path);
-    return 0;
+    return scratch_end(state);
 }
 
 /* --- a runner that answers in order ----------------------------------------------------------- */
@@ -325,7 +321,7 @@ static void note(void *context, const char *line)
 static int open_journal(bool resume, const struct rp_search_identity *identity, bool answer,
                         struct rp_err *err)
 {
-    struct rp_session_folder folder = {.path = dir,
+    struct rp_session_folder folder = {.path = scratch_dir,
                                        .noun = "search",
                                        .resume = resume,
                                        .missing = RP_BAD_INPUT,
