@@ -1,6 +1,6 @@
 /**
  * @file arch.h
- * @brief What is known of each GPU: one data file per GPU, one row in archs.def.
+ * @brief This header says what is known of each GPU: one data file per GPU, one row in archs.def.
  */
 #ifndef RP_ARCH_ARCH_H
 #define RP_ARCH_ARCH_H
@@ -64,7 +64,7 @@ struct rp_arch_timing {
     uint32_t launch_clocks;       /**< of a dispatch that does nothing */
 };
 
-/** Which counters tell the traffic between L2 and memory. */
+/** This says which counters give the traffic between L2 and memory. */
 enum rp_traffic_counters {
     RP_TRAFFIC_UNKNOWN,
     RP_TRAFFIC_EA,         /**< TCC_EA_: reads of 32 and 64 bytes */

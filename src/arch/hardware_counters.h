@@ -1,6 +1,7 @@
 /**
  * @file hardware_counters.h
- * @brief Which hardware counters the software device has, and why it has no others.
+ * @brief This header says which hardware counters the software device has, and why it has no
+ * others.
  */
 #ifndef RP_ARCH_HARDWARE_COUNTERS_H
 #define RP_ARCH_HARDWARE_COUNTERS_H

@@ -1,6 +1,7 @@
 /**
  * @file ab_test.h
- * @brief Two kernels in the place of a captured one: which is faster, if both are right.
+ * @brief This header runs two kernels in the place of a captured one: which is faster, if both
+ * are right.
  *
  * A and B run in blocks of ABBA or BAAB in one process and one queue, from the same memory. Before
  * that A runs in such blocks against itself: what it differs from itself by is no difference. Every
@@ -143,7 +144,10 @@ struct rp_replay_comparison {
  */
 int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err);
 
-/** Less than half of what the captured kernel writes can be told by: no gate passes. */
+/**
+ * Tests whether less than half of what the captured kernel writes can be judged, in which case no
+ * gate passes.
+ */
 static inline bool rp_replay_comparison_is_blind(const struct rp_replay_comparison *c)
 {
     return c->trial.blind_bytes > c->trial.written_bytes / 2;

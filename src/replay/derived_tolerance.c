@@ -1,7 +1,7 @@
 /**
  * @file derived_tolerance.c
- * @brief When a result is right, if nobody says so: what runs of the captured kernel itself differ
- * by. Each region has its own rule; what they agree on is exact.
+ * @brief This file decides when a result is right, if the user has not said so: what runs of the
+ * captured kernel itself differ by. Each region has its own rule; what they agree on is exact.
  */
 
 #include <math.h>

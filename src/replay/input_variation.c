@@ -13,9 +13,10 @@
 
 /* --- arguments ----------------------------------------------------------------------------- */
 
-/* Other values of arguments that are passed by value: sizes become smaller, numbers other ones,
- * equal ones unequal. A kernel that has the captured values built in, or is right for multiples of
- * something only, is found out by them. */
+/* This part changes arguments that are passed by value: sizes become smaller, numbers become
+ * different ones, and equal ones unequal. That exposes a kernel that has the captured values built
+ * in, or is right for multiples of something only.
+ */
 
 /** These are the ways to change scalars, in the order of variations.def. */
 enum rp_scalars_way {

@@ -1,6 +1,7 @@
 /**
  * @file output_rules.h
- * @brief When two pages hold the same result: byte for byte, or as numbers within a tolerance.
+ * @brief This header says when two pages hold the same result: byte for byte, or as numbers within
+ * a tolerance.
  */
 #ifndef RP_REPLAY_OUTPUT_RULES_H
 #define RP_REPLAY_OUTPUT_RULES_H

@@ -1,7 +1,7 @@
 /**
  * @file page_changes.h
- * @brief Which words of memory the captured kernel writes, and what they hold before another kernel
- * runs: something that is not the right answer.
+ * @brief This header says which words of memory the captured kernel writes, and what they hold
+ * before another kernel runs: something that is not the right answer.
  *
  * What differs between the two states of a capture was written. What was written with the value
  * that it had already (a result that an earlier launch has left) is found by running the captured

@@ -1,6 +1,6 @@
 /**
  * @file replay_launch.c
- * @brief The kernel of a capture: loaded, launched, timed.
+ * @brief This file launches the kernel of a capture: loaded, launched, timed.
  */
 #include <assert.h>
 #include <errno.h>

@@ -42,7 +42,7 @@ struct rp_replay_self_check {
     char reason[RP_ERR_TEXT_BYTES]; /**< "": none is needed */
     unsigned runs, equal_runs;
     struct rp_replay_verdict first; /**< of the first run that differs */
-    /* Over all runs that differ. */
+    /* These cover all runs that differ. */
     uint64_t hash; /**< of what differs in the first of them */
     bool vary;     /**< they differ from each other */
     bool outside;  /**< they differ where the captured dispatch changed nothing */

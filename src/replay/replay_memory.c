@@ -1,6 +1,6 @@
 /**
  * @file replay_memory.c
- * @brief Memory of a capture at its addresses: filled, compared.
+ * @brief This file maps the memory of a capture at its addresses: filled, compared.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /**
  * @file replay_print.c
- * @brief What a replay has found, for people and as JSON (schemas/replay.schema.json).
+ * @brief This file prints what a replay has found, for people and as JSON
+ * (schemas/replay.schema.json).
  */
 #include "replay/replay_print.h"
 

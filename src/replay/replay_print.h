@@ -1,6 +1,6 @@
 /**
  * @file replay_print.h
- * @brief What rocm-perf-replay is asked to do, and what comes of it.
+ * @brief This header says what rocm-perf-replay is asked to do, and what comes of it.
  */
 #ifndef RP_REPLAY_REPLAY_PRINT_H
 #define RP_REPLAY_REPLAY_PRINT_H

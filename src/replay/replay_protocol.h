@@ -1,7 +1,7 @@
 /**
  * @file replay_protocol.h
- * @brief What rocm-perf asks of rocm-perf-replay, and how that says what it is at, and that another
- * process may do better.
+ * @brief This header says what rocm-perf asks of rocm-perf-replay, and how that says what it is at,
+ * and that another process may do better.
  */
 #ifndef RP_REPLAY_REPLAY_PROTOCOL_H
 #define RP_REPLAY_REPLAY_PROTOCOL_H

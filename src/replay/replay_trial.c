@@ -357,7 +357,7 @@ static int note_all_captured(struct rp_replay_trial *trial, struct rp_err *err)
     return rc;
 }
 
-/* Runs of the captured kernel from memory that is not the captured one. */
+/* Runs the captured kernel from memory that differs from the captured one. */
 static int run_from(struct rp_replay_trial *trial, char step, struct rp_err *err)
 {
     double us;

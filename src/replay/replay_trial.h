@@ -1,6 +1,7 @@
 /**
  * @file replay_trial.h
- * @brief Another kernel in the place of the captured one: what it is measured by.
+ * @brief This header tries another kernel in the place of the captured one: what it is measured
+ * by.
  */
 #ifndef RP_REPLAY_REPLAY_TRIAL_H
 #define RP_REPLAY_REPLAY_TRIAL_H

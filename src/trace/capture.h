@@ -1,6 +1,6 @@
 /**
  * @file capture.h
- * @brief Names in a capture folder.
+ * @brief This header declares names in a capture folder.
  */
 #ifndef RP_TRACE_CAPTURE_H
 #define RP_TRACE_CAPTURE_H

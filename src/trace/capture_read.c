@@ -1,4 +1,4 @@
-/* Reader of capture folders (docs/formats.md). */
+/* This file reads capture folders (docs/formats.md). */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /**
  * @file code_object.h
- * @brief What a code object says about one of its kernels: the AMDGPU metadata note (LLVM's AMDGPU
- * user guide, code object V3 and later).
+ * @brief This header reads what a code object says about one of its kernels: the AMDGPU metadata
+ * note (LLVM's AMDGPU user guide, code object V3 and later).
  */
 #ifndef RP_TRACE_CODE_OBJECT_H
 #define RP_TRACE_CODE_OBJECT_H

@@ -743,9 +743,10 @@ static bool is_momentary(const char *name)
     return strncmp(name, "SQ", 2) == 0 && strstr(name, "_LEVEL") && !strstr(name, "_ACCUM");
 }
 
-/* Clocks, like "GRBM_GUI_ACTIVE": the same work takes another time in each run. So do percentages
- * and means that rocprof makes of clocks, like "MemUnitBusy", and what was in flight, which is
- * added up in each clock. */
+/* Tests whether it counts clocks, like "GRBM_GUI_ACTIVE", because the same work takes a different
+ * time in each run. That also applies to percentages and means that rocprof makes of clocks, like
+ * "MemUnitBusy", and to what was in flight, which is added up in each clock.
+ */
 static bool depends_on_time(const char *name)
 {
     static const char *const of_time[] = {"GRBM_", "CYCLE",  "BUSY",    "ACTIVE", "WAIT",

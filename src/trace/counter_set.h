@@ -1,6 +1,6 @@
 /**
  * @file counter_set.h
- * @brief Hardware counters by kernel dispatch, whichever file they come from.
+ * @brief A set has hardware counters by kernel dispatch, whichever file they come from.
  *
  * CSV forms: docs/formats.md. Times are nanoseconds.
  */
@@ -116,7 +116,7 @@ struct rp_counters {
     size_t file_count;
 };
 
-/** Runs of one program never count quite the same: by so much they may differ. */
+/** Runs of one program never count quite the same, so they may differ by this much. */
 enum { RP_PASS_TOLERANCE_PERCENT = 5 };
 
 /** Tests whether it can be read here: a folder, or a file called *.csv. */

@@ -1,7 +1,7 @@
 /**
  * @file csv_read.h
- * @brief Comma-separated values, RFC 4180: quoted fields may hold commas, line ends and, doubled,
- *        quotes.
+ * @brief This header reads comma-separated values, RFC 4180: quoted fields may hold commas, line
+ * ends and, doubled, quotes.
  */
 #ifndef RP_TRACE_CSV_READ_H
 #define RP_TRACE_CSV_READ_H

@@ -1,7 +1,7 @@
 /**
  * @file csv_trace.h
- * @brief Traces of other formats, CSV and JSON: each becomes a private database, so that there is
- * one reader of traces.
+ * @brief This header reads traces of other formats, CSV and JSON: each becomes a private
+ * database, so that there is one reader of traces.
  */
 #ifndef RP_TRACE_CSV_TRACE_H
 #define RP_TRACE_CSV_TRACE_H

@@ -1,6 +1,7 @@
 /**
  * @file device_table.h
- * @brief What the software device offers to the collector in the same process, found with dlsym.
+ * @brief This header says what the software device offers to the collector in the same process,
+ * found with dlsym.
  */
 #ifndef RP_TRACE_DEVICE_TABLE_H
 #define RP_TRACE_DEVICE_TABLE_H
@@ -15,7 +16,7 @@ struct rp_threads_request;
 /** This function returns the table, or NULL while the device is switched off. */
 #define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
 
-/** Names of hardware counters to collect, separated by commas. */
+/** The variable has names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
 enum { RP_DEVICE_TABLE_VERSION = 10 };

@@ -1,6 +1,7 @@
 /**
  * @file gzip.h
- * @brief Files that may be packed by gzip, whatever they are called, read as if they were not.
+ * @brief This header reads files that may be packed by gzip, whatever they are called, as if they
+ * were not.
  *
  * What a packed file holds goes into a file without a name in $TMPDIR, or /tmp. It may be 256 MB,
  * or 100 times the packed file if that is more: traces shrink by 10 to 50, a bomb by 1000.

@@ -1,6 +1,7 @@
 /**
  * @file history_db.h
- * @brief The results of a program over time, in one SQLite file. docs/history.md has its tables.
+ * @brief A history has the results of a program over time in one SQLite file.
+ * docs/history.md has its tables.
  */
 #ifndef RP_TRACE_HISTORY_DB_H
 #define RP_TRACE_HISTORY_DB_H

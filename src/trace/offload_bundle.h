@@ -1,6 +1,6 @@
 /**
  * @file offload_bundle.h
- * @brief For which GPUs a bundle of device code is.
+ * @brief This header finds for which GPUs a bundle of device code is.
  *
  * Clang puts device code into bundles (Clang Offload Bundler, "Binary layout"): a magic string, the
  * number of entries, and for each entry offset, size, length of its target's name, and the name. A

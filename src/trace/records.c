@@ -1,6 +1,6 @@
 /**
  * @file records.c
- * @brief Reader of record files.
+ * @brief This file reads record files.
  */
 #include "trace/records.h"
 

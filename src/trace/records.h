@@ -1,6 +1,7 @@
 /**
  * @file records.h
- * @brief Trace file written by the injected tool and read by collect: a header, then fixed records.
+ * @brief The injected tool writes a record file, and rocm-perf reads it: a
+ * header, then fixed records.
  *
  * One file per process, `<pid>.<start>.rptrace` in the folder named by ROCM_PERF_TRACE_DIR. The
  * writer maps it shared and publishes `committed_records` with a release store after a record is

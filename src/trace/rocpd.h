@@ -1,6 +1,6 @@
 /**
  * @file rocpd.h
- * @brief rocpd trace databases: write one, read any.
+ * @brief This header reads and writes rocpd trace databases: write one, read any.
  *
  * A rocpd database is SQLite with the schema that rocprofv3 publishes (3.0.x): tables
  * `rocpd_<x>_<uuid>` and un-suffixed views. The writer makes schema 3.0.x; the reader finds what a

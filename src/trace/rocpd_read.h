@@ -1,7 +1,8 @@
 /**
  * @file rocpd_read.h
- * @brief What the parts of the reader and the writer share: rocpd_schema.c has the schema and finds
- * tables, rocpd_scan.c reads values, rocpd_rows.c rows, rocpd_read.c is the public face.
+ * @brief This header says what the parts of the reader and the writer share: rocpd_schema.c has the
+ * schema and finds tables, rocpd_scan.c reads values, rocpd_rows.c rows, rocpd_read.c is the public
+ * face.
  */
 #ifndef RP_TRACE_ROCPD_READ_H
 #define RP_TRACE_ROCPD_READ_H

@@ -1,6 +1,6 @@
 /**
  * @file rocpd_schema.h
- * @brief Files of SQLite: what they are, how they fail, and their rows.
+ * @brief This header opens files of SQLite: what they are, how they fail, and their rows.
  */
 #ifndef RP_TRACE_ROCPD_SCHEMA_H
 #define RP_TRACE_ROCPD_SCHEMA_H

@@ -1,6 +1,7 @@
 /**
  * @file code_objects.c
- * @brief Code objects and kernels, recorded when an executable is frozen: before its first launch.
+ * @brief This file records code objects and kernels when an executable is frozen:
+ * before its first launch.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -10,13 +11,11 @@
 #include "trace/code_object.h"
 #include "tracer/tracer.h"
 
-/* Register counts out of an AMDGPU kernel descriptor, as rocpd reports them. */
+/* This part reads register counts out of an AMDGPU kernel descriptor, as rocpd reports them. */
 
-/* Register counts out of a kernel descriptor.
- *
- * Layout and granularities: AMDGPU code object v3+ "Kernel Descriptor", compute_pgm_rsrc1 and 3.
- * What is reported is what was allocated, not what the compiler used, because that is what
- * rocprofv3 stores.
+/* Layout and granularities of register counts in a kernel descriptor are those of AMDGPU code
+ * object v3+, "Kernel Descriptor", compute_pgm_rsrc1 and 3. What is reported is what was
+ * allocated, not what the compiler used, because rocprofv3 stores that.
  */
 
 enum { RP_KD_BYTES = 64 };

@@ -487,7 +487,9 @@ struct rp_pending *rp_pending_list_next(struct rp_pending_list *line)
     return &chunk->entries[filled];
 }
 
-/* The thread that harvests what the program does not wait for, and the bounded waits. */
+/* This part has the thread that reads completions that the program does not wait for, and the
+ * bounded waits.
+ */
 
 enum {
     POLL_NS = 200 * 1000,           /**< while entries complete */
@@ -563,7 +565,7 @@ static void start_reader(struct rp_tool *tool)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     h->thread_running = pthread_create(&h->thread, NULL, reader_main, tool) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    /* Without the thread, waits and the final drain still harvest. */
+    /* Without the thread, waits and the final drain still read completions. */
     if (h->thread_running)
         pthread_setname_np(h->thread, "rocm-perf-tool");
 }
@@ -643,8 +645,8 @@ void rp_completions_drain_list(struct rp_tool *tool, struct rp_pending_list *lin
     }
 }
 
-/* Hooks of signal functions: read the times before the program overwrites them, and record
- *        what completed before the program learns of it.
+/* Hooks of signal functions read the times before the program overwrites them, and record what
+ * completed before the program learns of it.
  */
 
 /* A store says what the value is from now on, whatever it was. */

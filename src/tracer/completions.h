@@ -1,6 +1,7 @@
 /**
  * @file completions.h
- * @brief What has been submitted but not yet recorded, and how its times are collected.
+ * @brief This header says what has been submitted but not yet recorded, and how its times are
+ * collected.
  *
  * The program's own completion signals stay in its packets, so that nothing the program or another
  * queue waits for passes through the host: no added latency, no reordering, and hipEvent times are

@@ -664,7 +664,9 @@ void rp_queues_retire(struct rp_tool *tool)
     }
 }
 
-/* Asynchronous copies: same way as WATCH, the program's completion signal is left alone. */
+/* Asynchronous copies take the same way as WATCH, so the program's completion signal is left
+ * alone.
+ */
 
 /* Records what a copy waits for, and returns its number. */
 static uint64_t record_waits(struct rp_tool *tool, uint32_t dep_count, const rp_hsa_signal *deps)

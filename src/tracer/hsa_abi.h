@@ -1,6 +1,6 @@
 /**
  * @file hsa_abi.h
- * @brief The parts of the HSA runtime's binary interface that the tool uses.
+ * @brief This header declares the parts of the HSA runtime's binary interface that the tool uses.
  *
  * The tool is built by the host's compiler without ROCm headers, so it declares what it needs. The
  * runtime's handles are structs with one 64-bit member; on every 64-bit ABI that ROCm supports such

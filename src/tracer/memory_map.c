@@ -1,6 +1,6 @@
 /**
  * @file memory_map.c
- * @brief Hooks of allocations, and the list of what there is.
+ * @brief This file has the hooks of allocations, and the list of what there is.
  */
 #include "tracer/memory_map.h"
 

@@ -1,6 +1,7 @@
 /**
  * @file memory_map.h
- * @brief All memory that kernels can reach, as the program allocates, maps and frees it.
+ * @brief The memory map has all memory that kernels can reach, as the program allocates, maps and
+ * frees it.
  *
  * Followed only where a dispatch is to be captured. Each class of trace/memory_classes.def but
  * PAGEABLE has its entries here.

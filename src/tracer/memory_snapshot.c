@@ -1,6 +1,7 @@
 /**
  * @file memory_snapshot.c
- * @brief The list of memory as a snapshot takes it: in order, each byte once, and really there.
+ * @brief This file makes the list of memory that a snapshot takes: in order, each byte once,
+ * and really there.
  */
 #include "tracer/memory_snapshot.h"
 

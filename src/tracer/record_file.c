@@ -1,6 +1,6 @@
 /**
  * @file record_file.c
- * @brief Writer of the record file.
+ * @brief This file writes the record file.
  */
 #include "tracer/record_file.h"
 

@@ -1,6 +1,7 @@
 /**
  * @file record_file.h
- * @brief Writer of the record file (trace/records.h), safe against sudden death of the process.
+ * @brief The writer of the record file (trace/records.h) is safe against sudden death of the
+ * process.
  *
  * The file is mapped shared, window by window; a record is visible once committed_records has been
  * release-stored behind it, so everything committed outlives the process. Blocks are reserved

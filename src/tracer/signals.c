@@ -1,6 +1,6 @@
 /**
  * @file signals.c
- * @brief Signals owned by the tool, kept for reuse.
+ * @brief The tool owns signals, which are kept for reuse.
  */
 #include "tracer/signals.h"
 

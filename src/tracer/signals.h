@@ -1,6 +1,6 @@
 /**
  * @file signals.h
- * @brief Signals owned by the tool, kept for reuse. Grows, never shrinks.
+ * @brief The tool owns signals, which are kept for reuse. Grows, never shrinks.
  */
 #ifndef RP_TRACER_SIGNALS_H
 #define RP_TRACER_SIGNALS_H

@@ -1,7 +1,7 @@
 /**
  * @file software_device.c
- * @brief What the software device knows of its dispatches besides their times: hardware counters,
- *        and what the times are from.
+ * @brief This file says what the software device knows of its dispatches besides their times:
+ * hardware counters, and what the times are from.
  */
 #include "tracer/software_device.h"
 

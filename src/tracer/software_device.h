@@ -1,7 +1,7 @@
 /**
  * @file software_device.h
- * @brief What the software device knows of its dispatches besides their times: hardware counters,
- *        and what the times are from.
+ * @brief This header says what the software device knows of its dispatches besides their times:
+ * hardware counters, and what the times are from.
  */
 #ifndef RP_TRACER_SOFTWARE_DEVICE_H
 #define RP_TRACER_SOFTWARE_DEVICE_H

@@ -1,6 +1,7 @@
 /**
  * @file tracer.h
- * @brief The one context of librocm-perf-tool.so, and what its files offer each other.
+ * @brief This header has the one context of librocm-perf-tool.so, and what its files offer each
+ * other.
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
@@ -127,7 +128,7 @@ enum rp_hsa_slot {
  * harvest.lock.
  */
 void rp_queues_give_back(struct rp_tool *tool);
-/** The runtime ends: what is still pending on any queue is lost. */
+/** Is called when the runtime ends: what is still pending on any queue is lost. */
 void rp_queues_retire(struct rp_tool *tool);
 
 /* Each file puts its hooks into the tables. */

@@ -1,7 +1,7 @@
 /**
  * @file command_processor.h
- * @brief The device clock: one virtual counter per process, of the rate that the architecture's
- *        timestamps have (rp_arch.timestamp_mhz). Host time never enters it.
+ * @brief The packet processors share the device clock: one virtual counter per process, of the rate
+ * that the architecture's timestamps have (rp_arch.timestamp_mhz). Host time never enters it.
  *
  * It moves only when a packet completes (to the packet's end). The runtime's readings move by a
  * tick each, so that ROCr's calibration pairs differ and its ratio stays exactly that of the rates

@@ -1,6 +1,7 @@
 /**
  * @file device_context.h
- * @brief The one context of the injected library: the software GPUs of this process.
+ * @brief The injected library has one context: the software GPUs of this
+ * process.
  *
  * Made when a device file is first opened; it lives until the process ends. A forked child has
  * no device (its threads and mappings are not there) until it opens one, which makes a new one.

@@ -1,6 +1,6 @@
 /**
  * @file device_memory.h
- * @brief Large host pages for those parts of the store that are used densely.
+ * @brief Parts of the store that are used densely get large host pages.
  *
  * The store is sparse: the host gives a page when it is first touched, 4 KiB at a time, and that
  * costs several times what filling the page does. Large pages for the whole store would take memory
@@ -204,8 +204,10 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
 int rp_memory_alloc(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args);
 int rp_memory_free(struct rp_memory *memory, uint64_t handle);
 
-/** MAP_MEMORY_TO_GPU and its reverse, for each of @p gpus. Mapping again changes
- *  nothing, but brings back what the program unmapped of its own pages meanwhile. */
+/**
+ * These execute MAP_MEMORY_TO_GPU and its reverse for each of @p gpus. Mapping again changes
+ * nothing, except that it restores pages of the program that it has unmapped meanwhile.
+ */
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus);
 

@@ -1,7 +1,7 @@
 /**
  * @file device_table.c
- * @brief What the collector finds by name: that a software device answers, so that it marks times
- *        as modelled, how they are, and where counters are.
+ * @brief This file says what the collector finds by name: that a software device answers, so that
+ * it marks times as modelled, how they are, and where counters are.
  */
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /**
  * @file folder_hooks.c
- * @brief The libc functions that list folders: opendir and its relatives, scandir, glob.
+ * @brief This file hooks the libc functions that list folders: opendir and its relatives,
+ * scandir, glob.
  *
  * A folder that the host has, too, is listed with the host's entries first. The C library's own
  * glob() and scandir() call its inner functions, which nothing can stand in front of. A folder of

@@ -1,6 +1,7 @@
 /**
  * @file kfd_abi.h
- * @brief The parts of the amdkfd, libdrm_amdgpu and HSA queue ABIs that the driver's face speaks.
+ * @brief This header declares the parts of the amdkfd, libdrm_amdgpu and HSA queue ABIs that the
+ * driver's face speaks.
  *
  * Layouts only, under our own names. They are restated here because the build machine's kernel
  * headers are older than the interface that ROCr 7 uses (Debian 12 carries KFD 1.11, 1.15 is

@@ -1,6 +1,6 @@
 /**
  * @file libc_hooks.c
- * @brief The libc functions that the library stands in front of.
+ * @brief This file hooks libc functions.
  *
  * Each looks at its path or descriptor, answers for the software device, and passes everything
  * else on unchanged. Nothing runs before a hooked function is called, so a shell or another child

@@ -1,6 +1,7 @@
 /**
  * @file libc_hooks.h
- * @brief What the hooks of all files share: the next definition of a function, and whose a path is.
+ * @brief This header says what the hooks of all files share: the next definition of a function, and
+ * whose a path is.
  */
 #ifndef RP_DEVICE_DRIVER_LIBC_HOOKS_H
 #define RP_DEVICE_DRIVER_LIBC_HOOKS_H

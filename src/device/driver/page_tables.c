@@ -590,7 +590,7 @@ static void read_table(struct rp_pages *pages)
     size_t held = 0;
     ssize_t n;
     pages->count = 0;
-    /* Direct calls: open() is one of our own hooks. */
+    /* These are direct calls because open() is one of our own hooks. */
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;

@@ -214,10 +214,9 @@ int hsa_signal_destroy(hsa_signal_t signal)
     return RP_RUNTIME(hsa_signal_destroy)(signal);
 }
 
-/* The runtime's copies, as far as it decides by what the device has done.
- *
- * It leaves out what a copy has to wait for when that is over. So the copy's packets are held while
- * it decides (command_processor.h), and do not start before the end of what was over then.
+/* The runtime's copies are hooked, as far as it decides by what the device has done. It leaves out
+ * what a copy has to wait for when that is over. So the copy's packets are held while it decides
+ * (command_processor.h), and do not start before the end of what was over then.
  */
 
 typedef struct {

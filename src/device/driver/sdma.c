@@ -1,6 +1,7 @@
 /**
  * @file sdma.c
- * @brief The DMA engine's packets that move data: linear and rectangular copies, fills.
+ * @brief This file executes the DMA engine's packets that move data: linear and rectangular
+ * copies, fills.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /**
  * @file signal_hooks.h
- * @brief The HSA runtime's functions behind those of the same names here.
+ * @brief This header finds the HSA runtime's functions behind hooks of the same names.
  *
  * They are found by name: the runtime may have been opened later than this library and out of the
  * global scope.

@@ -567,7 +567,7 @@ struct walk {
     /* What a search found. */
     enum rp_topology_kind kind;
 
-    /* Of a listing. */
+    /* A listing uses these members. */
     unsigned left; /**< entries to pass over */
     char previous[64];
     char *name;

@@ -1,6 +1,7 @@
 /**
  * @file vfs.h
- * @brief The files by which the driver describes the machine: KFD topology, PCI and DRM devices.
+ * @brief The driver describes the machine by these files: KFD topology,
+ * PCI and DRM devices.
  *
  * A tree of small files, links and device files, generated from struct rp_arch. In the topology
  * node 0 is the host's processor, nodes 1 to N are the GPUs. Paths are absolute and in the form of

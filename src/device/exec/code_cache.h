@@ -1,6 +1,6 @@
 /**
  * @file code_cache.h
- * @brief Decoded instructions by address, shared by all dispatches of the process.
+ * @brief All dispatches of the process share decoded instructions, which are found by address.
  *
  * The unit is a page of 4 KiB of GPU code. A page remembers the bytes it was decoded from; every
  * dispatch compares them with memory when it first enters the page, so rewritten code is noticed

@@ -40,7 +40,7 @@ static int read_clock(struct rp_wave *w)
     return step;
 }
 
-/* Shader clocks since the start of the dispatch, as modelled for this wave. */
+/* Returns the shader clocks since the start of the dispatch, as modelled for this wave. */
 static uint64_t clock_cycles(const struct rp_wave *w)
 {
     return w->group->start_cycles + w->cycles + (uint64_t)w->clock_lead;

@@ -1,6 +1,7 @@
 /**
  * @file dispatch.h
- * @brief Execution of one kernel dispatch on the CPU: the only face the driver side sees.
+ * @brief This header executes one kernel dispatch on the CPU: the only face the driver
+ * side sees.
  *
  * A dispatch is resumable: rp_dispatch_run executes at most a budget of wave instructions and
  * returns, so that the caller can interleave queues fairly; a spinning kernel never hangs another.

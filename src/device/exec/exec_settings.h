@@ -1,6 +1,7 @@
 /**
  * @file exec_settings.h
- * @brief What dispatches of this process are executed with: order, poison and bound.
+ * @brief This header says what dispatches of this process are executed with: order, poison and
+ * bound.
  *
  * In which order workgroups begin, and waves of a workgroup take turns: hardware promises none.
  * Here it is the same every time: wave after wave, each until it waits or has executed a few
@@ -49,8 +50,7 @@ uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g);
 /** Returns the number of instructions of its turn, at most @p most. */
 uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
 
-/* What LDS, scratch and registers hold before a workgroup has written there.
- *
+/* This part decides what LDS, scratch and registers hold before a workgroup has written there.
  * Hardware leaves what was there before. Here all of it begins as zero, so that a program that
  * reads it too early gives the same result every time; or, to find such programs, with words that
  * follow from a seed.
@@ -70,12 +70,11 @@ void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
  */
 void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr, struct rp_wave *w);
 
-/* How much work a dispatch may be: for who must know whether it ends, whatever the machine
- * does beside it.
- *
- * Work is what is executed: wavefront instructions, and something for each slice (executor.h), so
- * that what waits for ever comes to an end as well, though turns of a waiting loop are not counted.
- * It follows from the program alone, and not from time or the number of threads.
+/* A bound limits how much work a dispatch may be, for callers that must know whether it ends,
+ * whatever else the machine does. Work is what is executed: wavefront instructions, and something
+ * for each slice (executor.h), so that a dispatch that waits for ever comes to an end as well,
+ * though turns of a waiting loop are not counted. It follows from the program alone, and not from
+ * time or the number of threads.
  */
 
 /** The most work of dispatches that begin from now on; 0: any. More is a fault, RP_FAULT_BOUND. */

@@ -1,6 +1,7 @@
 /**
  * @file host_traps.h
- * @brief A set of address ranges that only grows, and that signal handlers may read at any time.
+ * @brief This header declares a set of address ranges that only grows, and that signal handlers may
+ * read at any time.
  */
 #ifndef RP_DEVICE_EXEC_HOST_TRAPS_H
 #define RP_DEVICE_EXEC_HOST_TRAPS_H

@@ -1,6 +1,7 @@
 /**
  * @file kernel_launch.h
- * @brief The kernel descriptor and what follows from it: registers, limits, launch state.
+ * @brief A launch follows from the kernel descriptor: registers, limits,
+ * launch state.
  *
  * Layout: LLVM "User Guide for AMDGPU Backend", Kernel Descriptor and Initial Kernel Execution
  * State, gfx90a and gfx942 columns (code object v5 and v6).

@@ -327,7 +327,9 @@ static void print_sop(struct out *o, const struct rp_insn *in)
 
 /* ---- vector ALU ---- */
 
-/* The sources assembly names: not tied accumulators, not an implied VCC. */
+/* Tests whether assembly names the source, which it does not for tied accumulators and an implied
+ * VCC.
+ */
 static bool source_is_shown(const struct rp_insn *in, unsigned i)
 {
     const struct rp_op_row *row = &rp_op_rows[in->op];

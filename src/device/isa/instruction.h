@@ -1,6 +1,6 @@
 /**
  * @file instruction.h
- * @brief One decoded gfx9-family instruction, and the decoder that makes it.
+ * @brief This header declares one decoded gfx9-family instruction and its decoder.
  *
  * An instruction is decoded once, on its first execution, into this structure. Everything that
  * does not depend on a wave's state is resolved here: constants become immediates, register

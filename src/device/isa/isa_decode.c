@@ -328,7 +328,7 @@ static void rp_dec_mtbuf(struct rp_dec *d, uint32_t w0)
     in->dst = buffer_data(d, w1, row->dst);
 }
 
-/* Operands of matrix instructions and of the accumulation registers' moves. */
+/* This part decodes operands of matrix instructions and of the accumulation registers' moves. */
 
 /* CBSZ and BLGP give the format of A and B in the instructions that take any: 0 and 1 have 8 bits,
  * 2 and 3 six, 4 has four.

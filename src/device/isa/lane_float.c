@@ -1,6 +1,6 @@
 /**
  * @file lane_float.c
- * @brief f32 arithmetic kernels and the three steps of f32 division.
+ * @brief This file implements f32 arithmetic kernels and the three steps of f32 division.
  */
 #include "device/isa/lane_level.h"
 

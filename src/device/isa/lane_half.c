@@ -1,6 +1,6 @@
 /**
  * @file lane_half.c
- * @brief f16, packed 16-bit and mixed-precision kernels.
+ * @brief This file implements f16, packed 16-bit and mixed-precision kernels.
  */
 #include "device/isa/lane_level.h"
 

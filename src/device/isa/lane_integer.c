@@ -1,6 +1,7 @@
 /**
  * @file lane_integer.c
- * @brief Integer and bit kernels: rows of lane.def, carries, selects, wide multiplies, SAD.
+ * @brief This file implements integer and bit kernels: rows of lane.def, carries, selects, wide
+ * multiplies, SAD.
  */
 #include <immintrin.h>
 #include <math.h>

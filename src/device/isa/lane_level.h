@@ -1,6 +1,7 @@
 /**
  * @file lane_level.h
- * @brief What every lane_*.c shares: the CPU level, row types, and the loops around one expression.
+ * @brief This header says what every lane_*.c shares: the CPU level, row types, and the loops
+ * around one expression.
  *
  * Each lane_*.c is compiled once per level (lane.cmake) with RP_LANE_LEVEL set to an enum
  * rp_lane_level value; RP_LANE_SYM gives every kernel its own name per level. Only the instruction

@@ -1,6 +1,6 @@
 /**
  * @file lane_memory.c
- * @brief Lane loops of memory instructions; see lane.h.
+ * @brief This file implements the lane loops of memory instructions (lane.h).
  */
 #include "device/isa/lane.h"
 #include "device/isa/lane_level.h"

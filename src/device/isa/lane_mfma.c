@@ -51,9 +51,10 @@ RP_MFMA_INLINE void dense(uint32_t *d, const uint32_t *c, size_t c_stride, const
                     acc[t] = rp_vec_load(c + RP_D_REGISTER(m, block, i0 + t / wide) * c_stride +
                                          RP_D_LANE(m, i0 + t / wide) + j0 + t % wide * RP_VEC);
                 for (unsigned group = 0; group < groups; group++) {
-                    /* Two pointers that move, rather than an index: with an index register every
-                     * multiply-add from memory is two micro-operations (Intel's optimization
-                     * manual, "micro-fusion"). */
+                    /* Two pointers move here rather than an index, because with an index register
+                     * every multiply-add from memory is two micro-operations (Intel's optimization
+                     * manual, "micro-fusion").
+                     */
                     __asm__("" : "+r"(column), "+r"(row));
 #pragma GCC unroll 8
                     for (unsigned e = 0; e < p; e++) {

@@ -1,7 +1,7 @@
 /**
  * @file lane_mfma.h
- * @brief What the matrix kernels share: vectors of this CPU level, widening of operands, one step
- * of accumulation.
+ * @brief This header says what the matrix kernels share: vectors of this CPU level, widening of
+ * operands, one step of accumulation.
  *
  * A matrix kernel is a lane kernel (lane.h): s0, s1 and s2 are the register rows of A, B and C, d
  * those of D. The caller has applied CBSZ, ABID and BLGP. D may be the rows of A or B, and of C

@@ -1,6 +1,6 @@
 /**
  * @file lane_select.c
- * @brief From mnemonic and CPU level to lane kernel.
+ * @brief This file leads from mnemonic and CPU level to a lane kernel.
  */
 #include <cpuid.h>
 #include <pthread.h>

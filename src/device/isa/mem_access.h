@@ -1,6 +1,7 @@
 /**
  * @file mem_access.h
- * @brief What the memory handlers (mem_*.c) share: elements, lanes, addresses, faults.
+ * @brief This header says what the memory handlers (mem_*.c) share: elements, lanes, addresses,
+ * faults.
  */
 #ifndef RP_DEVICE_ISA_MEM_ACCESS_H
 #define RP_DEVICE_ISA_MEM_ACCESS_H

@@ -1,6 +1,6 @@
 /**
  * @file mem_address.h
- * @brief What buffer and scalar memory instructions address, and whether they may.
+ * @brief This header says what buffer and scalar memory instructions address, and whether they may.
  */
 #ifndef RP_DEVICE_ISA_MEM_ADDRESS_H
 #define RP_DEVICE_ISA_MEM_ADDRESS_H

@@ -1,6 +1,7 @@
 /**
  * @file mem_atomic.h
- * @brief Read-modify-write operations, once for memory shared with the host and once for LDS.
+ * @brief This header has the read-modify-write operations, once for memory shared with the host
+ * and once for LDS.
  *
  * Each operation is an expression of the old value and up to two data values. On global memory it
  * runs in a compare-and-swap loop, because host threads and other queues may touch the same word;

@@ -1,8 +1,8 @@
 /**
  * @file opcodes.h
- * @brief The instruction table of gfx942: one row per opcode, from ops_alu.def and ops_mem.def.
- *        Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only gfx90a
- *        has, ops_gfx90a.def.
+ * @brief This header declares the instruction table of gfx942: one row per opcode, from ops_alu.def
+ * and ops_mem.def. Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only
+ * gfx90a has, ops_gfx90a.def.
  *
  * Row forms:
  *   RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost)

@@ -1,6 +1,7 @@
 /**
  * @file valu.h
- * @brief What the VALU files share: register rows, broadcast, masked store, index mode.
+ * @brief This header says what the VALU files share: register rows, broadcast, masked store, index
+ * mode.
  */
 #ifndef RP_DEVICE_ISA_VALU_H
 #define RP_DEVICE_ISA_VALU_H

@@ -1,6 +1,7 @@
 /**
  * @file wave_state.h
- * @brief State of a wavefront, its workgroup and its dispatch while they execute.
+ * @brief This header declares the state of a wavefront, its workgroup and its dispatch while they
+ * execute.
  */
 #ifndef RP_DEVICE_ISA_WAVE_STATE_H
 #define RP_DEVICE_ISA_WAVE_STATE_H
@@ -208,7 +209,9 @@ struct rp_mem_range {
 };
 
 struct rp_mem {
-    /** [0] reads, [1] writes. Entries of 32 bytes: none lies in two cache lines. */
+    /**
+     * [0] is for reads and [1] for writes. Entries have 32 bytes, so none lies in two cache lines.
+     */
     _Alignas(64) struct rp_mem_range side[2][RP_MEM_ENTRIES];
     const struct rp_exec_host *host;
     uint64_t generation;

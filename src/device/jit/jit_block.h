@@ -1,6 +1,7 @@
 /**
  * @file jit_block.h
- * @brief A region in translation: what the parts of the translator share.
+ * @brief This header describes a region while it is translated: what the parts of the translator
+ * share.
  *
  * Registers of translated code: RBX the wave, R12 the middle of the first VGPR rows, R13D the
  * budget left, R14 the issue cycles so far, R15 the page's decoded instructions, RBP its GPU

@@ -20,7 +20,7 @@ static void code_memory_free(void *memory, size_t bytes);
  * Returns a copy of @p code that can be executed, or NULL when the system refuses it or is out of
  * memory.
  */
-/* System calls, not mmap(): the library has its own of that name for the program. */
+/* These are system calls because the library has an mmap() of its own for the program. */
 static void *code_memory_new(const uint8_t *code, size_t bytes)
 {
     long mapped =

@@ -1,6 +1,6 @@
 /**
  * @file jit_translate.h
- * @brief Machine code for hot code.
+ * @brief The translator makes machine code of hot code.
  *
  * Code is translated in regions: what can be reached within its page from an instruction that has
  * been entered often, as far as it has been decoded. A region is made of blocks, straight runs of

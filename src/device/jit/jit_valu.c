@@ -267,7 +267,7 @@ static unsigned constant_count(const struct rp_insn *in, unsigned i)
     return in->src[i].imm & 31;
 }
 
-/* A quarter of a source of counts, reduced to @p keep. */
+/* Returns a quarter of a source of counts, reduced to @p keep. */
 static unsigned low_bits(struct rp_jit_translation *t, const struct rp_src *s, unsigned q,
                          uint32_t keep)
 {

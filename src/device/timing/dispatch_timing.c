@@ -91,9 +91,8 @@ static bool is_listed(const struct listing *l, uint64_t sorted, uint64_t pc)
     return low < sorted && l->line[low].pc == pc;
 }
 
-/*
- * A function from its first instruction on: to the end of a program, or the way out of it, behind
- * which no branch of it leads. What it covers before @p sorted is not listed twice.
+/* Lists a function from its first instruction to the end of a program, or to the way out of it,
+ * behind which no branch of it leads. What it covers before @p sorted is not listed twice.
  */
 static void list_function(struct listing *l, uint64_t from, uint64_t sorted)
 {

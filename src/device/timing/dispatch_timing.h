@@ -1,6 +1,7 @@
 /**
  * @file dispatch_timing.h
- * @brief Recording of a dispatch's sampled workgroups, from its launch to the modelled time.
+ * @brief This header records a dispatch's sampled workgroups, from its launch to the
+ * modelled time.
  */
 #ifndef RP_DEVICE_TIMING_DISPATCH_TIMING_H
 #define RP_DEVICE_TIMING_DISPATCH_TIMING_H

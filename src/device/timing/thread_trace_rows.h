@@ -1,6 +1,7 @@
 /**
  * @file thread_trace_rows.h
- * @brief A watcher of the replay that writes down what the waves of chosen compute units did.
+ * @brief A watcher of the simulation writes down what the waves of chosen
+ * compute units did.
  */
 #ifndef RP_DEVICE_TIMING_THREAD_TRACE_ROWS_H
 #define RP_DEVICE_TIMING_THREAD_TRACE_ROWS_H

@@ -1,6 +1,7 @@
 /**
  * @file timing_counters.h
- * @brief What caches and LDS make of recorded accesses: the input of memory counters.
+ * @brief This header says what caches and LDS make of recorded accesses: the input of memory
+ * counters.
  *
  * Accesses come in the order of a replay (timing_engine.h), which knows when; or, without one, of
  * turns: recorded workgroups are put on compute units as the dispatcher would, round robin over

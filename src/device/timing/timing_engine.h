@@ -297,7 +297,7 @@ struct rp_cu_group {
     uint8_t slot[RP_CU_GROUP_WAVES];
 };
 
-/** Registers with results of a matrix instruction. */
+/** These registers get results of a matrix instruction. */
 struct rp_cu_result {
     struct rp_rec_regs regs;
     uint64_t over; /**< its passes are */

@@ -1,6 +1,6 @@
 /**
  * @file timing_model.h
- * @brief How much the software device does to tell how long a kernel takes.
+ * @brief This header says how much the software device does to tell how long a kernel takes.
  */
 #ifndef RP_DEVICE_TIMING_TIMING_MODEL_H
 #define RP_DEVICE_TIMING_TIMING_MODEL_H

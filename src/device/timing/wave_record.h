@@ -1,7 +1,7 @@
 /**
  * @file wave_record.h
- * @brief What sampled workgroups did, wave by wave: the input of the detailed timing model and of
- * everything else that needs address streams (memory counters, thread traces).
+ * @brief This header says what sampled workgroups did, wave by wave: the input of the detailed
+ * timing model and of everything else that needs address streams (memory counters, thread traces).
  *
  * Execution stays functional and in any host order. Workgroups that the plan (below) chooses, from
  * the shape of the grid alone, note what they do while they are executed. What a wave did is the
