@@ -115,7 +115,7 @@ struct rp_arch {
     uint32_t cus_per_block;         /**< CUs that the waves of one workgroup share: 1; 2 = a WGP */
     uint32_t max_workgroup_size;    /**< work-items */
 
-    /* Registers, per SIMD lane. */
+    /* These members count registers per SIMD lane. */
     enum rp_vgpr_file vgpr_file;
     uint32_t vgprs_per_simd; /**< per lane of the default wave size */
     uint32_t vgpr_granule;

@@ -267,7 +267,7 @@ int rp_replay_look_at_row(struct rp_replay *r, const struct rp_replay_row *row,
 /** A kernel may write anything. */
 void rp_replay_forget_zeros(struct rp_replay *r);
 
-/** Memory gets its state before the dispatch. @param edit  may be NULL */
+/** Gives memory its state before the dispatch. @param edit may be NULL */
 int rp_replay_fill(struct rp_replay *r, rp_replay_edit_page edit, void *data, struct rp_err *err);
 /**
  * Restores memory that had this state, if only what the captured dispatch changes was changed

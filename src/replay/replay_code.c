@@ -347,8 +347,9 @@ static void add_segment(struct rp_replay_kernel *k, const Elf64_Phdr *p, uint64_
                                     .writable = (p->p_flags & PF_W) != 0};
 }
 
-/* All between and behind them, to the end of the last page: the loader's memory for a code object
- * is one piece, and the GPU can write all of it. */
+/* This takes all bytes between and behind them, to the end of the last page, because the loader's
+ * memory for a code object is one piece, and the GPU can write all of it.
+ */
 static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most)
 {
     const uint64_t end =

@@ -409,7 +409,7 @@ static int page_of(struct rp_replay *r, const struct rp_capture_memory *m,
     return rc;
 }
 
-/* Up to the end of a page. */
+/* This goes up to the end of a page. */
 static uint64_t within_page(uint64_t from, uint64_t end)
 {
     const uint64_t left = RP_PAGE_BYTES - from % RP_PAGE_BYTES;

@@ -699,7 +699,7 @@ static size_t place_of(struct walk *w, const struct place *place)
     return w->failed ? 0 : number;
 }
 
-/* An address is which of the places, and how far in it. */
+/* Adds an address as the number of a place, and how far in it. */
 static void add_address(struct walk *w, uint64_t at)
 {
     const struct named *n = find_named(w->h, at);

@@ -158,7 +158,7 @@ static inline void rp_code_functions_free(struct rp_code_functions *functions)
     *functions = (struct rp_code_functions){0};
 }
 
-/** Text in the code object, without an end of its own. */
+/** This is a text in the code object, which has no end mark of its own. */
 struct rp_code_text {
     const char *at;
     uint32_t bytes;

@@ -264,7 +264,10 @@ int rp_store_put_process(struct rp_store_writer *w, const struct rp_row_process 
  * name.
  */
 int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *err);
-/** A call of HIP with its arguments; the store gives these their ids, and the region its event. */
+/**
+ * This is a call of HIP with its arguments; the store gives these their ids, and the region its
+ * event.
+ */
 int rp_store_put_region(struct rp_store_writer *w, const struct rp_row_region *row,
                         const struct rp_row_arg *args, size_t arg_count, struct rp_err *err);
 /** Adds a row of another kind, like rp_store_put_agent(w, &agent, err) and so on below. */
@@ -454,8 +457,10 @@ typedef int rp_store_row_fn(void *ctx, const void *row, struct rp_err *err);
  * tens of millions. It returns as the arrays do, or what fn returned.
  */
 int rp_store_each_launch(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
-/** Rows of struct rp_row_dispatch, of which only the kernel, its agent, geometry and times are
- * read, not what refers to API calls, queues and streams: those fields are 0. */
+/**
+ * Visits rows of struct rp_row_dispatch, of which only the kernel, its agent, geometry and times
+ * are read. Fields that refer to API calls, queues and streams are 0.
+ */
 int rp_store_each_work(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);

@@ -558,7 +558,7 @@ int rp_store_put_row(struct rp_store_writer *w, enum rp_rows rows, const void *r
 
 /* --- completion --------------------------------------------------------------------------- */
 
-/* Names as rocprofv3 gives them: queue 1 is "Queue 0", stream 1 is "Stream 1". */
+/* The names are those of rocprofv3: queue 1 is "Queue 0", stream 1 is "Stream 1". */
 static int put_default(struct rp_store_writer *w, enum rp_rows rows, int64_t id, struct rp_err *err)
 {
     bool queue = rows == RP_ROWS_queue;

@@ -1,6 +1,6 @@
 /**
  * @file hip_hooks.h
- * @brief Calls of the program to the HIP runtime.
+ * @brief This header records calls of the program to the HIP runtime.
  */
 #ifndef RP_TRACER_HIP_HOOKS_H
 #define RP_TRACER_HIP_HOOKS_H

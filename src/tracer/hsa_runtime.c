@@ -197,7 +197,7 @@ static void put(struct properties *all, const char *key, uint64_t value)
 
 /* --- the driver's topology ----------------------------------------------------------------- */
 
-/* Lines "name decimal". The prefix goes before each name ("mem_banks.0."). */
+/* Reads lines "name decimal". The prefix goes before each name ("mem_banks.0."). */
 static bool read_file(struct properties *all, const char *path, const char *prefix)
 {
     char name[41], key[KEY_BYTES];

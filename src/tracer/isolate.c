@@ -389,7 +389,9 @@ static bool keep_kernel(struct rp_isolate *isolate, rp_hsa_executable executable
     return true;
 }
 
-/* It is not wanted (any more), whatever was at its address before. Takes no memory. */
+/* Notes that a kernel is not wanted (any more), whatever was at its address before. It takes no
+ * memory.
+ */
 static void forget_kernel(struct rp_isolate *isolate, uint64_t kernel_object)
 {
     if (rp_kernel_map_get(&isolate->map, kernel_object))

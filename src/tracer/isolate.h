@@ -76,7 +76,7 @@ void rp_isolate_forget(struct rp_isolate *isolate);
 /** Copies the ELF file of a code object. It is needed only when rp_isolate_kernel() says so. */
 void rp_isolate_code(struct rp_tool *tool, rp_hsa_executable executable, uint32_t code_object_id,
                      uint64_t load_base, uint64_t load_bytes, const void *bytes, uint64_t count);
-/** A kernel is there, where another one may have been. @return whether its dispatches are wanted */
+/** Notes a kernel where another one may have been. @return whether its dispatches are wanted */
 bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
                        const struct rp_rec_kernel *kernel, const char *symbol);
 /** An executable is about to go, with its kernels and code objects. Not with the gate entered: it

@@ -30,8 +30,10 @@ void rp_signal_pool_init(struct rp_signal_pool *pool, const struct rp_hsa *hsa,
  * Makes sure that at least @p count signals are free; those that cannot be created are left out.
  */
 void rp_signal_pool_reserve(struct rp_signal_pool *pool, size_t count);
-/** Up to @p most signals with value 1 and times 0. @return how many: none when none is free and
- * none can be created */
+/**
+ * Takes up to @p most signals with value 1 and times 0.
+ * @return how many: none when none is free and none can be created
+ */
 size_t rp_signal_pool_take_some(struct rp_signal_pool *pool, rp_hsa_signal *ret, size_t most);
 /** Takes one of them, or returns 0. */
 static inline rp_hsa_signal rp_signal_pool_take(struct rp_signal_pool *pool)

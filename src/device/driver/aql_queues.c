@@ -512,7 +512,7 @@ static void *serve_forever(void *arg)
     return NULL;
 }
 
-/** Detached, and deaf to the program's signals. */
+/** The thread is detached and blocks the program's signals. */
 static int start_server(struct rp_queues *queues)
 {
     if (queues->running)

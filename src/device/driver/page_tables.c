@@ -171,7 +171,7 @@ static uint8_t suggestion(const struct rp_large_pages *pages, size_t neighbour, 
     return SMALL;
 }
 
-/** First use of a chunk of [first, end): its state from now on. */
+/** Returns the state of a chunk of [first, end) after its first use. */
 static uint8_t decide(struct rp_large_pages *pages, size_t chunk, size_t first, size_t end,
                       uint32_t *cost)
 {

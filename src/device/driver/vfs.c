@@ -980,7 +980,7 @@ struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)
     return node;
 }
 
-/* A descriptor's name, behind which is where its file is. */
+/* This is a descriptor's name, behind which is where its file is. */
 #define FOLDER_NAME "rocm-perf-folder:"
 #define FILE_NAME   "rocm-perf-file:"
 

@@ -1,6 +1,6 @@
 /**
  * @file executor.h
- * @brief The way of a recorded wave through translated code.
+ * @brief A recorded wave runs through translated code as well.
  *
  * Translated code notes each straight run of instructions that it has executed; before anything
  * looks at the wave's record (wave_record.h) the runs are written out there, an instruction each.
@@ -92,7 +92,7 @@ struct rp_resident_group {
     size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
 };
 
-/** Sums over the slices up to a point of the sequence. */
+/** These are sums over the slices up to a point of the sequence. */
 struct rp_totals {
     uint64_t groups; /**< ended */
     uint64_t wave_insts;

@@ -398,8 +398,10 @@ static void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t exten
         rp_exec_poison_wave(w->group->dispatch->settings.poison, k->vgpr_rows, s, w);
 }
 
-/* 512 registers, and what the widest operand can reach beyond the last one; 8 more, so that not the
- * same registers of all waves want the same lines of the cache (4 KiB apart). */
+/* There are 512 registers, and what the widest operand can reach beyond the last one. There are 8
+ * more, so that not the same registers of all waves want the same lines of the cache (4 KiB
+ * apart).
+ */
 enum { ROWS_PER_WAVE = 512 + 32 + 8 };
 
 /* What the process keeps for later dispatches, and how far a search for a fitting slot goes. */

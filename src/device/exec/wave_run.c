@@ -92,7 +92,7 @@ static uint64_t mix(uint64_t hash, const uint32_t *words, size_t count)
     return chain[0];
 }
 
-/* Every register a wave's next instructions can depend on. */
+/* This hashes every register on which a wave's next instructions can depend. */
 static uint64_t state_hash(const struct rp_wave *w)
 {
     const uint32_t rest[8] = {(uint32_t)w->pc, (uint32_t)(w->pc >> 32), w->scc, w->mode,

@@ -177,7 +177,9 @@ int rp_ds_permute_b32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* Lanes in bit-reversed order, apart from the bits set in the mask, which stay as they are. */
+/* The lanes are in bit-reversed order, except for the bits set in the mask, which stay as they
+ * are.
+ */
 static unsigned fft_source(unsigned mask, unsigned n)
 {
     unsigned reversed = 0;

@@ -32,7 +32,7 @@ static inline uint32_t rp_u24(uint32_t x)
     return x & 0xffffffu;
 }
 
-/* Sign-extended, but kept unsigned so that products wrap. */
+/* The values are sign-extended but kept unsigned, so that products wrap. */
 static inline uint32_t rp_i24(uint32_t x)
 {
     return (uint32_t)((int32_t)(x << 8) >> 8);

@@ -79,7 +79,7 @@ RP_MFMA_INLINE void dense(uint32_t *d, const uint32_t *c, size_t c_stride, const
             }
 }
 
-/* Sixteen 4 x 4 blocks: register i has row i of all of them. */
+/* There are sixteen 4 x 4 blocks, and register i has row i of all of them. */
 RP_MFMA_INLINE void dense_4x4(uint32_t *d, const uint32_t *c, size_t c_stride, const rp_wide *a,
                               const rp_wide *b, unsigned p, enum rp_mac how)
 {

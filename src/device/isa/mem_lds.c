@@ -1,6 +1,6 @@
-/*
- * Local data share: loads, stores, atomics. Accesses outside the allocation read zero and write
- * nothing, as on hardware; unaligned ones are legal (SH_MEM_CONFIG is set so for compute).
+/* This file has the local data share: loads, stores, atomics. Accesses outside the allocation read
+ * zero and write nothing, as on hardware; unaligned ones are legal (SH_MEM_CONFIG is set so for
+ * compute).
  */
 #include <stdint.h>
 

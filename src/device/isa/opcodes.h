@@ -52,10 +52,10 @@ enum rp_cost {
         RP_COST_MAX,
 };
 
-/** Issue cycles per class, indexed by enum rp_cost. */
+/** These are the issue cycles per class, indexed by enum rp_cost. */
 extern const unsigned char rp_cost_cycles[RP_COST_MAX];
 
-/** Row numbers: RP_OP_v_add_f32 and so on; rp_insn.op holds one. */
+/** The row numbers are RP_OP_v_add_f32 and so on; rp_insn.op holds one. */
 enum rp_op {
     RP_OP_INVALID = 0,
 #define RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost) RP_OP_##mnemonic,

@@ -527,7 +527,7 @@ HANDLER(rp_s_cmp_lg_u64)
     return RP_STEP_NEXT;
 }
 
-/* SCC = addressed bit is 0 (bitcmp0) or 1. */
+/* SCC becomes 1 if the addressed bit is 0 (bitcmp0) or 1. */
 HANDLER(rp_s_bitcmp0_b32)
 {
     A32;

@@ -469,7 +469,7 @@ static void write_step(struct rp_jit_translation *t, const struct rp_insn *in)
 
 /* ---- detours ---- */
 
-/* Back behind the instruction, with the rows in registers that the block has there. */
+/* Goes back behind the instruction, with the rows in registers that the block has there. */
 static void come_back(struct rp_jit_translation *t, const struct rp_jit_detour *d)
 {
     memcpy(t->row, d->row, sizeof t->row);

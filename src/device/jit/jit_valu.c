@@ -77,7 +77,7 @@ static void leave_nan2(struct rp_jit_translation *t, unsigned reg, unsigned othe
     leave_lanes(t);
 }
 
-/* Two registers: 16 f32 to f16, one in a dword. */
+/* Converts two registers of 16 f32 to f16, one in each dword. */
 static void narrow(struct rp_jit_translation *t, unsigned to, unsigned from)
 {
     enum { NEAREST_NO_EXCEPTIONS = 8 };

@@ -520,7 +520,7 @@ static bool share_way(const struct ways *ways, struct rp_rec_wave *w)
     return false;
 }
 
-/* The wave's steps before they are resolved; NULL: nobody is compared with it. */
+/* These are the wave's steps before they are resolved. NULL: nobody compares them */
 static uint32_t *copy_way(const struct ways *ways, const struct rp_rec_wave *w)
 {
     const size_t bytes = w->step_count * sizeof *w->step;

@@ -428,7 +428,7 @@ static int run(struct turns *t, struct caches *c)
     return rc;
 }
 
-/* The main workgroups of a record. 0, or -ENOMEM. */
+/* Counts the main workgroups of a record. @return 0 or -ENOMEM */
 static int run_turns(const struct cache_shape *shape, const struct rp_wave_record *record,
                      struct rp_cache_result *ret)
 {

@@ -325,7 +325,7 @@ struct rp_cu_wave {
     struct rp_in_flight vm, lgkm;
 };
 
-/** Whose turn it is when: slots by clock, of one clock the lowest first. */
+/** This says whose turn it is when: slots are sorted by clock, and those of one clock by number. */
 struct rp_cu_turns {
     uint64_t base;     /**< begin of the lap */
     uint64_t occupied; /**< bit for each clock of the lap with a wave */
