@@ -126,7 +126,7 @@ bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits)
     return size && !(size >> types[type].fraction_bits);
 }
 
-/* Steps between representable numbers; those of both zeros are the same. */
+/* Returns the steps between representable numbers; both zeros are the same. */
 uint64_t rp_number_ulp_distance(enum rp_number_type type, uint64_t a, uint64_t b)
 {
     const uint64_t sign = (uint64_t)1 << (types[type].bytes * 8 - 1);

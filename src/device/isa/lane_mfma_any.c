@@ -1,6 +1,6 @@
 /*
- * Matrix kernels whose operands may be of any format of eight, six or four bits, with or without a
- * scale for every 32 values of a row of A and of a column of B.
+ * The operands of these matrix kernels may be of any format of eight, six or four bits, with or
+ * without a scale for every 32 values of a row of A and of a column of B.
  *
  * A lane has 32 values of K. Those of six and four bits are neighbours: 32 g to 32 g + 31 in lane
  * group g. Of eight bits there are 16 neighbours in the first half of K, from 16 g, and 16 in the

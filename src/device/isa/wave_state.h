@@ -381,7 +381,7 @@ struct rp_exec_host {
         *translator; /**< of hot code (code_cache.h); NULL: all is interpreted */
 };
 
-/* The instruction table of gfx942: one row per opcode, from ops_alu.def and ops_mem.def.
+/* The instruction table of gfx942 has one row per opcode, from ops_alu.def and ops_mem.def.
  *        Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only gfx90a
  *        has, ops_gfx90a.def.
  *

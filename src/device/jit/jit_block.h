@@ -276,7 +276,7 @@ static inline void rp_rows_forget_widened(struct rp_jit_translation *t)
             t->row[i] = -1;
 }
 
-/** Source @p i of an instruction, dword @p dword, made ready. */
+/** Makes dword @p dword of source @p i of an instruction ready. */
 static inline struct rp_src rp_src(struct rp_jit_translation *t, const struct rp_insn *in,
                                    unsigned i, unsigned dword)
 {

@@ -341,7 +341,8 @@ void rp_live_clock_end(struct rp_group *g)
 
 /* ---- what has been executed ---------------------------------------------------------------- */
 
-/* Instructions of a record to be added, resolved. 0, -ENOMEM, or -ENOENT: the code is gone. */
+/* Resolves the instructions of a record that are to be added. @return 0, -ENOMEM, or -ENOENT: the
+ * code is gone */
 static int resolve(struct rp_group_clock *c, struct rp_mem *mem, const struct rp_rec_wave *rec,
                    uint32_t first, uint32_t count)
 {
