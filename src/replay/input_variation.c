@@ -302,7 +302,7 @@ static void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernar
     }
 }
 
-/** Tells it another one, of whole workgroups. */
+/** Gives the kernel a different grid of whole workgroups. */
 static void rp_grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
                              const uint16_t workgroup[3], uint8_t *kernarg)
 {

@@ -50,7 +50,7 @@ struct rp_device_table {
      */
     bool (*trace_threads)(uint64_t signal, uint64_t kernel_object,
                           const struct rp_threads_request *wish);
-    /** The trace (records.h), for free(), of a dispatch as take() names it. */
+    /** Returns the trace (records.h) of a dispatch as take() names it, which the caller frees. */
     bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
                          void **ret_bytes, size_t *ret_count);
     /**

@@ -35,7 +35,7 @@ enum { RP_SDMA_GCR_USER = 1 };
 
 enum { RP_SDMA_PACKET_DWORDS = 13 }; /**< the longest of those with a fixed length */
 
-/** State of one rp_sdma_step call. */
+/** This is the state of one rp_sdma_step() call. */
 struct rp_sdma_turn {
     const struct rp_cp *cp;
     struct rp_sdma_queue *queue;
