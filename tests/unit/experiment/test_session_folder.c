@@ -95,7 +95,7 @@ static void folders_in_it(void **state)
 {
     rp_autofree char *path = rp_path_join(scratch_dir, "outer");
     struct rp_session_folder folder = folder_of(path, false);
-    rp_autofree char *made = NULL, *again = NULL;
+    rp_autofree char *made = NULL, *again = NULL, *deep = NULL;
     struct rp_err err = RP_ERR_INIT;
     struct stat st;
 
@@ -107,7 +107,7 @@ static void folders_in_it(void **state)
     assert_int_equal(made[0], '/');
     assert_int_equal(stat(made, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
-    assert_int_equal(rp_session_folder_make(&folder, "journal.jsonl/x/y", &again, &err), 0);
+    assert_int_equal(rp_session_folder_make(&folder, "journal.jsonl/x/y", &deep, &err), 0);
     assert_int_equal(rp_session_folder_make(&folder, "lock/x", &again, &err), -RP_ENVIRONMENT);
     rp_session_folder_close(&folder);
 }
