@@ -31,7 +31,6 @@ struct rp_asked_sums {
     struct rp_quantity of[RP_ASKED_COUNT]; /**< known: every dispatch has it */
 };
 
-/** There is one for each list of names. */
 struct rp_bottleneck_index {
     struct rp_name_index names, symbols; /**< of the profile */
     struct rp_name_index roofline, counters;

@@ -45,7 +45,6 @@ struct rp_condition {
     double value;
 };
 
-/** This is a row of the table. */
 struct rp_rule {
     const char *id;
     enum rp_bottleneck label;
@@ -64,7 +63,7 @@ bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *feature
  * it. */
 bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *features);
 
-/** A kernel's weight is a part of this. */
+/** Says of what a kernel's weight is a part. */
 enum rp_rank_basis {
     RP_RANK_NOTHING,       /**< no times: weights are unknown */
     RP_RANK_KERNEL_TIME,   /**< the sum over all kernels */

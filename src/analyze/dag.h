@@ -84,7 +84,6 @@ struct rp_dag_share {
 
 enum { RP_DAG_NO_STEP = UINT32_MAX };
 
-/** This is a kernel or copy. */
 struct rp_dag_step {
     const char *guid; /**< of its process */
     const char *name;
@@ -131,7 +130,6 @@ enum rp_dag_disturbance {
 /** Names one bit: "counters" ... */
 const char *rp_dag_disturbance_name(unsigned bit);
 
-/** This is one process of the run. */
 struct rp_dag_process_fact {
     const struct rp_store *store; /**< that has its rows, */
     uint32_t guid_index;          /**< and under which guid; several may have none */

@@ -100,7 +100,6 @@ struct rp_dag_stretch {
     uint32_t process, thread;
 };
 
-/* A range opens or closes here. */
 struct turn {
     int64_t time_ns;
     uint32_t thread;
@@ -352,7 +351,8 @@ static int by_thread_and_time(const void *a, const void *b)
         return x->call.thread < y->call.thread ? -1 : 1;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* The outer one comes first. */
+    /* The outer one of two calls comes first. */
+    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
 static int by_order(const void *a, const void *b)

@@ -259,7 +259,7 @@ static int find_only(const struct rp_dag *dag, struct losses *losses, int64_t ji
 
     if (!reach)
         return rp_out_of_memory(err);
-    for (uint32_t p = 0; p < g->point_count; p++) { /* The losses are in this order, too. */
+    for (uint32_t p = 0; p < g->point_count; p++) { /* The losses are sorted by point, too. */
         reach[p] = reach_of(dag, reach, p);
         if (next < losses->count && losses->list[next].end == p)
             reach[p] =

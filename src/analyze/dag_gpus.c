@@ -615,7 +615,8 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
     for (uint32_t p = 0; p < dag->graph.point_count; p++)
         if (dag->flags[p] & RP_DAG_COMMON)
             count_waits(dag, trace, p, ret);
-    for (size_t k = 0; k < trace->symbol_count; k++) /* They are in the order of their names. */
+    /* Names get their numbers in alphabetical order. */
+    for (size_t k = 0; k < trace->symbol_count; k++)
         if (ret->collectives[k].name)
             ret->collectives[kept++] = ret->collectives[k];
     ret->collective_count = kept;

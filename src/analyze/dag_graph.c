@@ -442,7 +442,7 @@ int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, siz
     uint32_t count = names->addresses.count;
 
     if (!rp_dag_room(&names->shares, count, &names->room, sizeof *names->shares))
-        return rp_out_of_memory(err); /* There are none, and no list yet. */
+        return rp_out_of_memory(err); /* Memory ended before there was a list. */
     *ret = names->shares;
     *ret_count = rp_dag_merge_shares(names->shares, count);
     names->shares = NULL;
@@ -663,7 +663,6 @@ static int find_candidates(const struct taken *taken, const int64_t *slack_ns,
     return 0;
 }
 
-/* This is an operation. */
 struct min_slack_op {
     uint32_t start;
     int64_t slack_ns, end_ns;
@@ -695,7 +694,7 @@ static uint32_t min_slack(const struct taken *taken, const struct rp_dag_trace *
 
     for (size_t i = 0; i < candidates->count; i++)
         compare(taken, trace, slack_ns, candidates->starts[i], &least);
-    if (least.start == RP_DAG_NONE) /* They are all taken. */
+    if (least.start == RP_DAG_NONE)
         for (uint32_t p = 0; p < taken->dag->graph.point_count; p++)
             compare(taken, trace, slack_ns, p, &least);
     *ret_ns = least.slack_ns;

@@ -61,7 +61,6 @@ struct rp_dag_call_row {
     uint32_t stream, event; /**< index into the process's handles; RP_DAG_NONE: no such argument */
 };
 
-/** This is a kernel or a copy. */
 struct rp_dag_op {
     int64_t start_ns, end_ns;
     uint32_t symbol; /**< index into rp_dag_trace.symbols */
@@ -90,7 +89,6 @@ struct rp_dag_mark {
     int32_t queue, stream;
 };
 
-/** This is a ROCTx range. */
 struct rp_dag_range {
     int64_t start_ns, end_ns;
     int64_t event_id; /**< in the trace */
@@ -303,7 +301,7 @@ struct rp_dag_new_op {
     int64_t id; /**< dispatch_id of a kernel, id of a copy */
 };
 
-/** This is one process. */
+/** Holds one process while it is read. */
 struct rp_dag_loading {
     struct rp_dag_process process;
     struct rp_dag_new_call *calls; /**< until they are settled */
@@ -321,7 +319,7 @@ struct rp_dag_loading {
 
 enum { RP_DAG_KERNELS_CACHED = 1024, RP_DAG_CALLS_CACHED = 256 };
 
-/** This is one store. */
+/** Holds one store while it is read. */
 struct rp_dag_loader {
     struct rp_store *store;
     struct rp_dag_repairs *repairs;

@@ -243,7 +243,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
     if (!p->ops || !p->op_rows || !ids_room(l))
         return rp_out_of_memory(err);
     if (!l->ops)
-        return 0; /* There is none. */
+        return 0;
     end = l->ops + p->op_count;
     while (kernels < p->op_count && !l->ops[kernels].op.is_copy)
         kernels++;
@@ -293,7 +293,7 @@ enum {
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/** This is one row: names of two operations. */
+/** Names two operations: one waited for the other. */
 struct pair {
     int64_t op, before; /**< row_id * 2, and 1 for a copy */
 };

@@ -127,7 +127,6 @@ static const char *const launching[] = {
     "hipHccModuleLaunchKernel",
 };
 
-/** This is a call that launches a kernel. */
 struct call {
     int64_t correlation_id, start_ns;
     uint32_t guid_index;

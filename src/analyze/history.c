@@ -39,7 +39,7 @@ enum { MOST_BEFORE = 30 };
 static const size_t lengths[] = {2, 3, 5, 8};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, MOST_AFTER = 8 };
 
-/* This is one series, divided in two. */
+/* Divides one series in two. */
 struct parted {
     struct rp_versus_shift shift;
     double scatter; /**< standard deviation of a result, of its logarithm */

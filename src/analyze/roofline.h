@@ -158,7 +158,7 @@ struct rp_ceilings {
     struct rp_quantity gflops[RP_FLOP_COUNT];
 };
 
-/** This is a kernel, or the whole program. */
+/** Holds the numbers of a kernel, or of the whole program. */
 struct rp_roofline_kernel {
     const char *name; /**< NULL: the whole program */
     uint64_t calls;
@@ -188,7 +188,7 @@ struct rp_roofline_kernel {
                             nobody can tell */
 };
 
-/** This GPU ran kernels. */
+/** Describes a GPU that ran kernels. */
 struct rp_roofline_device {
     int64_t id;
     char arch[32];                                       /**< "" = unknown */

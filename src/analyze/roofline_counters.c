@@ -202,7 +202,7 @@ void rp_roof_counts_add(const struct rp_counted_dispatch *d, struct rp_roof_coun
         const uint32_t counter = d->values[i].counter;
         struct rp_kernel_count *c = &counts->of[counter];
 
-        if (!isfinite(d->values[i].value)) /* It is not known. */
+        if (!isfinite(d->values[i].value)) /* A file may have nan or inf for an unknown value. */
             continue;
         if (c->dispatches++ == 0)
             counts->seen[counts->seen_count++] = counter;

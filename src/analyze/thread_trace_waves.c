@@ -494,8 +494,10 @@ static bool add_execution(struct rp_att_build *build, struct queue *queues,
             sums[i]->idle_cycles += (uint64_t)(e->cycle - *previous_end);
     }
     *previous_end = e->cycle + e->duration_cycles;
-    build->trace->branches_taken += e->category == 7;     /* The category is "jump". */
-    build->trace->branches_not_taken += e->category == 8; /* The category is "next". */
+    /* Category 7 is a branch that was taken. */
+    build->trace->branches_taken += e->category == 7;
+    /* Category 8 is a branch that was not taken. */
+    build->trace->branches_not_taken += e->category == 8;
     if (index == UINT32_MAX)
         return true;
     issue(queues, &build->meanings[index], e);
@@ -554,7 +556,7 @@ static bool add_wave(struct rp_thread_trace *trace, const struct rp_att_wave *wa
 {
     size_t count = trace->wave_count;
 
-    if ((count & (count - 1)) == 0) { /* The array is full at each power of two. */
+    if ((count & (count - 1)) == 0) { /* The array is full whenever its count is a power of two. */
         struct rp_att_wave *grown = realloc(trace->waves, (count ? count * 2 : 1) * sizeof *grown);
 
         if (!grown)

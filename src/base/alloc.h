@@ -1,6 +1,6 @@
 /**
  * @file alloc.h
- * @brief Memory. What happens when it ends is chosen at link time.
+ * @brief Allocates memory. What happens when memory ends is chosen at link time.
  *
  * Programs (rocm-perf, rocm-perf-replay, tests of rooms that only programs have) end with one
  * message and exit code 4: their code need not look at what these functions return. In

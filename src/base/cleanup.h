@@ -1,6 +1,6 @@
 /**
  * @file cleanup.h
- * @brief Release at the end of scope, with an explicit way to keep.
+ * @brief Releases at the end of scope, with an explicit way to keep.
  *
  *     rp_autofree char *path = rp_path_join(dir, name);
  *     ...

@@ -1,6 +1,7 @@
 /**
  * @file json_read.h
- * @brief A record of a JSON trace as a flat array of its values: what is read of millions of them.
+ * @brief Reads a record of a JSON trace as a flat array of its values, because a trace has millions
+ * of them.
  *
  * Plain records, which nearly all are, are parsed where they stand. What is out of the ordinary
  * (escapes, characters beyond ASCII, fractions, damage) is jansson's, and copied from there.

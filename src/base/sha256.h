@@ -1,6 +1,6 @@
 /**
  * @file sha256.h
- * @brief SHA-256 (FIPS 180-4): what a journal names sources and code objects by.
+ * @brief Computes SHA-256 (FIPS 180-4), by which a journal names sources and code objects.
  */
 #ifndef RP_BASE_SHA256_H
 #define RP_BASE_SHA256_H

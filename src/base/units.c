@@ -166,7 +166,7 @@ struct rp_unit rp_unit_of(enum rp_unit_kind kind, struct rp_unit_span span, bool
     if (span.apart > 0)
         decimals = decimals_to_differ(span.most / step->scale, span.apart / step->scale, decimals);
     while (!span.fraction && decimals && pow(10, decimals) > step->scale)
-        decimals--; /* There is no tenth of a byte. */
+        decimals--; /* A count of bytes has no decimals. */
     return (struct rp_unit){
         .name = !utf8 && step->ascii ? step->ascii : step->name,
         .scale = step->scale,

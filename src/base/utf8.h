@@ -1,7 +1,7 @@
 /**
  * @file utf8.h
- * @brief UTF-8: the decoder, widths, and the one function through which text from files reaches
- * people.
+ * @brief Decodes UTF-8, measures its width, and has the one function through which text from files
+ * reaches people.
  */
 #ifndef RP_BASE_UTF8_H
 #define RP_BASE_UTF8_H

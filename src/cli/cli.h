@@ -90,10 +90,12 @@ struct rp_note_sink rp_cli_notes(void);
 int rp_cli_usage_error(const char *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Prints help text on stdout; @return RP_OK, or RP_ENVIRONMENT when stdout cannot be written. */
+/** Prints help text on stdout.
+ * @return RP_OK, or RP_ENVIRONMENT when stdout cannot be written */
 int rp_cli_help(const char *text);
 
-/** Writes a result to stdout and flushes; @return RP_OK or RP_ENVIRONMENT with a message. */
+/** Writes a result to stdout and flushes it.
+ * @return RP_OK, or RP_ENVIRONMENT with a message */
 int rp_cli_result(const char *text);
 
 /** Says how standard output is to be written: how wide, and coloured on a terminal unless NO_COLOR

@@ -668,7 +668,7 @@ static int check_operands(const struct table *t, const struct rp_args *args, str
 /** @return 1: goes on; 0: help is wanted; negative */
 static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp_err *err)
 {
-    enum { HELP = 'h', FIRST = 256 }; /* The numbers begin behind all letters. */
+    enum { HELP = 'h', FIRST = 256 }; /* Options without a letter get numbers behind all letters. */
     const struct table *t = l->table;
     struct option names[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, HELP}};
     char letters[2 * MOST_OPTIONS + 8] = "";

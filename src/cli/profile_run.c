@@ -376,7 +376,8 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
 {
-    bool foreign = session->tracer && session->tracer->shows_log; /* This is true of rocprofv3. */
+    /* Only rocprofv3 shows its log itself. */
+    bool foreign = session->tracer && session->tracer->shows_log;
     rp_autofree char *how =
         run->end.timed_out
             ? rp_format("did not end within %g s (--timeout)%s", options->timeout_s,

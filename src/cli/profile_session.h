@@ -62,7 +62,6 @@ struct rp_profile_session {
 /** Says whether the run was killed, or ended with another status than the expected one. */
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
 
-/** This is one run of the program. */
 struct rp_profile_step {
     const char *folder;          /**< below that of the result; NULL: that one */
     const char *prefix;          /**< of its databases */

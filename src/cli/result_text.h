@@ -1,6 +1,6 @@
 /**
  * @file result_text.h
- * @brief What a session of `rocm-perf optimize` came to, for a person.
+ * @brief Writes results of commands as text for people.
  */
 #ifndef RP_CLI_RESULT_TEXT_H
 #define RP_CLI_RESULT_TEXT_H

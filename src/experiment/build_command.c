@@ -51,7 +51,6 @@ void rp_words_free(struct rp_words *words)
     *words = (struct rp_words){0};
 }
 
-/* This is one word that is being read. */
 struct reader {
     const char *at;
     enum rp_words_rule rule;

@@ -71,7 +71,7 @@ static int lock(const char *output, struct rp_err *err)
 static int make_folder(const char *output, struct rp_err *err)
 {
     rp_autofree char *folder = rp_strdup(output);
-    char *slash = strrchr(folder, '/'); /* The path is absolute. */
+    char *slash = strrchr(folder, '/'); /* The folder is absolute, so it has a slash. */
 
     *slash = 0;
     return *folder ? rp_mkdirs_private(folder, err) : 0;

@@ -1,8 +1,8 @@
 /**
  * @file session_folder.h
- * @brief The folder of a session of optimize or of a search of autotune: its lock, its journal, the
- *        input of its programs, and the settings that must stay the same. docs/formats.md describes
- * the journal.
+ * @brief Keeps the folder of a session of optimize or of a search of autotune: its lock, its
+ * journal, the input of its programs, and the settings that must stay the same. docs/formats.md
+ * describes the journal.
  */
 #ifndef RP_EXPERIMENT_SESSION_FOLDER_H
 #define RP_EXPERIMENT_SESSION_FOLDER_H

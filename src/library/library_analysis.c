@@ -18,7 +18,6 @@
 /* This section finds which of several traces are of one run, and which are runs of the same
  * command. */
 
-/* This is a trace, and the run that it is of. */
 struct member {
     struct rp_lifetime life;
     struct rp_store *store;

@@ -385,7 +385,7 @@ static bool is_trace(const char *path, const struct rp_note_sink *notes)
     const bool is_counters = rp_gzip_name_ends_with(path, "counter_collection.csv");
     size_t prefix_len;
 
-    if (rp_gzip_has_unpacked(path)) { /* It is the same file. */
+    if (rp_gzip_has_unpacked(path)) { /* Both names lead to the same file. */
         note_other_packed(path, notes);
         return false;
     }

@@ -43,7 +43,7 @@ struct rp_ast_node {
 struct rp_ast_file {
     const char *path; /**< as it stood in the command */
     /** A header may be spelled in several ways. Then the path is absolute and without links, and
-     * the names of files are looked up */
+     * the names of files are looked up. */
     bool included;
     const char *directory; /**< of relative names; NULL: here */
 };

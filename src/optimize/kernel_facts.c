@@ -21,7 +21,11 @@
 #include "experiment/compile.h"
 #include "trace/code_object.h"
 
-enum { MOST_BYTES = 1 << 30, DESCRIPTOR_BYTES = 64 /* LLVM: AMDHSA kernel descriptor, code V3+ */ };
+enum {
+    MOST_BYTES = 1 << 30,
+    DESCRIPTOR_BYTES =
+        64 /* LLVM documents this size for the AMDHSA kernel descriptor of code V3+. */
+};
 
 /** The descriptor says where the code is relative to itself (bytes 16 to 23). That layout is no
  * part of what the kernel does, because names of another length change it. */

@@ -122,7 +122,7 @@ struct rp_stalled_line {
     double share;          /**< of all stalled cycles of the kernel */
 };
 
-/** This is a rule that led to the label. */
+/** Names a rule that led to the label. */
 struct rp_fired_rule {
     char *id;   /**< as in analyze/bottleneck_rules.def */
     char *text; /**< its conditions with the numbers */

@@ -374,7 +374,7 @@ static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
     function->items[function->count - 1].head_count = head->count;
 }
 
-/** Called at the end of a function: without barriers nothing depends on any. */
+/** Call it at the end of a function: without barriers nothing depends on any. */
 static void rp_shape_end_conditions(struct rp_shape_walk *walk)
 {
     if (!walk->failed && !has(walk->function, 0, is_barrier))

@@ -182,7 +182,7 @@ static bool varies(const struct rp_ast_node *node, const struct rp_ast_node *loo
 
 struct step {
     uint64_t variable;
-    const struct rp_ast_node *by; /* NULL: 1 */
+    const struct rp_ast_node *by; /**< NULL: 1 */
     bool down;
 };
 
@@ -253,7 +253,7 @@ static void count_trips(int64_t from, int64_t to, int64_t by, bool down, const c
         return;
     }
     if (up_to == down)
-        return; /* away from its bound */
+        return; /* The step leads away from the bound. */
     distance += is_text(opcode, "<=") || is_text(opcode, ">=");
     ret->known = true;
     ret->trips = distance > 0 ? (uint64_t)((distance + by - 1) / by) : 0;
@@ -353,7 +353,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     int rc = rp_kernel_find(ast, parts->symbol, source->text, source->bytes, &found, err);
 
     if (rc < 0 && rp_unit_check_includes(command, source->path, arch, &other) < 0) {
-        *err = other; /* This is the cause. */
+        *err = other; /* This error is the cause of the other one. */
         return -(int)other.code;
     }
     if (rc < 0)

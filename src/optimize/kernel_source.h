@@ -16,9 +16,8 @@ struct rp_err;
 struct rp_kernel_shape; /**< kernel_shape.h */
 struct rp_kernel_source;
 
-/* One kernel of a source file as the compiler sees it: where its text begins and ends, its
- *        loops, and what it does that a change must not touch.
- */
+/* Describes one kernel of a source file as the compiler sees it: where its text begins and ends,
+ * its loops, and what it does that a change must not touch. */
 
 struct rp_kernel_source {
     char *path;        /**< of the file */

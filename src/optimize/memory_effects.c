@@ -223,7 +223,7 @@ void rp_points_to_of_lvalue(const struct rp_points_to *places, const struct rp_a
     } else if (rp_ast_is(node, "CompoundAssignOperator") ||
                (rp_ast_is(node, "BinaryOperator") && rp_ast_has_opcode(node, "="))) {
         rp_points_to_of_lvalue(places, first, set);
-    } else if (rp_ast_is(node, "BinaryOperator")) { /* It is a comma. */
+    } else if (rp_ast_is(node, "BinaryOperator")) { /* The node is a comma operator. */
         rp_points_to_of_lvalue(places, second, set);
     } else if (rp_ast_call_target(node)) {
         rp_points_to_add_call(places, node, set);
@@ -258,7 +258,7 @@ static void value_of_binary(const struct rp_points_to *places, const struct rp_a
         if (rp_ast_has_opcode(node, truths[i]))
             return;
     if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !rp_ast_has_opcode(node, ","))
-        return; /* It is their difference. */
+        return; /* The node computes the difference of two pointers. */
     if (!rp_ast_has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
         add_operand(places, first, set);
     if (!pointer || rp_ast_is_pointer(second))
@@ -1025,7 +1025,7 @@ static void arithmetic_visit(struct arithmetic_walk *walk, const struct rp_ast_n
         for (size_t i = 0; i < node->count; i++)
             value(walk, &node->children[i]);
     if ((assigns || steps) && node->count && lvalue_reaches(walk, &node->children[0])) {
-        if (node->opcode) /* A dump may lack any of it. */
+        if (node->opcode) /* A dump may lack the opcode. */
             note_operator(walk, node, node->opcode);
         if (assigns && node->count == 2)
             value(walk, &node->children[1]);

@@ -52,7 +52,7 @@ struct rp_session {
     struct rp_err failure; /**< of the first kernel of which nothing could be told */
 };
 
-/** This is one candidate. */
+/** Holds one candidate with all that was found about it. */
 struct rp_session_candidate {
     char *title, *text, *reason;
     char *compiler_output; /**< of one that does not compile; NULL */
@@ -66,7 +66,7 @@ struct rp_session_candidate {
     json_t *json;    /**< as it stands in optimize.json */
 };
 
-/** This is a kernel in a round. */
+/** Holds the state of a kernel in a round. */
 struct rp_kernel_run {
     struct rp_session *s;
     unsigned round;

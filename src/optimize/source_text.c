@@ -210,7 +210,7 @@ static size_t punctuator_bytes(const struct reader *reader)
             memcmp(reader->text + reader->at, known[i], strlen(known[i])) == 0)
             return strcmp(known[i], "<:") == 0 && peek(reader, 2) == ':' &&
                            peek(reader, 3) != ':' && peek(reader, 3) != '>'
-                       ? 1 /* the exception of the standard: a<::b> */
+                       ? 1 /* The standard has an exception here: a<::b>. */
                        : strlen(known[i]);
     return 1;
 }
@@ -553,7 +553,7 @@ enum { MAX_FILE_BYTES = 256 * 1024 }; /* A look-up takes time with the square of
 /* This is a declaration outside functions: tokens, of which the ones up to `head` can declare
  * names. */
 struct item {
-    size_t first, head, last; /* tokens; last is the one behind */
+    size_t first, head, last; /**< tokens; last is the one behind */
     bool wanted;
 };
 
@@ -732,7 +732,7 @@ static bool same_word(const struct file *f, size_t token, const struct rp_token 
 
 static bool declares(const struct file *f, const struct item *item, const struct rp_token *word)
 {
-    bool is_enum = false, value = false; /* behind = until the next comma */
+    bool is_enum = false, value = false; /**< behind = until the next comma */
 
     if (f->tokens.list[item->first].kind == RP_TOKEN_DIRECTIVE)
         return defines(f, &f->tokens.list[item->first], word);

@@ -75,7 +75,7 @@ int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err);
  */
 void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes);
 
-/* Of a source file, what a kernel's text refers to: constants, types, device functions. */
+/* Finds what a kernel's text refers to in its source file: constants, types, device functions. */
 
 /** Bytes of the file. */
 struct rp_text_range {

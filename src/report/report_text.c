@@ -401,7 +401,7 @@ const struct rp_report_form *rp_report_form_of_file(const char *path)
     return best;
 }
 
-/* A title is text of an element. */
+/* A title is escaped as text of an element. */
 static void put_text(struct rp_buf *buf, const char *text)
 {
     for (; *text; text++)

@@ -308,7 +308,7 @@ static char *entry_path(const char *cache, const char *key)
 
 /* --- one result --- */
 
-/** The bytes are mapped or ours. */
+/** The bytes are mapped, or allocated by us. */
 struct result {
     struct head head;
     const char *out, *err, *file;

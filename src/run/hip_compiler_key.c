@@ -101,7 +101,7 @@ static void take_escape(struct reading *r)
     } else if (c == 'u' || c == 'U') {
         take_number(r, 16, c == 'u' ? 4 : 8);
     } else if (c == 'N') {
-        r->found = true; /* This is a character by its name. */
+        r->found = true; /* The escape names a character. */
     } else {
         take(r, strchr("abfnrtv", c) ? '\n' : (unsigned char)c);
     }

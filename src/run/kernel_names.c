@@ -67,7 +67,7 @@ static int spawn(struct rp_demangler *d, int fd, posix_spawn_file_actions_t *fil
     if (posix_spawn_file_actions_adddup2(files, fd, STDIN_FILENO) ||
         posix_spawn_file_actions_adddup2(files, fd, STDOUT_FILENO) ||
         posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null",
-                                         1 /* The mode is O_WRONLY. */, 0) ||
+                                         1 /* The flag 1 is O_WRONLY. */, 0) ||
         posix_spawnattr_setflags(how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                           POSIX_SPAWN_SETSIGDEF) ||
         posix_spawnattr_setpgroup(how, 0) || posix_spawnattr_setsigmask(how, &none) ||

@@ -52,7 +52,6 @@ static inline const char *rp_environment_fix(const struct rp_environment *env)
 /* This section lists the GPUs that the driver shows, in the order in which ROCR_VISIBLE_DEVICES
  * counts them. */
 
-/** The driver shows them here. */
 #define RP_GPU_NODES "/sys/class/kfd/kfd/topology/nodes"
 /** Programs use them through these files: renderD128, ... */
 #define RP_GPU_FILES "/dev/dri"

@@ -77,7 +77,6 @@ struct rp_hip_step {
  * ran on it, all calls happen then. */
 enum { CLOCK_START_NS = 1000000000 };
 
-/** This is a kernel or a copy. */
 struct work {
     uint64_t correlation_id;
     int64_t queue; /**< of a kernel; NO_QUEUE: of a copy it is not known */
@@ -201,7 +200,6 @@ static int64_t last_tail(const struct rp_hip_clock *clock)
     return end_ns;
 }
 
-/* This is the work that a call started. */
 struct started {
     int64_t first_ns; /**< when the first of it began; INT64_MAX: the call started nothing */
     int64_t queue_ns; /**< when what was before that in its queue had ended */

@@ -190,7 +190,7 @@ static const char *text(const struct conversion *c, uint32_t id)
 
 static uint64_t mix(uint64_t x)
 {
-    x ^= x >> 31; /* This is splitmix64. */
+    x ^= x >> 31; /* This is the last step of splitmix64. */
     x *= 0x7fb5d329728ea185u;
     x ^= x >> 27;
     x *= 0x81dadef4bc2dd44du;

@@ -254,7 +254,8 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
         rc = rp_mkdirs(record_dir, err);
         if (rc < 0)
             return rc;
-        absolute = realpath(record_dir, NULL); /* the program may change its folder */
+        /* The path is absolute, because the program may change its folder. */
+        absolute = realpath(record_dir, NULL);
         if (!absolute)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", record_dir);
     }
@@ -360,7 +361,7 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
     struct list list = {0};
 
     put(&list, rp_strdup(rocprofv3));
-    /* One file for each process: programs tracer_rocprofv3_start others. */
+    /* Each process gets a file, because programs start others. */
     put_value(&list, "output-directory", job->out_dir);
     put_value(&list, "output-file", "%hostname%/%pid%");
     put(&list, rp_strdup("--output-format"));
@@ -518,7 +519,7 @@ static int walk(const char *dir, struct rocprofv3_files_list *list,
     return 0;
 }
 
-/* By tracer_rocprofv3_start, then pid, then name: never by the order of the folder. */
+/* Sorts by start, then pid, then name, and never by the order of the folder. */
 static int tracer_rocprofv3_by_start(const void *left, const void *right)
 {
     const struct database *a = left, *b = right;
@@ -918,7 +919,8 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
 
     if (rc < 0)
         return rc;
-    dir = realpath(relative, NULL); /* The program may change its folder. */
+    /* The path is absolute, because the program may change its folder. */
+    dir = realpath(relative, NULL);
     if (!dir)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", relative);
     job->out_dir = dir;
@@ -1125,7 +1127,7 @@ static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const c
     }
     verdict->too_much |= message->kind == TOO_MUCH;
     if (verdict->fatal && !(*weak && message->kind == FATAL))
-        return; /* The first one is the cause. */
+        return; /* The first message is the cause, so later ones are ignored. */
     line = skip_words(line, end);
     free(verdict->fatal);
     *weak = message->kind == TRACEBACK;

@@ -17,7 +17,7 @@ enum { RP_EXPRESSION_STACK = 1024 };
 enum rp_step_kind {
     RP_STEP_CONSTANT,  /**< pushes constants[argument] */
     RP_STEP_PARAMETER, /**< pushes the value of parameter argument */
-    /* These act on the top value. */
+    /* These act on the value on top of the stack. */
     RP_STEP_NEGATIVE,
     RP_STEP_POSITIVE,
     RP_STEP_NOT,
@@ -912,7 +912,7 @@ static const char *branch(struct machine *m, const struct rp_step *step)
         if (equal(m->top, m->top + 1))
             go(m, step, true);
         return NULL;
-    default: /* The step is RP_STEP_NOT_IN. */
+    default: /* The default is RP_STEP_NOT_IN. */
         set_boolean(m->top, false);
         return NULL;
     }

@@ -222,7 +222,7 @@ static int run_again(struct rp_search *s, struct rp_err *err)
         int rc;
 
         result->finalist_count = begin + group < all ? begin + group : all;
-        result->lost_count = 0; /* They stand before these now. */
+        result->lost_count = 0; /* Earlier failures are listed before these. */
         if ((rc = run_rounds(s, begin, err)) < 0)
             return rc;
         result->confirm.configs = result->finalist_count;

@@ -140,7 +140,7 @@ int rp_json_space_parse(const char *text, size_t bytes, json_t **ret, struct rp_
 /** Borrows the text.
  * @return false: it is neither a number, a text, true nor false */
 bool rp_json_value(const json_t *json, struct rp_value *ret);
-/** The caller owns the result. */
+/** Converts a value to JSON. The caller owns the result. */
 json_t *rp_json_of_value(const struct rp_value *value);
 
 /** Checks a name, because names are printed and stand in templates.

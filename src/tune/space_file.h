@@ -62,8 +62,6 @@ struct rp_enumerate_watch {
 int rp_enumerate(const struct rp_rules *rules, struct rp_space *space, struct rp_buf *notes,
                  const struct rp_enumerate_watch *watch, struct rp_err *err);
 
-/* These functions read files. */
-
 /**
  * Reads a space: a list of configurations, parameters with constraints, or T1; plain or compressed
  * by gzip.

@@ -110,8 +110,6 @@ struct rp_space_features {
 struct rp_space_features rp_features_new(const struct rp_space *space);
 void rp_features_free(struct rp_space_features *features);
 
-/* This section grows the trees. */
-
 struct rp_tree_node {
     uint16_t feature, cut; /**< codes up to the cut go to child, others to child + 1 */
     uint32_t child;        /**< 0: a leaf */

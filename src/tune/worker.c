@@ -743,9 +743,9 @@ static void *watch(void *arg)
 }
 
 /**
- * From here on the end of the parent causes SIGTERM for this process, and a while later SIGTERM
- * again: the second one kills what rp_proc_run runs. Without pidfds (Linux before 5.3) there is no
- * such watch.
+ * Starts the watch: from here on the end of the parent causes SIGTERM for this process, and a while
+ * later SIGTERM again: the second one kills what rp_proc_run runs. Without pidfds (Linux before
+ * 5.3) there is no such watch.
  */
 static void rp_orphan_watch_begin(void)
 {

@@ -444,7 +444,6 @@ enum rp_slot_state {
     RP_SLOT_BUSY,
 };
 
-/** A worker causes these events. */
 enum rp_slot_event {
     RP_SLOT_NOTHING = 0,
     RP_SLOT_HELLO,  /**< slot->hello */
