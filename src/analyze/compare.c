@@ -549,8 +549,8 @@ static enum rp_versus_verdict verdict_of(const char *word)
     return RP_COMPARE_UNDECIDED;
 }
 
-int rp_versus_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
-                       struct rp_err *err)
+int rp_versus_find_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                            struct rp_err *err)
 {
     const struct rp_versus_reported *told = &side->told;
 

@@ -182,8 +182,8 @@ struct rp_versus_found {
 int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
               const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err);
 /** Repeats the findings of `replay compare`; both sides are the same. */
-int rp_versus_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
-                       struct rp_err *err);
+int rp_versus_find_reported(const struct rp_versus_side *side, struct rp_versus_found *ret,
+                            struct rp_err *err);
 void rp_versus_found_free(struct rp_versus_found *compared);
 
 enum rp_versus_relation { RP_AT_MOST, RP_AT_LEAST, RP_BELOW, RP_ABOVE, RP_EXACTLY };

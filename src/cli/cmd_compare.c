@@ -86,7 +86,7 @@ static int compare_sides(struct work *work, const struct rp_versus_rule *rule, s
     int rc = 0;
 
     if (work->side_count == 1) {
-        rc = rp_versus_reported(&work->sides[0], &work->list[0], err);
+        rc = rp_versus_find_reported(&work->sides[0], &work->list[0], err);
         work->count = rc == 0;
         return rc;
     }

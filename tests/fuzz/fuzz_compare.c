@@ -38,7 +38,7 @@ static void with_itself(const struct rp_versus_side *side)
     struct rp_versus_found found;
     struct rp_err err = RP_ERR_INIT;
 
-    if (side->told.is ? rp_versus_reported(side, &found, &err) < 0
+    if (side->told.is ? rp_versus_find_reported(side, &found, &err) < 0
                       : rp_versus(side, side, &rule, &found, &err) < 0) {
         must(err.code == RP_BAD_INPUT);
         return;

@@ -939,7 +939,7 @@ static void replays_are_told_again(void **state)
                              "0.8, \"level\": 0.99}, \"environment\": {\"device\": \"gpu\"}}",
                              "r", &side, NULL),
         0);
-    assert_int_equal(rp_versus_reported(&side, &c, NULL), 0);
+    assert_int_equal(rp_versus_find_reported(&side, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
     assert_true(c.whole.ratio == 2 && c.whole.low == 1.25 && c.whole.high == 2.5);
     rp_versus_found_free(&c);
