@@ -4,7 +4,7 @@
  */
 #include "accuracy.h"
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 
 void accuracy_counters(struct accuracy *b, struct accuracy_group *g)
 {

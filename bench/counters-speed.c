@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/timing/timing_model.h"
 #include "kernels.h"
 

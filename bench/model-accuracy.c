@@ -242,7 +242,7 @@ static const struct {
      false, accuracy_matrix},
     {"Issue rates",
      "Clocks from one instruction to the next on a SIMD with two waves. The classes' constants are "
-     "of the same\ndocuments (`src/device/isa/opcodes.h`): the rows show that nothing comes "
+     "of the same\ndocuments (`src/device/isa/instruction.h`): the rows show that nothing comes "
      "between, but for branches of the\nloop.",
      false, accuracy_issue},
     {"LDS",

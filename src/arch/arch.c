@@ -202,3 +202,180 @@ int rp_arch_choices(enum rp_arch_choice of, char *out, size_t room)
     }
     return (int)used;
 }
+
+/* The tables say how many counters each block of the hardware can read at a time. The source is
+ * AMD's aqlprofile (number of counter registers of each block and family), from which rocprofv3
+ * takes its limits; the tables of rocprof-compute agree for those of gfx9 that it has. gfx9 stands
+ * for gfx90a, gfx942 and gfx950. GRBM_SE, and blocks that only draw, are left out.
+ */
+
+const struct rp_counter_block rp_counter_blocks_gfx9[] = {
+    {"SQ", NULL, 8},  {"SQC", "SQ", 8},  {"TA", NULL, 2},   {"TD", NULL, 2},
+    {"TCP", NULL, 4}, {"TCA", NULL, 4},  {"TCC", NULL, 4},  {"CPC", NULL, 2},
+    {"CPF", NULL, 2}, {"SPI", NULL, 6},  {"GRBM", NULL, 2}, {"GDS", NULL, 4},
+    {"RLC", NULL, 2}, {"SDMA", NULL, 2}, {"GCEA", NULL, 2}, {NULL, NULL, 0},
+};
+
+const struct rp_counter_block rp_counter_blocks_gfx10[] = {
+    {"SQ", NULL, 8},   {"SQC", "SQ", 8},  {"TA", NULL, 2},   {"TD", NULL, 2},   {"TCP", NULL, 4},
+    {"GL1A", NULL, 4}, {"GL1C", NULL, 4}, {"GL2A", NULL, 4}, {"GL2C", NULL, 4}, {"CPC", NULL, 2},
+    {"CPF", NULL, 2},  {"SPI", NULL, 6},  {"GRBM", NULL, 2}, {"GDS", NULL, 4},  {"GCR", NULL, 2},
+    {"RLC", NULL, 2},  {"SDMA", NULL, 2}, {"GCEA", NULL, 2}, {NULL, NULL, 0},
+};
+
+const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
+                                                     const char *counter)
+{
+    size_t length = strcspn(counter, "_");
+
+    if (counter[length] != '_')
+        return NULL;
+    for (const struct rp_counter_block *block = arch->counter_blocks; block && block->name; block++)
+        if (strlen(block->name) == length && strncmp(block->name, counter, length) == 0)
+            return block;
+    return NULL;
+}
+
+#define NO_ACCUM    "it accumulates what another counter of the same pass says"
+#define NO_HIT_TIME "how long a fetch of code takes that hits is not modelled"
+#define NO_SKIPPED  "instructions that s_setvskip skips are not told apart"
+#define NO_SWITCH   "waves are never taken off the GPU here"
+#define NO_LDS_CASES                                                                               \
+    "the LDS model has bank conflicts, but no rule for what else makes it slower: none is "        \
+    "published"
+#define NO_STALLS                                                                                  \
+    "the model has one queue through TA, TD and TCP and one to memory: what one unit waits for "   \
+    "another in it is not told apart"
+#define NO_PREFETCH      "how much code the instruction cache asks for ahead is not published"
+#define NO_SCALAR_WRITES "scalar stores and atomics are not counted apart"
+#define NO_COALESCED     "which instructions the hardware takes for coalesced is not published"
+#define NO_GFX942        "gfx942 does not have it, only gfx90a and gfx950 do"
+#define NO_INVALIDATES   "caches begin empty here; what hardware invalidates is not modelled"
+#define NO_TLB           "address translation is not modelled"
+#define NO_TYPES                                                                                   \
+    "memory types (RW, NC, UC, CC) are not modelled: all memory is cached alike, and probes and "  \
+    "uncached accesses do not exist"
+#define NO_WRITE_TIME                                                                              \
+    "writes go to memory when lines are written first here, not when they give way: hardware's "   \
+    "are "                                                                                         \
+    "under way at other times"
+#define NO_PLACES                                                                                  \
+    "accesses are not recorded by where their memory is: this GPU, another or the host"
+#define NO_SGPR_WRITES                                                                             \
+    "how many SGPRs a cycle the hardware sets at the start of a wave is not published"
+#define NO_LIMITS "neither scratch memory nor limits set by software keep waves waiting here"
+#define NO_FRONT  "the command processor is not modelled"
+
+static const struct rp_device_counter_row rows[] = {
+#define COUNTER(name, block, kind, text) {#name, block, RP_COUNTER_##kind, text, RP_COUNTER_##name},
+#define NO_COUNTER(name, block, why)     {#name, block, RP_COUNTER_NONE, why, -1},
+#include "arch/hardware_counters.def"
+#undef COUNTER
+#undef NO_COUNTER
+};
+enum { ROWS = sizeof rows / sizeof rows[0], NAME_BYTES = 64 };
+
+const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count)
+{
+    *ret_count = ROWS;
+    return rows;
+}
+
+/* Some blocks exist several times, and rocprofv3 adds their counters up under this suffix. */
+static bool has_instances(const char *block)
+{
+    static const char *const blocks[] = {"TA", "TD", "TCP", "TCC"};
+
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (strcmp(block, blocks[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Rewrites a name in the table's spelling. */
+static bool plain_name(const char *name, char ret[NAME_BYTES], bool *ret_sum)
+{
+    static const char old_unit[] = "TCC_EA_", suffix[] = "_sum";
+    bool is_old = strncmp(name, old_unit, sizeof old_unit - 1) == 0;
+    int length = is_old ? snprintf(ret, NAME_BYTES, "TCC_EA0_%s", name + sizeof old_unit - 1)
+                        : snprintf(ret, NAME_BYTES, "%s", name);
+    size_t end = sizeof suffix - 1;
+
+    if (length < 0 || length >= NAME_BYTES)
+        return false;
+    *ret_sum = (size_t)length > end && strcmp(ret + (size_t)length - end, suffix) == 0;
+    if (*ret_sum)
+        ret[(size_t)length - end] = '\0';
+    return true;
+}
+
+const struct rp_device_counter_row *rp_device_counter_find(const char *name)
+{
+    char plain[NAME_BYTES];
+    bool sum;
+
+    if (!plain_name(name, plain, &sum))
+        return NULL;
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, plain) == 0 && (!sum || has_instances(rows[i].block)))
+            return &rows[i];
+    return NULL;
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Counts insertions, deletions and replacements between the two (Levenshtein). */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[NAME_BYTES];
+    size_t width = strlen(b);
+
+    for (size_t j = 0; j <= width; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 1; j <= width; j++) {
+            unsigned replaced = diagonal + (a[i] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[width];
+}
+
+const char *rp_device_counter_nearest(const char *name)
+{
+    char plain[NAME_BYTES];
+    const char *nearest = NULL;
+    unsigned least;
+    bool sum;
+
+    if (!plain_name(name, plain, &sum))
+        return NULL;
+    for (char *at = plain; *at; at++)
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    least = (unsigned)strlen(plain) / 2 + 1; /* Beyond that it is another word. */
+    for (size_t i = 0; i < ROWS; i++) {
+        unsigned d = distance(plain, rows[i].name);
+        if (d < least) {
+            least = d;
+            nearest = rows[i].name;
+        }
+    }
+    return nearest;
+}
+
+const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind)
+{
+    static const char *const names[] = {
+        [RP_COUNTER_NONE] = "none", [RP_COUNTER_EXACT] = "exact", [RP_COUNTER_CACHES] = "caches",
+        [RP_COUNTER_TIME] = "time", [RP_COUNTER_WAVES] = "waves",
+    };
+
+    return names[kind];
+}

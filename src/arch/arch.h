@@ -9,11 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All numbers are data, each with its source beside it; rules that use them (occupancy, roofline)
- * are in analyze, and the software device reads the same table. 0 or an empty string means
- * "unknown", never a real zero; fields where zero is meaningful say so.
- */
-
 /** How the register counts of a code object relate to the allocated vector registers. */
 enum rp_vgpr_file {
     RP_VGPR_SEPARATE = 1, /**< arch and accumulation VGPRs are two files (gfx908) or no AGPRs */
@@ -240,7 +235,7 @@ const struct rp_arch *const *rp_arch_all(unsigned *ret_count);
 #include "arch/archs.def"
 #undef RP_ARCH
 
-/* These are the counters of a family (hardware_counters.c). */
+/* These are the counters of a family (arch.c). */
 extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks_gfx10[];
 
 #define RP_KIB(n) ((uint32_t)(n)*1024u)
@@ -248,5 +243,49 @@ extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks
 #define RP_GIB(n) ((uint64_t)(n)*1024u * 1024u * 1024u)
 
 #define RP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* This header says which hardware counters the software device has, and why it has no
+ * others.
+ */
+
+/** Those it has: indices of values. */
+enum rp_device_counter {
+#define COUNTER(name, block, kind, text) RP_COUNTER_##name,
+#define NO_COUNTER(name, block, why)
+#include "arch/hardware_counters.def"
+#undef COUNTER
+#undef NO_COUNTER
+    RP_DEVICE_COUNTERS
+};
+
+enum rp_device_counter_kind {
+    RP_COUNTER_NONE, /**< the device cannot know it */
+    RP_COUNTER_EXACT,
+    RP_COUNTER_CACHES,
+    RP_COUNTER_TIME,
+    RP_COUNTER_WAVES, /**< with detailed timing only */
+};
+
+struct rp_device_counter_row {
+    const char *name, *block;
+    enum rp_device_counter_kind kind;
+    const char *text; /**< what it counts; NONE: why the device cannot */
+    int value;        /**< enum rp_device_counter; -1 of NONE */
+};
+
+/** Returns all rows in the table's order, even those that the device does not have. */
+const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count);
+
+/**
+ * By its name, or of instances by "NAME_sum"; gfx90a's TCC_EA_ is TCC_EA0_.
+ * @return NULL when there is no such counter
+ */
+const struct rp_device_counter_row *rp_device_counter_find(const char *name);
+
+/** The name in the table that is most like @p name; NULL: none is near. */
+const char *rp_device_counter_nearest(const char *name);
+
+/** Returns "exact", "caches", "time" or "waves". */
+const char *rp_device_counter_kind_name(enum rp_device_counter_kind kind);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/intern.h"
+#include "base/map.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

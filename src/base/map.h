@@ -30,8 +30,6 @@
  * that is absent. */
 enum { RP_NO_NUMBER = UINT32_MAX };
 
-/* --- keys of bytes: texts, or structs without padding ------------------------------------- */
-
 struct rp_map_key {
     const char *bytes; /**< the map's own are terminated by a zero byte */
     size_t length;
@@ -54,18 +52,6 @@ uint32_t rp_map_add(struct rp_map *map, const void *key, size_t length);
 uint32_t rp_map_find(const struct rp_map *map, const void *key, size_t length);
 void rp_map_free(struct rp_map *map);
 
-static inline uint32_t rp_map_add_text(struct rp_map *map, const char *text)
-{
-    return rp_map_add(map, text, strlen(text));
-}
-
-static inline uint32_t rp_map_find_text(const struct rp_map *map, const char *text)
-{
-    return rp_map_find(map, text, strlen(text));
-}
-
-/* --- keys of 64 bits: ids, handles, addresses --------------------------------------------- */
-
 /** Initialise it with zeros, and release it with rp_idmap_free. */
 struct rp_idmap {
     uint64_t *keys; /**< by number */
@@ -78,5 +64,29 @@ struct rp_idmap {
 uint32_t rp_idmap_add(struct rp_idmap *map, uint64_t key);
 uint32_t rp_idmap_find(const struct rp_idmap *map, uint64_t key);
 void rp_idmap_free(struct rp_idmap *map);
+
+/* Keeps each text that a trace has many times only once. */
+
+/** Initialise it with zeros and set limit_bytes; release it with rp_string_pool_free. */
+struct rp_string_pool {
+    struct rp_string_pool_chunk *chunks;
+    uint64_t used_bytes, limit_bytes;
+    const char *recent[1024]; /**< by hash: traces repeat names and handles row after row */
+};
+
+/** Copies the text up to its first zero byte, and makes it UTF-8. It returns NULL when memory or
+ * the limit is exhausted. */
+const char *rp_string_pool_add(struct rp_string_pool *text, const char *bytes, size_t len);
+void rp_string_pool_free(struct rp_string_pool *text);
+
+static inline uint32_t rp_map_add_text(struct rp_map *map, const char *text)
+{
+    return rp_map_add(map, text, strlen(text));
+}
+
+static inline uint32_t rp_map_find_text(const struct rp_map *map, const char *text)
+{
+    return rp_map_find(map, text, strlen(text));
+}
 
 #endif

@@ -6,22 +6,33 @@
 #ifndef RP_CLI_CLI_H
 #define RP_CLI_CLI_H
 
+#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/profile.h"
+#include "analyze/roofline.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/work_progress.h"
 #include "library/library.h"
 #include "report/report.h"
-#include "run/run_options.h"
+#include "run/machine.h"
+#include "run/result_folder.h"
+#include "run/run_program.h"
+#include "run/standard_input.h"
+#include "trace/capture.h"
+#include "trace/rocpd.h"
 
 struct rp_buf;
-
-/* Shows how far something is: one line on a terminal, which changes; elsewhere lines now and then.
- */
+struct rp_err;
+struct rp_file_set;
+struct rp_search_progress;
+struct rp_session_result;
+struct rp_versus_side;
 
 struct rp_progress_line {
     bool terminal; /**< standard error is one */
@@ -36,11 +47,6 @@ void rp_progress_line_show(struct rp_progress_line *line, const char *text);
 
 /** Call it before anything else is printed there. It does nothing without a terminal. */
 void rp_progress_line_clear(struct rp_progress_line *line);
-
-/* Shows what a computation of this process is doing, and how long it will take: on a terminal, from
- * two seconds on, one line that changes; elsewhere nothing. A thread of its own shows it, because
- * the work has steps of seconds that report nothing. That thread also gets the signals that end a
- * process, and removes the line before one does. */
 
 /** Says where the computation is. */
 struct rp_activity_at {
@@ -102,11 +108,6 @@ int rp_cli_result(const char *text);
  * is set. */
 struct rp_term_style rp_cli_style(void);
 
-/* Shows what a command is doing, how far it is and how long that will take: on a terminal, from two
- * seconds on, one line that changes; elsewhere nothing. Whoever else writes to the terminal
- * meanwhile must clear the line first. While the user's program runs there is no line, because the
- * program may print at any time. */
-
 enum { RP_PROGRESS_PATIENCE_S = 2 }; /**< what takes less is not worth a word */
 
 struct rp_progress {
@@ -148,8 +149,6 @@ void rp_progress_say(const char *command, const char *what, double left_s);
 /** Writes ", 40 s left", ", 3 min left" or ", 2.5 h left". */
 void rp_progress_put_left(double seconds, struct rp_buf *to);
 
-/* The section checks whether the program has code for the GPU that it is to run on. */
-
 /** HIP 7.2 crashes at the launch of a kernel that it has no code for, so this warns before. Code
  * for a GPU with XNACK only, or without, does not run on the other. For the program's libraries the
  * software device gives the warning when one of their kernels is asked for
@@ -164,5 +163,103 @@ void rp_cli_warn_about_target(const char *executable, struct rp_run_options *opt
 int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_options *options,
                           const char *folder, char **ret_label, char **ret_reason,
                           struct rp_err *err);
+
+/* What was made of traces and counters (library/library.h), as dag.json, roofline.json,
+ *        thread_trace.json, analysis.json and their summaries.
+ */
+
+enum { RP_FILE_SET_MAX = 4 };
+
+/** Initialise it with zeros, and release it with rp_file_set_drop. */
+struct rp_file_set {
+    struct {
+        char *path, *partial;
+    } files[RP_FILE_SET_MAX];
+    size_t count;
+};
+
+/** Says what a result is wanted for. */
+struct rp_result_request {
+    enum { RP_RESULT_SILENT, RP_RESULT_JSON, RP_RESULT_TERMINAL } print;
+    const char *folder;          /**< the JSON also goes to a file there; NULL: not */
+    struct rp_file_set *pending; /**< of the files there; NULL: each appears at once */
+    bool full;                   /**< dag.json with every kernel and copy */
+};
+
+int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *wish,
+               struct rp_buf *text, struct rp_err *err);
+
+int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_result_request *wish,
+                    struct rp_buf *text, struct rp_err *err);
+
+/** Writes the result of the thread traces. */
+int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_request *wish,
+                        struct rp_buf *text, struct rp_err *err);
+
+/** @param top  kernels that are printed, 0: the default; the file has all of them */
+int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
+                   const struct rp_result_request *wish, struct rp_buf *text, struct rp_err *err);
+
+/** Removes files of an earlier result, because beside the new ones they would be taken for a part
+ * of them. */
+int rp_results_drop(const char *folder, const char *const *names, size_t count, struct rp_err *err);
+
+/** Gives all files their names.
+ * @return 0 or RP_ENVIRONMENT */
+int rp_file_set_commit(struct rp_file_set *pending, struct rp_err *err);
+/** Removes the files that have not got their names. */
+void rp_file_set_drop(struct rp_file_set *pending);
+
+/**
+ * Reads the folder of `profile`, its profile.json, what `replay compare --json` printed, or traces
+ * as `analyze` takes them.
+ * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err);
+
+/** Returns "software", "hardware" or NULL. Our collector writes it down; rocprofv3 writes the
+ * environment of the process. */
+int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
+
+/* Writes results of commands as text for people. */
+
+/** Writes rounds, kernels and candidates, and in its last lines what ended the session and what was
+ * won. */
+void rp_optimize_summary(const struct rp_session_result *result, const char *source,
+                         struct rp_term_style style, struct rp_buf *ret);
+
+/**
+ * Writes "12 of at most 332: 0.91 ms, the best so far: A=1 B=2", or why nothing has worked, without
+ * a newline.
+ * @param left with how long it will take, as far as that is known: "12 of at most 332, 40 s left"
+ */
+void rp_autotune_put_progress(const struct rp_search_progress *progress, bool left,
+                              struct rp_buf *to);
+
+/** Writes the result of autotune.json as text. */
+void rp_autotune_put_text(const json_t *result, struct rp_term_style style, struct rp_buf *to);
+
+/** Writes the best runtime in ms and a newline. Without a best one it writes nothing. */
+void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to);
+
+/** @param lines  with marks of replay_protocol.h */
+void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to);
+
+/** Reads all that is in a file that the child has written.
+ * @return 0 or RP_ENVIRONMENT */
+int rp_replay_read_text(int fd, struct rp_buf *to, struct rp_err *err);
+
+/** Writes one line: folder, kernel, geometry, memory. */
+void rp_capture_line(const char *folder, const struct rp_capture *capture,
+                     struct rp_term_style style, struct rp_buf *to);
+
+/** Describes what the capture holds. */
+void rp_capture_describe(const char *folder, const struct rp_capture *capture,
+                         struct rp_term_style style, struct rp_buf *to);
+
+/** Writes the same as JSON (schemas/capture.schema.json).
+ * @return false: memory has ended */
+bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
+                              struct rp_buf *to);
 
 #endif

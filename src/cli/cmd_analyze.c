@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/results.h"
 #include "library/library.h"
 #include "report/report.h"
 

@@ -13,13 +13,11 @@
 #include "base/process.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/result_text.h"
 #include "experiment/measured_run.h"
 #include "run/machine.h"
 #include "tune/autotune.h"
 #include "tune/program_runner.h"
 #include "tune/strategy.h"
-#include "tune/worker.h"
 #include "tune/worker_pool.h"
 
 struct command {

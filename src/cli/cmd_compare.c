@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/results.h"
 #include "library/library.h"
 
 static const double alpha = 0.01;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "report/report_text.h"
+#include "report/report.h"
 #include "run/machine.h"
 
 static const char *rocm_kind_name(enum rp_rocm_kind kind)

@@ -18,7 +18,6 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/results.h"
 #include "library/library.h"
 
 /** The struct holds the command line in the form that its actions use. */

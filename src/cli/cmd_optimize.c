@@ -11,7 +11,6 @@
 #include "base/process.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/result_text.h"
 #include "optimize/session.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"

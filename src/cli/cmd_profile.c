@@ -18,7 +18,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/profile_session.h"
-#include "cli/results.h"
 #include "report/report.h"
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"

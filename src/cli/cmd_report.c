@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/results.h"
 #include "library/library.h"
 #include "trace/gzip.h"
 

@@ -23,7 +23,6 @@
 #include "report/report.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"
-#include "run/run_options.h"
 #include "run/run_program.h"
 #include "trace/counter_set.h"
 #include "tune/strategy.h"

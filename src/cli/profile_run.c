@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/bottleneck.h"
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"

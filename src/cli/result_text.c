@@ -1,4 +1,4 @@
-#include "cli/result_text.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,11 +11,10 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "cli/cli.h"
-#include "experiment/verdict.h"
+#include "experiment/judge.h"
 #include "optimize/session.h"
 #include "replay/replay_protocol.h"
-#include "report/report_text.h"
+#include "report/report.h"
 #include "tune/search.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "cli/results.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "cli/cli.h"
 #include "cli/profile_session.h"
 #include "library/library.h"
 #include "report/report.h"

@@ -14,71 +14,11 @@ struct rp_environment;
 struct rp_err;
 struct rp_words;
 
-/* A list of words holds the arguments of a program, or a command line taken apart. */
-
 /** Initialise it with zeros, and release it with rp_words_free. */
 struct rp_words {
     char **list; /**< NULL-terminated; NULL before the first */
     size_t count;
 };
-
-void rp_words_add(struct rp_words *words, const char *text);
-void rp_words_addf(struct rp_words *words, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void rp_words_free(struct rp_words *words);
-
-#define rp_autowords rp_cleanup(rp_words_free) struct rp_words
-
-/** Says how much of a shell a text may need. */
-enum rp_words_rule {
-    RP_WORDS_PLAIN,  /**< what a shell would expand, or take for an operator, is an error */
-    RP_WORDS_QUOTES, /**< only quotes and backslashes mean something, as in compile_commands.json */
-};
-
-/** Splits words as a shell would without expanding anything.
- * @return 0 or RP_USAGE */
-int rp_words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
-                   struct rp_err *err);
-
-/* compiler_options.def says what the words of a compiler's command line mean. */
-
-enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
-
-struct rp_compile_option {
-    const char *text; /**< "" for all that is not in the list */
-    enum rp_option_match match;
-    bool value, side_output, link, device;
-};
-
-/** The result is never NULL. */
-const struct rp_compile_option *rp_compile_option_of(const char *word);
-
-/** Counts the words that name the compiler: 1, 2 for `rocm-perf hipcc`; 0 for an unknown one. */
-size_t rp_compiler_words(const struct rp_words *words);
-
-/** Removes a cache that stands in front of the compiler, because it would only keep candidates. */
-void rp_words_drop_compiler_cache(struct rp_words *words);
-
-/** Says whether a word is a file rather than an option. */
-bool rp_word_is_input(const char *word);
-
-/** Says whether -c or a similar option is there. */
-bool rp_words_stop_before_link(const struct rp_words *words);
-
-bool rp_words_have(const struct rp_words *words, const char *word);
-
-/**
- * Returns the file that a word means, absolute and without links as far as it exists. The caller
- * frees it.
- * @param directory of relative words; NULL: the current one
- */
-char *rp_word_absolute_path(const char *directory, const char *word);
-
-/** Returns the part behind the last slash. */
-const char *rp_base_name(const char *path);
-
-/* Says how the user builds the program, taken apart without a shell. Commands for another text of
- * the source are made from it. */
 
 struct rp_compile_command {
     struct rp_environment env;
@@ -92,6 +32,18 @@ struct rp_compile_command {
     char *temporary; /**< $TMPDIR of the compilers; NULL: unchanged */
     bool guessed;    /**< nobody has said which flags `program` compiles with */
 };
+
+enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
+
+/**
+ * Returns the file that a word means, absolute and without links as far as it exists. The caller
+ * frees it.
+ * @param directory of relative words; NULL: the current one
+ */
+char *rp_word_absolute_path(const char *directory, const char *word);
+
+/** Returns the part behind the last slash. */
+const char *rp_base_name(const char *path);
 
 /** Holds what the user said. If all is NULL, compile_commands.json is used where there is one, else
  * hipcc -O3. */
@@ -181,12 +133,36 @@ const char *rp_compile_command_unit(const struct rp_compile_command *command);
 bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
                                  const char **ret_directory);
 
-#define RP_SOURCE_PLACE "{source}"
-#define RP_OUTPUT_PLACE "{output}"
+/* Runs compile commands: the user's program from another source, and code objects, each
+ *        built twice.
+ */
 
-/** Says whether a word of the compiler's names the file that it compiles. */
-bool rp_compile_names_source(const struct rp_compile_command *command, const char *word);
+/** Says how a build ended. Release it with rp_build_result_free. */
+struct rp_build_result {
+    bool ok;
+    char *output; /**< of the compiler, cut to what a person reads; never NULL */
+    char *why;    /**< not ok: half a sentence */
+};
+void rp_build_result_free(struct rp_build_result *built);
 
-/* This section reads how compile_commands.json says that a source file is compiled. */
+/** Says why it failed, with the first error that the compiler names. The caller frees it. */
+char *rp_build_result_reason(const struct rp_build_result *built);
+
+/**
+ * Compiles a source.
+ * @param arch "gfx942": a code object of its device code; NULL: the whole program
+ * @return 0, also when the compiler refuses (ret->ok says so); RP_ENVIRONMENT, RP_USAGE,
+ * RP_INTERRUPTED
+ */
+int rp_compile(const struct rp_compile_command *command, const char *source, const char *arch,
+               const char *output, struct rp_build_result *ret, struct rp_err *err);
+
+/**
+ * Builds a code object twice.
+ * @param ret_same  both files are equal to the byte
+ */
+int rp_compile_twice(const struct rp_compile_command *command, const char *source, const char *arch,
+                     const char *output, struct rp_build_result *ret, bool *ret_same,
+                     struct rp_err *err);
 
 #endif

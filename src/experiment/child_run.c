@@ -22,7 +22,7 @@
 #include "base/utf8.h"
 #include "experiment/judge.h"
 #include "run/hip_compiler.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/process.h"
-#include "experiment/verdict.h"
+#include "experiment/judge.h"
 
 struct rp_environment;
 struct rp_run_options;

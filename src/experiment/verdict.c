@@ -1,4 +1,4 @@
-#include "experiment/verdict.h"
+#include "experiment/judge.h"
 
 #include <math.h>
 #include <stdio.h>

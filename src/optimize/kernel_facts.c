@@ -18,7 +18,6 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "experiment/build_command.h"
-#include "experiment/compile.h"
 #include "trace/code_object.h"
 
 enum {

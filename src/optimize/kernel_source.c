@@ -16,7 +16,6 @@
 #include "base/process.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
-#include "experiment/compile.h"
 #include "optimize/ast.h"
 #include "optimize/ir.h"
 #include "optimize/kernel_shape.h"

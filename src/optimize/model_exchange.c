@@ -20,7 +20,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "base/utf8.h"
-#include "optimize/model_proposer.h"
+#include "optimize/propose.h"
 #include "optimize/source_text.h"
 
 enum {

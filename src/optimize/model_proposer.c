@@ -1,4 +1,4 @@
-#include "optimize/model_proposer.h"
+#include "optimize/propose.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -25,7 +25,6 @@
 #include "base/utf8.h"
 #include "optimize/model_exchange.h"
 #include "optimize/prompt.h"
-#include "optimize/propose.h"
 #include "optimize/source_text.h"
 
 enum { MAX_FILE_BYTES = 64 * 1024 };

@@ -17,7 +17,6 @@
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/model_exchange.h"
-#include "optimize/model_proposer.h"
 #include "optimize/propose.h"
 #include "optimize/source_text.h"
 

@@ -12,13 +12,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "experiment/build_command.h"
 #include "experiment/child_run.h"
-#include "experiment/compile.h"
 #include "experiment/session_folder.h"
 #include "optimize/kernel_source.h"
-#include "optimize/session_files.h"
 #include "optimize/session_parts.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 
 /* A session begins with a check that the user's program does the same as the one that the build
  * command makes of the source. It is done once; a resumed session takes the result from the

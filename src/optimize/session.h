@@ -14,7 +14,7 @@
 #include "experiment/build_command.h"
 #include "optimize/candidate_check.h"
 #include "optimize/propose.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 
 struct rp_device_identity;
 struct rp_err;

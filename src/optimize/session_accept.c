@@ -11,8 +11,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/stats.h"
-#include "experiment/compile.h"
-#include "optimize/session_files.h"
+#include "experiment/build_command.h"
 #include "optimize/session_parts.h"
 
 enum { RP_MAX_CONFIRMATIONS = 20 };

@@ -1,6 +1,6 @@
 /* The identity of a session has everything that decides what it does, and the original source. It
  * is the first record of the journal, and --resume with anything else is refused. */
-#include "optimize/session_files.h"
+#include "optimize/session_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,16 @@
 #include "base/journal.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "experiment/build_command.h"
 #include "experiment/child_run.h"
-#include "experiment/compile.h"
 #include "experiment/judge.h"
 #include "experiment/session_folder.h"
-#include "experiment/verdict.h"
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
-#include "optimize/model_proposer.h"
 #include "optimize/program_test.h"
+#include "optimize/propose.h"
 #include "optimize/session.h"
-#include "optimize/session_parts.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 
 enum { RP_MAX_SOURCE_BYTES = 16 << 20 };
 

@@ -11,9 +11,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "experiment/compile.h"
+#include "experiment/build_command.h"
 #include "optimize/kernel_facts.h"
-#include "optimize/session_files.h"
 #include "optimize/session_parts.h"
 #include "run/kernel_names.h"
 

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
-#include "trace/device_table.h"
+#include "trace/records.h"
 
 static inline int rp_replay_refused(const char *what, uint32_t status, struct rp_err *err)
 {
@@ -186,7 +186,7 @@ struct rp_replay {
     unsigned patience_s; /**< until a copy or a kernel is taken not to end */
     unsigned bound_s;    /**< likewise a kernel, once the captured one has been timed; 0: not yet */
     double captured_s;   /**< what it took then, with launch and wait */
-    /** The same as work (device_table.h), which decides on the software device, where time depends
+    /** The same as work (records.h), which decides on the software device, where time depends
      * on what else the machine does; 0: not yet, or it is no software device. */
     uint64_t bound_work, captured_work;
     unsigned waits; /**< of which kernels it was said: 1 captured, 2 and 4 candidates */
@@ -209,7 +209,7 @@ const struct rp_device_table *rp_replay_software(void);
 
 /**
  * Sets in which order workgroups begin and waves take turns from now on.
- * @param order  as of set_order (device_table.h)
+ * @param order  as of set_order (records.h)
  * @return false: the device is a GPU, which takes no such orders
  */
 static inline bool rp_replay_set_wave_order(uint32_t order)
@@ -222,7 +222,7 @@ static inline bool rp_replay_set_wave_order(uint32_t order)
 }
 
 /**
- * Returns how much work the last kernel was (device_table.h); 0: unknown.
+ * Returns how much work the last kernel was (records.h); 0: unknown.
  * @return whether it was stopped for it
  */
 static inline bool rp_replay_hit_work_limit(uint64_t *ret_work)

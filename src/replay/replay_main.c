@@ -53,7 +53,7 @@ struct rp_replay_self_check {
 enum { MOST_SECONDS = 60 };
 
 /* On the software device this must not depend on the machine, so the limit is work
- * (device_table.h).
+ * (records.h).
  */
 static const uint64_t MOST_WORK = (uint64_t)1 << 32;
 

@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* Servers use the class to keep cases of several results apart. */
 static void begin_case(struct rp_buf *buf, const struct rp_versus_found *c, const char *name)

@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* The document is written piece by piece: a trace may have millions of dispatches, and no tree of
  * them is needed. Keys are in alphabetical order in every object. */

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
 

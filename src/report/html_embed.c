@@ -126,7 +126,7 @@ static void write_page(const char *name, const char *page)
         fail("the template lacks @TITLE@ or, behind it, @DATA@", name);
     if (!out)
         fail("cannot be written", name);
-    fputs("#include \"report/report_text.h\"\n", out);
+    fputs("#include \"report/report.h\"\n", out);
     put_array(out, "rp_html_begin", page, (size_t)(title - page));
     title += strlen("@TITLE@");
     put_array(out, "rp_html_middle", title, (size_t)(data - title));

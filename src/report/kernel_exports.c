@@ -17,7 +17,6 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* This is a number of a kernel, from a row of kernel_values.def. */
 struct rp_form_value {

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/report.h"
-#include "report/report_text.h"
 #include "trace/counter_set.h"
 #include "trace/rocpd.h"
 

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "report/report.h"
-#include "report/report_text.h"
 #include "trace/counter_set.h"
 
 enum {

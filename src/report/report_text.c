@@ -1,4 +1,4 @@
-#include "report/report_text.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
-#include "report/report.h"
 
 enum { CUT_CELLS = 3 }; /**< "...", in the place of what is cut out */
 

@@ -11,7 +11,6 @@
 #include "base/json_write.h"
 #include "base/units.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
 

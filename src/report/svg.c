@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "report/report_text.h"
+#include "report/report.h"
 
 /* Pictures share their frame, text, colours and axes. They have white below all, so that they look
  * the same on dark pages. */

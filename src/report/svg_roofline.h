@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/report_text.h"
+#include "report/report.h"
 
 struct rp_buf;
 struct rp_report_parts;

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/report.h"
-#include "report/report_text.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
 

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/memfd.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "run/machine.h"

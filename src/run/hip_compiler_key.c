@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/map.h"
-#include "base/memfd.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "run/hip_compiler.h"
@@ -696,7 +696,7 @@ static void add_links(struct making *making)
 }
 
 /** Adds the file that replaces another one, of an overlay that optimize has written
- * (experiment/compile.c). */
+ * (experiment/build_command.c). */
 static void add_overlay(struct making *making)
 {
     static const char before[] = "\"external-contents\": \"";

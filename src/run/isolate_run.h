@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/process.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 #include "trace/capture.h"
 
 struct rp_environment;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"

@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/lock.h"
 #include "base/path.h"
 
 static const char result_name[] = "profile.json"; /* A reader looks at this file first. */
@@ -350,10 +349,10 @@ struct search {
 static void find_foreign_inside(const char *dir, const char *name, void *ctx)
 {
     const struct search *search = ctx;
-    const struct folder *result_dir_folder = search->folder;
-    bool ours = strcmp(name, "tracer.log") == 0 ||
-                (strncmp(name, result_dir_folder->begin, strlen(result_dir_folder->begin)) == 0 &&
-                 has_suffix(name, result_dir_folder->end));
+    const struct folder *looked = search->folder;
+    bool ours =
+        strcmp(name, "tracer.log") == 0 ||
+        (strncmp(name, looked->begin, strlen(looked->begin)) == 0 && has_suffix(name, looked->end));
 
     if (!ours && !*search->ret)
         *search->ret = rp_path_join(dir, name);

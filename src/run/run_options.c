@@ -1,5 +1,5 @@
 /* This file turns options and variables of this process into variables of the program. */
-#include "run/run_options.h"
+#include "run/run_program.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "run/run_program.h"
 #include "trace/capture.h"
 #include "trace/records.h"
 

@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/memfd.h"
 #include "base/path.h"
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"

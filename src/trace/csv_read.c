@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "base/vec.h"

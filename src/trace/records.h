@@ -18,7 +18,45 @@
 #include <stdint.h>
 
 struct rp_err;
+struct rp_rec_simulation;
 struct rp_record_file;
+struct rp_threads_request;
+
+struct rp_trace_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;      /**< sizeof this struct; records begin there */
+    uint32_t record_bytes;      /**< sizeof(struct rp_record) */
+    uint32_t flags;             /**< enum rp_trace_flag, written atomically */
+    uint64_t committed_records; /**< release-stored by the writer */
+    uint64_t lost_records;      /**< could not be written (disk full, out of memory) */
+    uint64_t lost_dispatches;   /**< dispatches whose times were never obtained */
+    uint64_t init_ns;           /**< HSA clock when the tool was loaded */
+    uint64_t fini_ns;           /**< ... unloaded; 0 while open */
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t hsa_runtime_version;
+    uint32_t timing;         /**< enum rp_trace_timing */
+    uint32_t timing_version; /**< of that model */
+    uint8_t reserved[4];
+    uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
+    uint8_t reserved_too[32];
+};
+
+/** This is a file as it was read: nothing outside of records.c writes to it. */
+struct rp_record_file {
+    void *map; /**< NULL when parsed from memory */
+    size_t map_bytes;
+    const char *name; /**< during parsing only */
+    struct rp_trace_header header;
+    bool cut_short;
+    const struct rp_record *records;
+    struct rp_record *aligned_records; /**< owned copy when the input is not aligned */
+    size_t count;
+    char **strings; /**< by id - 1 */
+    size_t string_count;
+    size_t *strings_whole_bytes; /**< bytes so far, by id - 1 */
+};
 
 #define RP_TRACE_VERSION 3u
 /**
@@ -40,27 +78,6 @@ enum rp_trace_timing {
     RP_TRACE_TIMING_FAST,     /**< from counts */
     RP_TRACE_TIMING_DETAILED, /**< sampled workgroups are simulated: RP_REC_SIMULATION */
     RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
-};
-
-struct rp_trace_header {
-    char magic[8];
-    uint32_t version;
-    uint32_t header_bytes;      /**< sizeof this struct; records begin there */
-    uint32_t record_bytes;      /**< sizeof(struct rp_record) */
-    uint32_t flags;             /**< enum rp_trace_flag, written atomically */
-    uint64_t committed_records; /**< release-stored by the writer */
-    uint64_t lost_records;      /**< could not be written (disk full, out of memory) */
-    uint64_t lost_dispatches;   /**< dispatches whose times were never obtained */
-    uint64_t init_ns;           /**< HSA clock when the tool was loaded */
-    uint64_t fini_ns;           /**< ... unloaded; 0 while open */
-    uint32_t pid;
-    uint32_t ppid;
-    uint32_t hsa_runtime_version;
-    uint32_t timing;         /**< enum rp_trace_timing */
-    uint32_t timing_version; /**< of that model */
-    uint8_t reserved[4];
-    uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
-    uint8_t reserved_too[32];
 };
 static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
 
@@ -286,26 +303,6 @@ struct rp_record {
 };
 static_assert(sizeof(struct rp_record) == 128, "record size is part of the file format");
 
-/* The reader of record files must cope with files that are cut short, unclosed or damaged. Cut
- * short or unclosed is normal (the program was killed) and only noted. What the format cannot
- * explain is refused with the file's name, the record's number and what is wrong with it.
- */
-
-/** This is a file as it was read: nothing outside of records.c writes to it. */
-struct rp_record_file {
-    void *map; /**< NULL when parsed from memory */
-    size_t map_bytes;
-    const char *name; /**< during parsing only */
-    struct rp_trace_header header;
-    bool cut_short;
-    const struct rp_record *records;
-    struct rp_record *aligned_records; /**< owned copy when the input is not aligned */
-    size_t count;
-    char **strings; /**< by id - 1 */
-    size_t string_count;
-    size_t *strings_whole_bytes; /**< bytes so far, by id - 1 */
-};
-
 /**
  * Maps a trace and checks every record: kinds, ids that refer to something, string parts, times.
  * Where the header says that records were lost, kernels, queues and code objects that are referred
@@ -320,54 +317,6 @@ int rp_record_file_parse(const char *name, const void *bytes, size_t size,
 
 /** Closes the file; NULL is accepted. */
 void rp_record_file_close(struct rp_record_file *file);
-
-/** A copy with a consistent committed_records: as many as are really there. */
-static inline const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file)
-{
-    return &file->header;
-}
-
-/**
- * Tests whether the tool was unloaded in order, every committed record is there and nothing was
- * lost.
- */
-static inline bool rp_record_file_complete(const struct rp_record_file *file)
-{
-    return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
-           (file->header.flags & RP_TRACE_UNTRACED_QUEUE) == 0 && file->header.lost_records == 0 &&
-           file->header.lost_dispatches == 0;
-}
-
-/**
- * Returns records, strings among them, in the order in which they were written. The array belongs
- * to the reader.
- */
-static inline const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
-                                                             size_t *ret_count)
-{
-    *ret_count = file->count;
-    return file->records;
-}
-
-/**
- * Returns the text of a string, which is "" for id 0. It is never NULL, because every id in an
- * accepted trace exists.
- */
-static inline const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id)
-{
-    if (id == 0 || id > file->string_count)
-        return "";
-    return file->strings[id - 1];
-}
-
-/* A thread-trace file says what the waves of one dispatch did on the software device, instruction
- * by instruction. It lies beside the record file and is written when the dispatch is complete.
- *
- * "<record file>.threads-<dispatch id>" has the header, then the arrays in the order of its
- * counts, each of which begins at a multiple of 8 bytes. Beside it are "<record file>.code-<id of
- * code object>", the ELF files. All integers are little endian, and all times are in engine clocks
- * since the launch.
- */
 
 #define RP_THREADS_MAGIC       "RPTHRDS1"
 #define RP_THREADS_SUFFIX      ".threads-"
@@ -491,8 +440,6 @@ struct rp_threads_event {
 };
 static_assert(sizeof(struct rp_threads_event) == 16, "part of the file format");
 
-/* These say what the rows of hip_calls.def mean. */
-
 /** This says what a call does to the order of work. */
 enum rp_hip_kind {
     RP_HIP_OTHER, /**< waits for nothing that is known; may start work */
@@ -520,8 +467,6 @@ enum rp_hip_form {
     RP_HIP_COPY_KIND, /**< hipMemcpyKind */
 };
 
-/* Code that keeps times must know which timing models the software device has. */
-
 /**
  * Stands in results: times of one model compare as long as these are the same. To be raised by
  * whatever changes the times of a kernel.
@@ -531,5 +476,132 @@ enum {
     RP_TIMING_DETAILED_VERSION = 7,
     RP_TIMING_OFF_VERSION = 1,
 };
+
+/* This header says what the software device offers to the collector in the same process,
+ * found with dlsym.
+ */
+
+/** This function returns the table, or NULL while the device is switched off. */
+#define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
+
+/** The variable has names of hardware counters to collect, separated by commas. */
+#define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
+
+enum { RP_DEVICE_TABLE_VERSION = 10 };
+
+enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
+
+struct rp_device_table {
+    uint32_t version;
+    /**
+     * Returns how many counters are collected: those that the environment names and the device
+     * has.
+     */
+    uint32_t (*counter_count)(void);
+    /** Returns the name of a counter as the environment spells it. The text is never freed. */
+    const char *(*counter_name)(uint32_t index);
+    /**
+     * Returns what is known of the dispatch that completed @p signal (the address of its
+     * amd_signal_t) with these raw times. It can be taken once.
+     * @param ret_values  of the counters; NAN where one is not known
+     * @param ret_replay  but for its dispatch_id; replayed_waves 0: its time is from counts
+     * @return false when nothing is known
+     */
+    bool (*take)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,
+                 struct rp_rec_simulation *ret_replay);
+    /** Returns an enum rp_trace_timing and the version of that model. */
+    uint32_t (*timing)(uint32_t *ret_version);
+    /**
+     * Asks for a thread trace of the next dispatch of the kernel that completes @p signal. It must
+     * be called before that is submitted.
+     * @return false when the device cannot: there is no detailed timing
+     */
+    bool (*trace_threads)(uint64_t signal, uint64_t kernel_object,
+                          const struct rp_threads_request *wish);
+    /** Returns the trace (records.h) of a dispatch as take() names it, which the caller frees. */
+    bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
+                         void **ret_bytes, size_t *ret_count);
+    /**
+     * Callbacks of signals may come later than their signals, and only this device knows when.
+     * This returns when the due ones have been made, or after 0.1 s; with @p all it waits for all
+     * that have come, for at most 5 s.
+     */
+    void (*settle_callbacks)(bool all);
+    /**
+     * While a thread is within a copy, what is submitted may be held until the copy is. Around the
+     * time in which the collector keeps such threads waiting: nothing is held.
+     */
+    void (*hold_nothing)(bool begins);
+    /**
+     * Sets what LDS, scratch and registers hold at the start of workgroups of dispatches from now
+     * on.
+     * @param seed  of words without meaning; 0: zeros
+     */
+    void (*set_poison)(uint32_t seed);
+    /**
+     * Sets in which order workgroups begin and waves take turns in dispatches from now on.
+     * @param order  enum rp_device_order, or a seed: a shuffled one with short turns
+     */
+    void (*set_order)(uint32_t order);
+    /**
+     * How much work dispatches from now on may be: wavefront instructions, and about a thousand for
+     * each time that a workgroup has its turn, be it to wait. What is more is ended, its memory
+     * half done, and its signal completed as if it had come to its end. It follows from the program
+     * alone, and not from how fast the machine is.
+     * @param work  0: any
+     */
+    void (*set_bound)(uint64_t work);
+    /**
+     * Returns how much work the dispatch was that ended last.
+     * @return whether it was ended by its bound
+     */
+    bool (*last_work)(uint64_t *ret_work);
+    /**
+     * Returns for how long, in host time, every dispatch that is under way has done nothing but
+     * wait: all its waves sleep or poll memory. 0: one of them works, or there is none
+     */
+    int64_t (*only_waits_ns)(void);
+};
+
+typedef const struct rp_device_table *rp_device_table_fn(void);
+
+/** A copy with a consistent committed_records: as many as are really there. */
+static inline const struct rp_trace_header *rp_record_file_header(const struct rp_record_file *file)
+{
+    return &file->header;
+}
+
+/**
+ * Tests whether the tool was unloaded in order, every committed record is there and nothing was
+ * lost.
+ */
+static inline bool rp_record_file_complete(const struct rp_record_file *file)
+{
+    return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
+           (file->header.flags & RP_TRACE_UNTRACED_QUEUE) == 0 && file->header.lost_records == 0 &&
+           file->header.lost_dispatches == 0;
+}
+
+/**
+ * Returns records, strings among them, in the order in which they were written. The array belongs
+ * to the reader.
+ */
+static inline const struct rp_record *rp_record_file_records(const struct rp_record_file *file,
+                                                             size_t *ret_count)
+{
+    *ret_count = file->count;
+    return file->records;
+}
+
+/**
+ * Returns the text of a string, which is "" for id 0. It is never NULL, because every id in an
+ * accepted trace exists.
+ */
+static inline const char *rp_record_file_string(const struct rp_record_file *file, uint32_t id)
+{
+    if (id == 0 || id > file->string_count)
+        return "";
+    return file->strings[id - 1];
+}
 
 #endif

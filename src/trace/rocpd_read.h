@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_schema.h"

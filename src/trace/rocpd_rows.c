@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/vec.h"
 #include "trace/rocpd.h"

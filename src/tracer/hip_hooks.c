@@ -6,7 +6,7 @@
  * which some distributions do not build HIP, nor symbols to be put in front of the program's. The
  * runtime has one callback: a tracer that registers itself later takes the calls away from us.
  */
-#include "tracer/hip_hooks.h"
+#include "tracer/tracer.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "trace/records.h"
-#include "tracer/tracer.h"
 
 /** This is hip_api_trace_data_t, which is on the stack of the call. */
 struct rp_hip_trace_data {

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/device_table.h"
+#include "trace/records.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/isolate.h"
 #include "tracer/memory_snapshot.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "trace/capture.h"
-#include "trace/device_table.h"
+#include "trace/records.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_snapshot.h"
 #include "tracer/tracer.h"

@@ -1,4 +1,4 @@
-#include "tracer/quiesce.h"
+#include "tracer/isolate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * @file record_file.c
  * @brief This file writes the record file.
  */
-#include "tracer/record_file.h"
+#include "tracer/tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>

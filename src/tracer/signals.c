@@ -2,7 +2,7 @@
  * @file signals.c
  * @brief The tool owns signals, which are kept for reuse.
  */
-#include "tracer/signals.h"
+#include "tracer/completions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/blocked_thread.h"
-#include "trace/device_table.h"
+#include "trace/records.h"
 #include "tracer/tracer.h"
 
 enum { GROW_BY = 64 };

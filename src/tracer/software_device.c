@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/device_table.h"
 #include "trace/records.h"
 #include "tracer/tracer.h"
 

@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "trace/device_table.h"
+#include "trace/records.h"
 
 #define RP_EXPORT __attribute__((visibility("default")))
 

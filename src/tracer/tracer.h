@@ -5,33 +5,31 @@
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
- * lock. handlers.lock: nothing is called with it but the load of a signal. The gate (quiesce.h) is
+ * lock. handlers.lock: nothing is called with it but the load of a signal. The gate (isolate.h) is
  * within ROCr's queue lock and outside of all others.
  */
 #ifndef RP_TRACER_TRACER_H
 #define RP_TRACER_TRACER_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
+#include "trace/records.h"
 #include "tracer/completions.h"
-#include "tracer/hip_hooks.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/isolate.h"
 #include "tracer/memory_map.h"
-#include "tracer/record_file.h"
-#include "tracer/signals.h"
 #include "tracer/software_device.h"
 
 struct rp_queue;
+struct rp_tool;
 
-enum rp_tool_state {
-    RP_TOOL_OFF = 0, /**< not loaded, unloaded, or in a forked child: every hook is a plain call */
-    RP_TOOL_ON = 1,
-};
+enum { RP_TOOL_MOST_AGENTS = 256 };
 
 /** This is an agent of the runtime's list, which does not change: CPUs and GPUs, in its order. */
 struct rp_agent {
@@ -39,7 +37,86 @@ struct rp_agent {
     bool gpu;
 };
 
-enum { RP_TOOL_MOST_AGENTS = 256 };
+/* This header records calls of the program to the HIP runtime. */
+
+enum { RP_HIP_OPERATIONS = 1024 };
+
+/** This file calls these functions of the runtime; without the first two no failure is seen. */
+struct rp_hip_launch_calls {
+    int (*take_result)(void);                                       /**< hipExtGetLastError */
+    int (*peek_error)(void);                                        /**< hipPeekAtLastError */
+    const char *(*error_name)(int error);                           /**< hipGetErrorName */
+    const char *(*host_kernel)(const void *function, void *stream); /**< hipKernelNameRefByPtr */
+    const char *(*module_kernel)(void *function);                   /**< hipKernelNameRef */
+};
+
+/** This is known of one operation of the runtime. */
+struct rp_hip_operation {
+    const char *name;    /**< NULL: not recorded */
+    uint32_t name_id;    /**< atomic: of the trace, 0 until it is first called */
+    uint8_t arg_bytes;   /**< 0 unless hip_calls.def lists it */
+    uint8_t kind;        /**< enum rp_hip_kind */
+    uint8_t stream_at;   /**< place of the stream among the arguments plus 1, 0 = has none */
+    bool own_stream;     /**< always on the stream of the calling thread */
+    bool resets;         /**< destroys all streams of the device */
+    bool launches_graph; /**< the first argument is the graph */
+    bool destroys_graph;
+    uint8_t launch_at; /**< rp_hip_launch_at: not 0 when it launches kernels */
+};
+
+/** This file calls these functions of the runtime, and needs all of them. */
+struct rp_hip_sync_calls {
+    int (*sync_stream)(void *stream);
+    int (*sync_device)(void);
+    int (*is_capturing)(void *stream, int *ret_status);
+    int (*exchange_capture_mode)(int *mode);
+};
+
+struct rp_hip {
+    uint32_t state; /**< atomic, enum rp_hip_state */
+    pthread_mutex_t lock;
+    pthread_key_t ending; /**< of threads whose last query is still to be written */
+    bool ending_made;
+    uint64_t
+        *streams; /**< under .lock: handles of streams, in order of creation; see rp_hip_stream */
+    size_t stream_count, stream_capacity;
+    bool unrecorded; /**< calls are followed (streams must come to rest), but not written */
+    int (*get_version)(int *ret);
+    int (*peek_error)(void);
+    struct rp_hip_sync_calls quiet;
+    struct rp_hip_launch_calls launch_calls;
+    void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
+    struct rp_hip_operation operations[RP_HIP_OPERATIONS];
+};
+
+/* The writer of the record file (trace/records.h) is safe against sudden death of the
+ * process.
+ *
+ * The file is mapped shared, window by window; a record is visible once committed_records has been
+ * release-stored behind it, so everything committed outlives the process. Blocks are reserved
+ * before a window is used: a full disk is counted in lost_records instead of raising SIGBUS.
+ * All functions may be called from any thread.
+ */
+
+enum { RP_TRACE_STRING_BUCKETS = 1024 };
+
+/** Zero-initialise it, then call rp_trace_open(). */
+struct rp_trace {
+    int fd;
+    bool open;
+    bool discards; /**< nobody reads it: records are not kept */
+    pthread_mutex_t lock;
+    struct rp_trace_header *header; /**< mapping of the first page, for as long as it is open */
+    pthread_mutex_t window_lock;    /**< inside lock: the window stays while it is held */
+    uint8_t *window;
+    uint64_t window_offset_bytes;
+    uint64_t prepared_bytes; /**< pages of the file are there up to here; under window_lock */
+    uint64_t reserved_bytes; /**< blocks exist up to here */
+    uint64_t record_count;
+    uint64_t retry_at_lost; /**< after a failure: try again when lost_records reaches this */
+    uint32_t string_count;
+    struct rp_trace_string *strings[RP_TRACE_STRING_BUCKETS];
+};
 
 struct rp_tool {
     uint32_t state; /**< atomic, enum rp_tool_state */
@@ -88,6 +165,95 @@ struct rp_tool {
     struct rp_memory memory;
 };
 
+enum rp_hip_state {
+    RP_HIP_ABSENT,    /**< no HIP runtime has been found so far */
+    RP_HIP_UNCHECKED, /**< it reports; its version is asked for at the first call */
+    RP_HIP_UNDERSTOOD,
+    RP_HIP_FOREIGN, /**< of a version whose reports are not understood: nothing is recorded */
+};
+
+void rp_hip_init(struct rp_hip *hip);
+
+/** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
+void rp_hip_attach(struct rp_tool *tool);
+
+/** The end of the process has begun, on this thread: no more reports. */
+void rp_hip_detach(struct rp_tool *tool);
+
+/** Correlation id of the thread's HIP call, 0 when it is in none. */
+uint64_t rp_hip_current(void);
+
+/**
+ * Returns the number of the stream of the thread's HIP call, as in rocpd: 0 is the default stream,
+ * and 1, 2, ... follow in the order in which streams were created or first used. It works only
+ * where dispatches are to be captured.
+ * @return false: the thread is in no call of a known stream
+ */
+bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
+
+/** Returns what HIP calls that stream. UINT64_MAX: the thread is in no call of a known stream */
+uint64_t rp_hip_stream_handle(void);
+
+/**
+ * Returns the correlation id for what is being launched: that of the thread's HIP call, or else a
+ * new one.
+ */
+uint64_t rp_hip_correlation(struct rp_tool *tool);
+
+enum {
+    RP_HIP_DOMAIN_API = 3, /**< activity_domain_t of rocclr: calls; others are operations */
+
+    /** Bytes of hip_api_data_t. Its largest member is the hipChooseDevice of ROCm 6, which holds a
+     *  hipDeviceProp_tR0600: a struct that keeps its size for good, as its name says. */
+    RP_HIP_API_DATA_BYTES = 1520,
+    RP_HIP_FIRST_MAJOR = 6,
+    RP_HIP_LAST_MAJOR = 7,
+    RP_HIP_VERSION_PER_MAJOR = 10000000, /**< of hipRuntimeGetVersion */
+};
+
+/** Returns 0 if the call must be reported through enter and exit of @p data. */
+typedef int (*rp_hip_tracer)(int domain, uint32_t operation, void *data);
+
+struct rp_trace_string {
+    struct rp_trace_string *next;
+    uint32_t id;
+    uint32_t hash;
+    char text[];
+};
+
+/** Creates the file; -errno on failure, nothing is left behind then. */
+int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trace_header *header);
+
+/** Appends one record, or counts it as lost. */
+void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
+
+/**
+ * Maps the pages that the next records go to, so that program threads do not wait for the file
+ * system to do so. The tool's own thread calls it again and again.
+ */
+void rp_trace_prepare(struct rp_trace *trace);
+
+/** These are numbers of the header. */
+enum rp_trace_note {
+    RP_TRACE_LOST_RECORDS,    /**< so many more that should have become records did not */
+    RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */
+    RP_TRACE_LOST_DISPATCHES, /**< in all */
+    RP_TRACE_FLAGS,           /**< besides those that are set */
+    RP_TRACE_FINI_NS,
+};
+void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value);
+
+/** Id of a string, written on first use; 0 for NULL and "". */
+uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
+
+/** Cuts the file to its used length and unmaps it. */
+void rp_trace_close(struct rp_trace *trace);
+
+enum rp_tool_state {
+    RP_TOOL_OFF = 0, /**< not loaded, unloaded, or in a forked child: every hook is a plain call */
+    RP_TOOL_ON = 1,
+};
+
 extern struct rp_tool rp_the_tool;
 
 /** Finds which of the kernel's clocks agrees with the runtime's. */
@@ -96,13 +262,6 @@ void rp_tool_find_clock(struct rp_tool *tool);
 uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
 /** Returns the host's time in the domain of the dispatch times. */
 uint64_t rp_tool_now_ns(struct rp_tool *tool);
-/** Converts ticks of a counter to nanoseconds. */
-static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
-{
-    const uint64_t ns_per_s = 1000000000;
-
-    return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
-}
 
 /** Writes one line of the raw log. Without ROCM_PERF_TOOL_DEBUG it does nothing. */
 void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
@@ -139,6 +298,23 @@ void rp_code_hook(const struct rp_hsa_tables *tables);
 /** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
 bool rp_agents_record(struct rp_tool *tool);
 
+/** Writes the name of an agent, or "" when it has none. */
+void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
+
+/** Something that should have become a record did not. */
+static inline void rp_trace_count_lost(struct rp_trace *trace)
+{
+    rp_trace_note(trace, RP_TRACE_LOST_RECORDS, 1);
+}
+
+/** Converts ticks of a counter to nanoseconds. */
+static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
+{
+    const uint64_t ns_per_s = 1000000000;
+
+    return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
+}
+
 /** Returns the number of a GPU among all of them. UINT32_MAX: it is none */
 static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
 {
@@ -150,9 +326,6 @@ static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_ag
             return number;
     return UINT32_MAX;
 }
-
-/** Writes the name of an agent, or "" when it has none. */
-void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
 
 /** Tests whether somebody listens who wants a dispatch, or asks which dispatches exist. */
 static inline bool rp_isolate_is_on(const struct rp_tool *tool)

@@ -15,9 +15,9 @@
 #include "base/process.h"
 #include "base/vec.h"
 #include "experiment/measured_run.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 #include "tune/space.h"
-#include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 /* --- the command of a configuration, from a text with {NAME} where values go ------------------ */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "experiment/measured_run.h"
-#include "run/run_options.h"
+#include "run/run_program.h"
 #include "tune/search.h"
 #include "tune/worker_pool.h"
 

@@ -15,11 +15,11 @@
 
 #include "base/sha256.h"
 #include "base/stats.h"
+#include "experiment/judge.h"
 #include "experiment/measured_run.h"
-#include "experiment/verdict.h"
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
-#include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 struct rp_buf;
 struct rp_err;

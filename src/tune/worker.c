@@ -1,4 +1,4 @@
-#include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,11 +26,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "run/run_options.h"
 #include "run/run_program.h"
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -22,7 +22,6 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "tune/worker.h"
 
 /* --- launchers -------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "fuzz/must.h"
-#include "report/report_text.h"
+#include "report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

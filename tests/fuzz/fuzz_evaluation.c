@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "experiment/measured_run.h"
 #include "fuzz/must.h"
-#include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

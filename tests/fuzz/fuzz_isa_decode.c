@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
 enum { VGPRS = 16, AGPRS = 8 };

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "optimize/model_exchange.h"
-#include "optimize/model_proposer.h"
+#include "optimize/propose.h"
 
 #include <stdint.h>
 #include <stdlib.h>

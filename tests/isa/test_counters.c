@@ -2,7 +2,7 @@
  * sum, and the same however code is executed. */
 #include "kernels_test.h"
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/jit/jit_translate.h"
 #include "device/timing/timing_model.h"
 

@@ -6,7 +6,7 @@
 #include "kernels_test.h"
 
 #include "../../bench/kernels.h"
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/timing/timing_model.h"
 
 static const struct bench_sizes sizes = {.elements = 1 << 16,

@@ -21,7 +21,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "base/map.h"
 #include "base/monotonic_clock.h"
 #include "base/vec.h"

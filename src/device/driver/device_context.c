@@ -18,7 +18,7 @@
 #include "device/jit/jit_translate.h"
 #include "device/timing/dispatch_timing.h"
 #include "device/timing/timing_model.h"
-#include "trace/device_table.h"
+#include "trace/records.h"
 
 #define RP_WAVE_ORDER_VARIABLE "ROCM_PERF_DEVICE_ORDER"
 

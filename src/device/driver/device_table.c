@@ -10,7 +10,6 @@
 #include "device/driver/signal_hooks.h"
 #include "device/exec/exec_settings.h"
 #include "device/timing/timing_model.h"
-#include "trace/device_table.h"
 #include "trace/records.h"
 
 /**

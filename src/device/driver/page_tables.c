@@ -28,7 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/memfd.h"
+#include "base/file.h"
 #include "device/driver/kfd_abi.h"
 #include "device/driver/vfs.h"
 #include "device/exec/dispatch.h"

@@ -29,13 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/lock.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"
 #include "device/driver/libc_hooks.h"
 #include "device/driver/signal_hooks.h"
-#include "trace/offload_bundle.h"
+#include "trace/code_object.h"
 
 /* A wait that is shorter than LOOK_NS is not one: whether it succeeds says how fast this host is.
  */

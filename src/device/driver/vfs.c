@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/memfd.h"
+#include "base/file.h"
 #include "device/driver/device_context.h"
 
 /**

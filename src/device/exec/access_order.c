@@ -17,9 +17,9 @@
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
 #include "device/exec/host_traps.h"
+#include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/mem_address.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
 /** Returns an empty log, or NULL when the host is out of memory. */

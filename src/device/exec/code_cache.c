@@ -6,7 +6,6 @@
 
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
-#include "device/isa/opcodes.h"
 
 enum { BUCKETS = 256 };
 

@@ -12,7 +12,7 @@
 enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
 /* The settings of this file belong to the process: a replay changes them from one launch to the
- * next through the table of the device (device_table.h), which has no handle of a device. The last
+ * next through the table of the device (records.h), which has no handle of a device. The last
  * two are the answer about the launch before. */
 static struct {
     _Atomic uint32_t order, poison;

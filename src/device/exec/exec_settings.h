@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/device_table.h"
+#include "trace/records.h"
 
 struct rp_group;
 struct rp_resident_group;

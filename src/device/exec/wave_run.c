@@ -14,7 +14,6 @@
 #include "device/exec/executor.h"
 #include "device/exec/host_traps.h"
 #include "device/isa/instruction.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
 /** A place (such as a branch target) is translated after this many entries. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
 struct out {

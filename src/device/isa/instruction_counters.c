@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/hardware_counters.h"
-#include "device/isa/opcodes.h"
+#include "arch/arch.h"
+#include "device/isa/instruction.h"
 
 /* This says where an instruction is issued to. */
 enum unit {

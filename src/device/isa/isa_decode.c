@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
 /* This is the VOP3P opcode of the first half of a VOP3PX2 instruction. */

@@ -4,9 +4,9 @@
  */
 #include <stdint.h>
 
+#include "device/isa/instruction.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_atomic.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
 /** Operations only DS has. */

@@ -1,4 +1,4 @@
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * ones overflow; min and max set "first operand was chosen"; moves, selects, multiplies, bit sets
  * and reversals leave SCC alone.
  */
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
 /* Every handler sees: a, b (sources, as typed), w (wave), d (result to be stored). */

@@ -1,7 +1,7 @@
 /* This file has program control: branches, calls, messages, barriers, hardware registers, VGPR
  * index mode. On entry wave->pc is the address behind the instruction.
  */
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
 #define HANDLER(name) int name(struct rp_wave *w, const struct rp_insn *in)

@@ -13,7 +13,6 @@
 
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
 enum { RP_OPND_ROWS_MAX = 4 }; /* The widest VALU operand outside MFMA has 128 bits. */

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_address.h"
-#include "device/isa/opcodes.h"
 
 uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o)
 {

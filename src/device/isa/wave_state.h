@@ -14,7 +14,6 @@
 #include "arch/arch.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
-#include "device/isa/opcodes.h"
 
 struct rp_atomic_log;
 struct rp_dispatch;

@@ -6,7 +6,6 @@
 #include "device/exec/code_cache.h"
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
-#include "device/isa/opcodes.h"
 #include "device/jit/jit_translate.h"
 
 /* Results can count on this many slots. */

@@ -21,7 +21,6 @@
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"
 #include "device/jit/x86_emit.h"
@@ -165,7 +164,7 @@ bool rp_jit_salu(struct rp_jit_translation *t, const struct rp_insn *in);
 /** Tests whether EXEC is its second result. */
 bool rp_jit_salu_writes_exec(const struct rp_insn *in);
 
-/** Tests whether it is a jump that translated code makes itself (jit_salu.c). */
+/** Tests whether it is a jump that translated code makes itself (jit_translate.c). */
 bool rp_jit_is_branch(const struct rp_insn *in);
 
 /**

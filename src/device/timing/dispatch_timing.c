@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "arch/hardware_counters.h"
 #include "base/monotonic_clock.h"
 #include "device/exec/code_cache.h"
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
 #include "device/exec/kernel_launch.h"
+#include "device/isa/instruction.h"
 #include "device/isa/lane.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/thread_trace_rows.h"
 #include "device/timing/timing_counters.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
-#include "arch/hardware_counters.h"
 #include "device/exec/kernel_launch.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_engine.h"

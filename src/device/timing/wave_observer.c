@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "device/exec/executor.h"
+#include "device/isa/instruction.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_address.h"
-#include "device/isa/opcodes.h"
 #include "device/isa/wave_state.h"
 
 /** These are the addresses of one instruction's lanes; only those in lanes are read. */

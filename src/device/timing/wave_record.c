@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 
 enum { PAGE_LINES = 4096 / RP_REC_LINE_BYTES, FIRST_SIZE = 64 };
 

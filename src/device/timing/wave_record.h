@@ -55,7 +55,7 @@ struct rp_rec_regs {
 /** An instruction of the program, once however often it was executed. */
 struct rp_rec_code {
     uint64_t pc;
-    uint16_t op;           /**< row of the opcode table (opcodes.h) */
+    uint16_t op;           /**< row of the opcode table (instruction.h) */
     uint8_t unit;          /**< enum rp_rec_unit */
     uint8_t misc;          /**< enum rp_rec_misc */
     uint8_t issue_clocks;  /**< how long it keeps the unit's port of its SIMD */

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
-#include "optimize/model_proposer.h"
+#include "optimize/propose.h"
 
 #include <stdio.h>
 #include <stdlib.h>

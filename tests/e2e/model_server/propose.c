@@ -10,7 +10,6 @@
 #include "experiment/build_command.h"
 #include "optimize/candidate_check.h"
 #include "optimize/kernel_source.h"
-#include "optimize/model_proposer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

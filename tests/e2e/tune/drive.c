@@ -15,7 +15,6 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
-#include "tune/worker.h"
 #include "tune/worker_pool.h"
 
 enum { MOST_REQUESTS = 1000, MOST_FILE = 64 << 20 };

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 
 enum { PAGE_BYTES = 1 << 18 };
 

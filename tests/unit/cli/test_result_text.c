@@ -1,11 +1,10 @@
 /* Pages of commands for people: on a narrow terminal nothing is lost, elsewhere lines are whole. */
 #include "cli/cli.h"
-#include "cli/result_text.h"
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "optimize/session.h"
-#include "report/report_text.h"
+#include "report/report.h"
 
 #include <jansson.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/exec/host_traps.h"
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"

@@ -13,7 +13,9 @@
 
 #include "unit/scratch.h"
 
-static char *source;
+#include "experiment/build_command.c"
+
+static char *test_source;
 
 static void put(const char *name, const char *text)
 {
@@ -29,13 +31,13 @@ static int set_up(void **state)
     put("k.hip", "#include <hip/hip_runtime.h>\n#include \"local.h\"\n"
                  "__global__ void scale(float *a) { a[threadIdx.x] *= SCALE; }\n"
                  "int main() { return 0; }\n");
-    source = rp_path_join(scratch_dir, "k.hip");
-    return source ? 0 : -1;
+    test_source = rp_path_join(scratch_dir, "k.hip");
+    return test_source ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    free(source);
+    free(test_source);
     return scratch_end(state);
 }
 
@@ -56,7 +58,7 @@ static char *made(const char *build, enum rp_compile_what what)
     struct rp_err err = RP_ERR_INIT;
     char *text = NULL;
 
-    if (rp_compile_command_read(&choice, source, &command, &err) < 0)
+    if (rp_compile_command_read(&choice, test_source, &command, &err) < 0)
         fail_msg("%s", err.text);
     if (rp_compile_argv(command, what, "/s/new.hip", "/o/out", "gfx90a", &argv, &err) < 0)
         fail_msg("%s", err.text);
@@ -116,7 +118,7 @@ static void options_that_write_other_files_are_left_out(void **state)
     rp_autofree char *build = rp_format("hipcc -O2 -g -I inc -DA=1 -MD -MF k.d -save-temps %s "
                                         "other.cpp -L/x -lfoo -Wl,-z,now -o app "
                                         "--offload-arch=gfx942 --offload-arch=gfx90a",
-                                        source);
+                                        test_source);
     rp_autofree char *program = made(build, RP_COMPILE_PROGRAM);
     rp_autofree char *device = made(build, RP_COMPILE_DEVICE);
     rp_autofree char *ast = made(build, RP_COMPILE_AST);
@@ -129,7 +131,7 @@ static void options_that_write_other_files_are_left_out(void **state)
     assert_non_null(strstr(program, "--offload-arch=gfx942 --offload-arch=gfx90a"));
     assert_non_null(strstr(program, "-o /o/out"));
     assert_null(strstr(program, " app"));
-    assert_null(strstr(program, source));
+    assert_null(strstr(program, test_source));
     assert_null(strstr(program, " -M")); /* with the blank: the folder's own name may have "-M" */
     assert_null(strstr(program, " k.d"));
     assert_null(strstr(program, " -save-temps"));
@@ -150,7 +152,7 @@ static void choice_refused(struct rp_build_choice choice, const char *part)
     struct rp_compile_command *command;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), -RP_USAGE);
+    assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), -RP_USAGE);
     if (!strstr(err.text, part))
         fail_msg("'%s' is not in: %s", part, err.text);
 }
@@ -167,15 +169,16 @@ static void makes_no_program(struct rp_build_choice choice, const char *part)
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_compile_command_read(&choice, source, &command, &err) < 0)
+    if (rp_compile_command_read(&choice, test_source, &command, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(rp_compile_command_check_program(command, &err), -RP_USAGE);
     if (!strstr(err.text, part))
         fail_msg("'%s' is not in: %s", part, err.text);
-    assert_int_equal(rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &argv, NULL),
-                     -RP_USAGE);
     assert_int_equal(
-        rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
+        rp_compile_argv(command, RP_COMPILE_PROGRAM, test_source, "o", NULL, &argv, NULL),
+        -RP_USAGE);
+    assert_int_equal(
+        rp_compile_argv(command, RP_COMPILE_DEVICE, test_source, "o", "gfx942", &argv, &err), 0);
     rp_compile_command_free(command);
 }
 
@@ -220,18 +223,18 @@ static void flags_are_used_or_refused(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
+    assert_int_equal(rp_compile_command_read(&both, test_source, &command, &err), 0);
     assert_non_null(strstr(rp_compile_command_hint(command), "other options than those"));
     assert_int_equal(
-        rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
+        rp_compile_argv(command, RP_COMPILE_DEVICE, test_source, "o", "gfx942", &argv, &err), 0);
     assert_true(has(argv, "inc"));
     assert_true(has(argv, "-DX=a b"));
     assert_int_equal(
-        rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &program, &err), 0);
+        rp_compile_argv(command, RP_COMPILE_PROGRAM, test_source, "o", NULL, &program, &err), 0);
     assert_string_equal(program[0], "./b.sh");
     rp_compile_command_free(command);
     both.flags = NULL;
-    assert_int_equal(rp_compile_command_read(&both, source, &command, &err), 0);
+    assert_int_equal(rp_compile_command_read(&both, test_source, &command, &err), 0);
     assert_non_null(strstr(rp_compile_command_hint(command), "--flags"));
     rp_compile_command_free(command);
     choice_refused((struct rp_build_choice){.flags = "-O1", .compile_commands = "x.json"},
@@ -250,7 +253,7 @@ static void a_header_is_changed_for_those_that_include_it(void **state)
     rp_autofree char *header = rp_path_join(scratch_dir, "local.h");
     rp_autofree char *copy = rp_path_join(scratch_dir, "changed/local.h");
     rp_autofree char *overlay = rp_format("-ivfsoverlay%s/changed/local.h.overlay", scratch_dir);
-    rp_autofree char *build = rp_format("hipcc -O1 %s other.cpp -o app", source);
+    rp_autofree char *build = rp_format("hipcc -O1 %s other.cpp -o app", test_source);
     struct rp_build_choice choice = {.build = build};
     struct rp_compile_command *command;
     const char *path, *directory;
@@ -269,11 +272,11 @@ static void a_header_is_changed_for_those_that_include_it(void **state)
         assert_int_equal(
             rp_compile_argv(command, (enum rp_compile_what)what, copy, "o", "gfx942", &argv, &err),
             0);
-        assert_true(has(argv, overlay) && has(argv, source) && !has(argv, copy));
+        assert_true(has(argv, overlay) && has(argv, test_source) && !has(argv, copy));
         assert_int_equal(rp_compile_argv(command, (enum rp_compile_what)what, header, "o", "gfx942",
                                          &same, &err),
                          0);
-        assert_true(has(same, source) && !has(same, overlay));
+        assert_true(has(same, test_source) && !has(same, overlay));
     }
     rp_compile_command_free(command);
 }
@@ -307,29 +310,30 @@ static void the_nearest_database_with_the_source_is_used(void **state)
 
     (void)state;
     put("build/compile_commands.json", entry);
-    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), 0);
+    assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), 0);
     assert_string_equal(rp_compile_command_origin(command), path);
     assert_int_equal(rp_compile_command_check_program(command, &err), -RP_USAGE);
-    assert_int_equal(rp_compile_argv(command, RP_COMPILE_PROGRAM, source, "o", NULL, &argv, &err),
-                     -RP_USAGE);
+    assert_int_equal(
+        rp_compile_argv(command, RP_COMPILE_PROGRAM, test_source, "o", NULL, &argv, &err),
+        -RP_USAGE);
     assert_non_null(strstr(err.text, "--build 'hipcc {source} main.o -o {output}'"));
     assert_int_equal(
-        rp_compile_argv(command, RP_COMPILE_DEVICE, source, "o", "gfx942", &argv, &err), 0);
+        rp_compile_argv(command, RP_COMPILE_DEVICE, test_source, "o", "gfx942", &argv, &err), 0);
     assert_true(has(argv, "-DSPACE=\"a b\""));
     assert_true(has(argv, folder));
     assert_false(has(argv, "-c"));
     assert_false(has(argv, "../k.hip"));
-    assert_true(has(argv, source));
+    assert_true(has(argv, test_source));
     rp_compile_command_free(command);
     put("build/compile_commands.json", "[}");
-    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, path));
     assert_int_equal(unlink(path), 0);
     choice.compile_commands = path;
-    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), -RP_BAD_INPUT);
+    assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), -RP_BAD_INPUT);
     assert_string_equal(strstr(err.text, path) + strlen(path), ": No such file or directory");
     choice.compile_commands = NULL;
-    assert_int_equal(rp_compile_command_read(&choice, source, &command, &err), 0);
+    assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), 0);
     assert_int_equal(rp_compile_command_check_program(command, &err), 0);
     rp_compile_command_free(command);
 }
@@ -338,17 +342,17 @@ static void the_nearest_database_with_the_source_is_used(void **state)
  *  and a program. */
 static void the_compiler_takes_them(void **state)
 {
-    rp_autofree char *build = rp_format("hipcc -O1 %s -o %s/app", source, scratch_dir);
+    rp_autofree char *build = rp_format("hipcc -O1 %s -o %s/app", test_source, scratch_dir);
     rp_autofree char *copy = rp_path_join(scratch_dir, "elsewhere/k.hip");
     rp_autofree char *output = rp_path_join(scratch_dir, "elsewhere/out");
-    rp_autofree char *text = rp_read_text(source, 4096);
+    rp_autofree char *text = rp_read_text(test_source, 4096);
     struct rp_build_choice choice = {.build = build};
     struct rp_compile_command *command;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
     put("elsewhere/k.hip", text);
-    if (rp_compile_command_read(&choice, source, &command, &err) < 0)
+    if (rp_compile_command_read(&choice, test_source, &command, &err) < 0)
         fail_msg("%s", err.text);
     for (int what = RP_COMPILE_PROGRAM; what <= RP_COMPILE_DEVICE; what++) {
         rp_cleanup(rp_compile_argv_free) char **argv = NULL;

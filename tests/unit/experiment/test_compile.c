@@ -1,5 +1,5 @@
 /* Builds with the real compiler of the ROCm in use; skipped only where there is none. */
-#include "experiment/compile.h"
+#include "experiment/build_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "experiment/build_command.h"
 
 #include "unit/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment/verdict.h"
+#include "experiment/judge.h"
 #include "tune/surrogate.h"
 
 #include "unit/cmocka_all.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "device/exec/executor.h"
+#include "device/isa/instruction.h"
 #include "device/isa/lane.h"
-#include "device/isa/opcodes.h"
 #include "unit/cmocka_all.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "unit/cmocka_all.h"
 
 static char assembler[4096];

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 #include "unit/cmocka_all.h"
 

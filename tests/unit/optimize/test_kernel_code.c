@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-#include "experiment/compile.h"
+#include "experiment/build_command.h"
 
 #include "unit/optimize/sources.h"
 

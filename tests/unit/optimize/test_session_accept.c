@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "unit/cmocka_all.h"
 
-#include "experiment/verdict.h"
+#include "experiment/judge.h"
 #include "replay/ab_test.h"
 
 #include "optimize/session_accept.c"

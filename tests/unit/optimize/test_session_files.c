@@ -1,5 +1,5 @@
 /* Diffs of many pairs of texts, applied by git. */
-#include "optimize/session_files.h"
+#include "optimize/session_parts.h"
 
 #include <stdint.h>
 #include <stdlib.h>

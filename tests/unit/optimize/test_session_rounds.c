@@ -8,7 +8,6 @@
 #include "optimize/session_parts.h"
 
 #include "experiment/child_run.h"
-#include "optimize/session_files.h"
 #include "unit/scratch.h"
 
 #include "optimize/session_rounds.c"

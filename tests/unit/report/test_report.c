@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "report/report_text.h"
+#include "report/report.h"
 #include "trace/counter_set.h"
 
 #include <jansson.h>

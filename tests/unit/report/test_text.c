@@ -1,5 +1,4 @@
 #include "report/report.h"
-#include "report/report_text.h"
 
 #include "base/buf.h"
 

@@ -2,7 +2,7 @@
  * is known. */
 #include "unit/timing/machine.h"
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/exec/kernel_launch.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_counters.c"

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "arch/hardware_counters.h"
+#include "arch/arch.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_counters.h"
 

@@ -1,6 +1,6 @@
 /* The timing model's arithmetic against values worked out by hand for MI300X. */
 #include "arch/arch.h"
-#include "device/isa/opcodes.h"
+#include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_model.h"
 

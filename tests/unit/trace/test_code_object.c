@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "trace/code_object.h"
-#include "trace/offload_bundle.h"
 #include "unit/cmocka_all.h"
 
 /* --- a code object, put together piece by piece ---------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/intern.h"
+#include "base/map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Compiled with the installed ROCm headers by test_abi: what src/tracer/hip_hooks.h and
+// Compiled with the installed ROCm headers by test_abi: what src/tracer/tracer.h and
 // src/trace/hip_calls.def say about the reports of the HIP runtime must be what its headers say.
 // It is only compiled, never run.
 #include <cstddef>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/blocked_thread.h"
-#include "tracer/hip_hooks.h"
+#include "tracer/tracer.h"
 #include "unit/cmocka_all.h"
 #include "unit/tracer/harness.h"
 

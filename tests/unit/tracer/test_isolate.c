@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "trace/capture.h"
-#include "trace/device_table.h"
+#include "trace/records.h"
 #include "tracer/tracer.h"
 #include "unit/cmocka_all.h"
 #include "unit/tracer/harness.h"

@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "tracer/quiesce.h"
+#include "tracer/isolate.h"
 #include "unit/cmocka_all.h"
 
 enum { THREADS = 4, WITHIN_NS = 20000, PATIENCE_MS = 10000 };

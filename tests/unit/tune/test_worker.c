@@ -1,5 +1,5 @@
 /* Requests and answers between a pool and its workers. */
-#include "tune/worker.h"
+#include "tune/worker_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
