@@ -238,6 +238,10 @@ int32_t rp_dag_stream_at(const struct rp_dag_streams *streams, uint64_t handle, 
  */
 #define RP_DAG_LATEST_NS (INT64_MAX / 4)
 
+/* Tells stores which dispatches have an end that cannot be. */
+
+/* The clocks of several machines put together by the collectives of a run. */
+
 /**
  * Reduces later times of a new trace, whose times are all positive, to RP_DAG_LATEST_NS; those of
  * operations are kept as recorded. A wrong time may be clipped (dag_timestamps.c); dag_build.c
@@ -256,6 +260,8 @@ int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct 
  * them returned. It sets moved_ns, clocks and clocks_apart of the result's processes. */
 int rp_dag_fix_skew(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err);
 
+/* Which operations a call is certain to have waited for. */
+
 /** It is called with an operation and a call that returned after its end, whatever their clocks
  * say. */
 typedef void rp_dag_certain_wait_fn(void *ctx, uint32_t op, uint32_t call);
@@ -265,6 +271,8 @@ typedef void rp_dag_certain_wait_fn(void *ctx, uint32_t op, uint32_t call);
  * stream it reports the last operation. */
 int rp_dag_each_certain_wait(const struct rp_dag_trace *trace, const struct rp_dag_process *p,
                              rp_dag_certain_wait_fn *told, void *ctx, struct rp_err *err);
+
+/* Names of kernels and copies to numbers, while a trace is read. */
 
 /** Initialise it with zeros, and release it with rp_dag_symbols_free. */
 struct rp_dag_symbols {
@@ -281,6 +289,10 @@ uint32_t rp_dag_symbols_add(struct rp_dag_symbols *s, const char *name);
  * @return the new number of every old one, to be freed; NULL: memory has ended */
 uint32_t *rp_dag_symbols_sort(struct rp_dag_symbols *s);
 void rp_dag_symbols_free(struct rp_dag_symbols *s);
+
+/* What is needed of a store's processes while their rows are read: dag_calls.c reads calls and
+ * arguments, dag_read.c operations and markers, dag_read.c puts them together.
+ */
 
 /** A call of HSA below HIP, or of HIP by HIP, belongs to this outer call. */
 struct rp_dag_inner {
@@ -361,6 +373,8 @@ uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
  * @return false: memory has ended */
 bool rp_dag_merge_polls(struct rp_dag_loading *l);
 
+/* How two clocks differ, from what was certainly before and after what. */
+
 /** Conversions between the clocks of GPU and host are off by some microseconds. A larger difference
  * means another clock, or a time that nobody converted. */
 enum { RP_DAG_CLOCKS_APART_NS = 50000 };
@@ -388,6 +402,10 @@ struct rp_dag_clock_shift {
 struct rp_dag_clock_shift rp_dag_clock_shift_find(struct rp_dag_bounds *least,
                                                   struct rp_dag_bounds *most);
 
+/* The delays that operations show by themselves, before there is a graph: what begins later
+ * than they explain has waited for something that the trace does not name.
+ */
+
 struct rp_dag_usual_delays {
     int64_t launch_ns; /**< shortest from a call to its operation */
     int64_t gap_ns;    /**< shortest between two operations of a stream */
@@ -408,6 +426,8 @@ int rp_dag_refuse_duplicate_processes(const struct rp_dag_trace *trace,
  * how late it may be. An edge (u, v, w) says t(v) >= t(u) + w. Points are made in an order in which
  * every edge goes from an earlier point to a later one, so all passes are one sweep. Times and
  * weights are nanoseconds. */
+
+/* In which of the program's own ranges (ROCTx) a stretch of host time lies. */
 
 struct rp_dag_ranges {
     struct rp_dag_stretch *list; /**< by process, thread and start: the innermost range of each */
@@ -466,6 +486,13 @@ enum { RP_DAG_CLASS_BITS = 4 };
  * @return RP_DAG_NO_POINT: no edge
  */
 uint32_t rp_dag_binding(const struct rp_dag_graph *g, uint32_t point);
+
+/* Places for the times of points that later points still need.
+ *
+ * A sweep over a graph needs the time of a point only until the last of its successors. Few points
+ * wait so long: with a place for each of those, a sweep stays in the cache however long the trace
+ * is, and takes no memory to speak of.
+ */
 
 /** Initialise it with zeros, and release it with rp_dag_slots_free. */
 struct rp_dag_slots {
@@ -555,6 +582,12 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                      struct rp_dag_scenario *scenarios, size_t count, const struct rp_work *work,
                      struct rp_err *err);
 
+/* End-to-end times of DAGs in which kinds of edges take no time or do not hold, several at
+ * a time.
+ */
+
+/* How long the program would take without the host, the copies, a delay. */
+
 /** Fills limit_ns and true_span_ns. Marks what a graph would capture: RP_DAG_CAPTURED. */
 int rp_dag_limits(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_result *ret,
                   struct rp_err *err);
@@ -573,6 +606,10 @@ const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_
                             const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
                             int64_t start_ns, int64_t end_ns);
 
+/* Which operations each operation waited for on the device, where the trace says so:
+ * packets' barrier bits, barrier packets and signals, as the built-in collector records them.
+ */
+
 /** The edges into an operation are compared with the record by these. */
 struct rp_dag_recorded_op {
     struct rp_dag *dag;
@@ -586,6 +623,8 @@ struct rp_dag_recorded_op {
  * dependency, also by way of markers. It adds further dependencies of the record.
  */
 void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r);
+
+/* How much longer each operation could take with the same end-to-end time. */
 
 /** @param ret  per operation of all processes; to be freed */
 int rp_dag_slack_find(const struct rp_dag *dag, int64_t **ret, struct rp_err *err);
@@ -619,13 +658,19 @@ enum rp_dag_part rp_dag_part_of(const struct rp_dag *dag, const struct rp_dag_tr
 /** Returns the call or operation whose duration the edge is, or RP_DAG_NONE. */
 uint32_t rp_dag_item_of(const struct rp_dag *dag, uint32_t e);
 
+/* How many kernels and copies ran at the same time, and for how long. */
+
 /** Fills concurrency_ns and exposed_copy_ns. @param starts  from rp_dag_starts_find */
 int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                    const uint32_t *starts, struct rp_dag_result *ret, struct rp_err *err);
 
+/* Kernels that waited for each other only because they share a queue. */
+
 /** Fills unshared_queues_ns, the end-to-end time without queues, and pairs. */
 int rp_dag_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                  struct rp_dag_result *ret, struct rp_err *err);
+
+/* Which operation each one waited for: what a timeline draws as an edge. */
 
 struct rp_dag_cause {
     uint32_t op;             /**< number without RP_DAG_OP_BIT; RP_DAG_NONE: none before it */
@@ -635,9 +680,13 @@ struct rp_dag_cause {
 /** Finds the causes per operation, by number; the caller frees it. */
 int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, struct rp_err *err);
 
+/* How much of the time of collectives is waiting for other ranks. */
+
 /** Fills collectives and the processes' collective_wait_ns. */
 int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                        struct rp_dag_result *ret, struct rp_err *err);
+
+/* How far off what-ifs may be where the trace does not show all that they rest on. */
 
 /**
  * Fills least_ns and most_ns of the result's what-ifs. Where dependencies are guessed, nothing gets
@@ -647,6 +696,10 @@ int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trac
  */
 int rp_dag_what_if_bounds(struct rp_dag *dag, const struct rp_dag_trace *trace,
                           struct rp_dag_result *ret, struct rp_err *err);
+
+/* What would limit the end-to-end time next: little slack, and
+ * chains of it.
+ */
 
 /**
  * Fills slack_bins, epsilon_ns, critical and near_paths.

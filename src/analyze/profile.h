@@ -17,6 +17,8 @@ struct rp_err;
 struct rp_profile_memory;
 struct rp_store;
 
+/* The steps of rp_profile_compute: GPUs, kernel identities, grouping. */
+
 /** Holds the strings of one profile. */
 struct rp_profile_memory {
     char **strings;
@@ -322,6 +324,8 @@ int rp_refuse_sum(const struct rp_store *store, struct rp_err *err);
 /** Limits a column of unknown origin to what the result holds; negative values become 0. */
 uint32_t rp_column_u32(int64_t value);
 
+/* The JSON columns of a trace. They add detail: text that is not JSON counts as empty. */
+
 /**
  * Reads an extdata column (NULL = none). The result may be NULL, which every json_object_get
  * accepts. Release it with json_decref.
@@ -332,6 +336,8 @@ int rp_extdata_load(const char *text, struct json_t **ret, struct rp_err *err);
 /** Returns a positive integer of the object, or 0 when it is absent, of another kind or above most.
  */
 uint64_t rp_extdata_positive(const struct json_t *object, const char *key, uint64_t most);
+
+/* Where a list names a kernel, found without looking at every name. */
 
 /** Holds a name, its rp_kernel_name_length, and its place in the source's list. */
 struct rp_indexed_name {

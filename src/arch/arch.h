@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* All numbers are data, each with its source beside it; rules that use them (occupancy, roofline)
+ * are in analyze, and the software device reads the same table. 0 or an empty string means
+ * "unknown", never a real zero; fields where zero is meaningful say so.
+ */
+
 /** How the register counts of a code object relate to the allocated vector registers. */
 enum rp_vgpr_file {
     RP_VGPR_SEPARATE = 1, /**< arch and accumulation VGPRs are two files (gfx908) or no AGPRs */

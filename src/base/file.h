@@ -1,6 +1,6 @@
 /**
  * @file file.h
- * @brief Lines from a pipe or socket, as they come.
+ * @brief Modes of files, lines from a pipe or socket, locks, and files without a name.
  */
 #ifndef RP_BASE_FILE_H
 #define RP_BASE_FILE_H
@@ -14,6 +14,10 @@
 #include "base/buf.h"
 
 struct rp_err;
+
+/* Modes of the files and folders that we make. This is the one place that says who reads and writes
+ * them. The umask is taken off. An existing file keeps its mode, also where a new one takes its
+ * place. */
 
 enum rp_mode {
     /** Nobody but owner and group writes to results, whatever the umask allows. */

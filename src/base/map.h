@@ -67,6 +67,8 @@ void rp_idmap_free(struct rp_idmap *map);
 
 /* Keeps each text that a trace has many times only once. */
 
+/* The strings of one pool are freed together, and bounded in total. */
+
 /** Initialise it with zeros and set limit_bytes; release it with rp_string_pool_free. */
 struct rp_string_pool {
     struct rp_string_pool_chunk *chunks;

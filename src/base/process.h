@@ -1,9 +1,7 @@
 /**
  * @file process.h
- * @brief Processes whose parents have ended before them: they become ours while a program runs, so
- *        that what it leaves behind can be waited for and killed, whatever group it has moved to.
- *
- * Meanwhile a daemon of the program has this process for its parent, not number 1.
+ * @brief Starts a program and waits for it, with limits and redirected files. Processes that it
+ *        leaves behind become ours, so that they can be waited for and killed.
  */
 #ifndef RP_BASE_PROCESS_H
 #define RP_BASE_PROCESS_H

@@ -34,6 +34,9 @@ struct rp_search_progress;
 struct rp_session_result;
 struct rp_versus_side;
 
+/* Shows how far something is: one line on a terminal, which changes; elsewhere lines now and then.
+ */
+
 struct rp_progress_line {
     bool terminal; /**< standard error is one */
     size_t shown;  /**< columns that are written */
@@ -149,6 +152,8 @@ void rp_progress_say(const char *command, const char *what, double left_s);
 /** Writes ", 40 s left", ", 3 min left" or ", 2.5 h left". */
 void rp_progress_put_left(double seconds, struct rp_buf *to);
 
+/* The section checks whether the program has code for the GPU that it is to run on. */
+
 /** HIP 7.2 crashes at the launch of a kernel that it has no code for, so this warns before. Code
  * for a GPU with XNACK only, or without, does not run on the other. For the program's libraries the
  * software device gives the warning when one of their kernels is asked for
@@ -167,6 +172,9 @@ int rp_capture_self_check(const struct rp_environment *env, const struct rp_run_
 /* What was made of traces and counters (library/library.h), as dag.json, roofline.json,
  *        thread_trace.json, analysis.json and their summaries.
  */
+
+/* These files appear together, when all of them are written. If a result cannot be finished, none
+ * appears. */
 
 enum { RP_FILE_SET_MAX = 4 };
 
@@ -210,12 +218,16 @@ int rp_file_set_commit(struct rp_file_set *pending, struct rp_err *err);
 /** Removes the files that have not got their names. */
 void rp_file_set_drop(struct rp_file_set *pending);
 
+/* This section reads whatever holds a result as one side of a comparison. */
+
 /**
  * Reads the folder of `profile`, its profile.json, what `replay compare --json` printed, or traces
  * as `analyze` takes them.
  * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err);
+
+/* This section is for `rocm-perf profile`, between its options and its report. */
 
 /** Returns "software", "hardware" or NULL. Our collector writes it down; rocprofv3 writes the
  * environment of the process. */
@@ -227,6 +239,8 @@ int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err
  * won. */
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret);
+
+/* This section writes what `rocm-perf autotune` says to people. */
 
 /**
  * Writes "12 of at most 332: 0.91 ms, the best so far: A=1 B=2", or why nothing has worked, without
@@ -248,6 +262,8 @@ void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp
 /** Reads all that is in a file that the child has written.
  * @return 0 or RP_ENVIRONMENT */
 int rp_replay_read_text(int fd, struct rp_buf *to, struct rp_err *err);
+
+/* This section describes capture folders for people and programs. */
 
 /** Writes one line: folder, kernel, geometry, memory. */
 void rp_capture_line(const char *folder, const struct rp_capture *capture,

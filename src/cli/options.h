@@ -126,6 +126,8 @@ int rp_args_refuse(const struct rp_args *args, const struct rp_err *err);
 /** @return exit code */
 int rp_options_print_help(enum rp_command_id command);
 
+/* The rows are public for code that makes something else of them. */
+
 enum rp_row_kind {
     RP_ROW_COMMAND, /**< name, text */
     RP_ROW_ACTION,  /**< name, text */

@@ -14,11 +14,16 @@ struct rp_environment;
 struct rp_err;
 struct rp_words;
 
+/* A list of words holds the arguments of a program, or a command line taken apart. */
+
 /** Initialise it with zeros, and release it with rp_words_free. */
 struct rp_words {
     char **list; /**< NULL-terminated; NULL before the first */
     size_t count;
 };
+
+/* Says how the user builds the program, taken apart without a shell. Commands for another text of
+ * the source are made from it. */
 
 struct rp_compile_command {
     struct rp_environment env;
@@ -32,6 +37,8 @@ struct rp_compile_command {
     char *temporary; /**< $TMPDIR of the compilers; NULL: unchanged */
     bool guessed;    /**< nobody has said which flags `program` compiles with */
 };
+
+/* compiler_options.def says what the words of a compiler's command line mean. */
 
 enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
 

@@ -108,10 +108,6 @@ char *rp_run_deadline_sentence(const struct rp_run_deadline *patience, enum rp_r
 
 /* Other commands of rocm-perf run as children, on the device and with the timing of the session. */
 
-/* Real dispatches of a kernel are captured once, and two builds of it are compared on each of them.
- * Children do that (`rocm-perf isolate`, `rocm-perf replay compare`), so that nothing of a
- * candidate runs in this process. */
-
 /** Says how children are started. */
 struct rp_child_context {
     const char *self;                 /**< path of rocm-perf */

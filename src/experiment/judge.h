@@ -144,6 +144,9 @@ void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t coun
 bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_comparison *list,
                     size_t count, char ret_reason[400]);
 
+/* Tells which of two configurations is faster, as far as a few noisy samples allow. Samples are
+ * runtimes in ms above 0, compared by their logarithms, because noise is a share of a runtime. */
+
 struct rp_samples_log {
     size_t count;
     double mean, variance; /**< of the logarithms; variance 0 below two samples */
@@ -251,6 +254,10 @@ int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struc
  */
 int rp_judge_another(const struct rp_judged_kernel *kernel, const char *candidate,
                      struct rp_decision *decision, json_t *json, struct rp_err *err);
+
+/* This section checks that a name is one kernel. Static functions, and functions in a namespace
+ * without a name, may have the same name in several files, but traces, captures and comparisons go
+ * by names. */
 
 /** Says whether a name, as code objects have it ("_Z4workPf.kd"), is that symbol's. */
 bool rp_symbol_is(const char *name, const char *symbol);

@@ -155,39 +155,54 @@ static bool is_hash(const struct rp_identity_row *row)
     return strstr(row->key, "_sha256") != NULL;
 }
 
-/** Long values, and values without a meaning for people, are left out. */
-static void put_value(const struct rp_identity_row *row, const json_t *value, struct rp_buf *to)
+/** Returns a value as people read it; it is freed by the caller. */
+static char *value_text(const struct rp_identity_row *row, const json_t *value)
 {
-    enum { MOST_VALUE = 60 };
-    rp_autofree char *text =
-        value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12)) : NULL;
+    if (!value || json_is_null(value) || json_is_false(value))
+        return rp_strdup("not given");
+    if (json_is_true(value))
+        return rp_strdup("given");
+    if (row->percent)
+        return rp_format("%g", 100 * json_number_value(value));
+    return json_dumps(value,
+                      JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
+}
 
-    if (!text || json_is_null(value) || json_is_false(value))
-        rp_buf_puts(to, "not given");
-    else if (json_is_true(value))
-        rp_buf_puts(to, "given");
-    else if (row->percent)
-        rp_buf_printf(to, "%g", 100 * json_number_value(value));
-    else if (strlen(text) <= MOST_VALUE && !is_hash(row))
-        rp_buf_puts(to, text);
-    else
-        rp_buf_puts(to, "another one");
+/** Of a long text only a part is shown, which begins a little before it differs from the other. */
+static void put_part(const char *text, size_t differs, struct rp_buf *to)
+{
+    enum { MOST_SHOWN = 60, LEAD = 20 };
+    const size_t length = strlen(text);
+    const size_t begin = length <= MOST_SHOWN || differs <= LEAD ? 0 : differs - LEAD;
+    const size_t rest = length - begin, shown = rest <= MOST_SHOWN ? rest : MOST_SHOWN;
+
+    rp_buf_printf(to, "%s%.*s%s", begin ? "..." : "", (int)shown, text + begin,
+                  shown < rest ? "..." : "");
 }
 
 static void put_difference(const struct rp_identity_row *row, const json_t *then, const json_t *now,
                            bool values, struct rp_buf *to)
 {
+    rp_autofree char *was = NULL, *is = NULL;
+    size_t differs = 0;
+
     if (same(then, now))
         return;
     rp_buf_printf(to, "%s%s", to->len ? values ? "; " : ", " : "", row->name);
     if (!values)
         return;
-    rp_buf_puts(to, " was ");
-    put_value(row, then, to);
-    if (is_hash(row))
+    if (is_hash(row)) {
+        rp_buf_puts(to, " was another one");
         return;
+    }
+    was = value_text(row, then);
+    is = value_text(row, now);
+    while (was[differs] && was[differs] == is[differs])
+        differs++;
+    rp_buf_puts(to, " was ");
+    put_part(was, differs, to);
     rp_buf_puts(to, ", is ");
-    put_value(row, now, to);
+    put_part(is, differs, to);
 }
 
 static bool has_row(const struct rp_identity_row *rows, size_t count, const char *key)

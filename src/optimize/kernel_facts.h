@@ -65,6 +65,14 @@ struct rp_code_use {
 void rp_code_object_use(const struct rp_code_object *object, const char *arch,
                         uint32_t workgroup_size, uint64_t dynamic_bytes, struct rp_code_use *ret);
 
+/* Which kernels of a code object do something else in another build: a change of one kernel
+ * may be one of others (a template's other instances).
+ *
+ * The code of a kernel is its descriptor, its instructions, and all that these refer to: functions
+ * that are called, tables, variables. Addresses are taken for what is there, so that kernels that
+ * only lie elsewhere are the same.
+ */
+
 /**
  * @param symbol of the kernel that is meant to change, mangled, without .kd
  * @param ret mangled names of others that have changed, or are gone, in their order; ends with
@@ -73,6 +81,8 @@ void rp_code_object_use(const struct rp_code_object *object, const char *arch,
  */
 int rp_code_changed_kernels(const struct rp_code_object *before, const struct rp_code_object *after,
                             const char *symbol, char ***ret, struct rp_err *err);
+
+/* Which kernels the user's compiler makes of a source file. */
 
 /** Symbols are without .kd, in the order of the alphabet. Release them with rp_source_kernels_free.
  */
@@ -184,6 +194,8 @@ struct rp_kernel_facts {
  */
 int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err);
 void rp_facts_free(struct rp_facts *facts);
+
+/* Which kernels are worth a try, and in which order: by what the program could gain. */
 
 /** Kernels below these limits are not tried. */
 struct rp_rank_limits {

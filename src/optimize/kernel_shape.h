@@ -104,6 +104,10 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape);
 int rp_kernel_shape_compare(const struct rp_shape_text *original,
                             const struct rp_shape_text *candidate, struct rp_err *err);
 
+/* Loops and branches in the list of what must keep its order: each is a pair of brackets
+ * around what stands in it.
+ */
+
 /** Says which jumps lead to the end of the text in brackets, or to its next round. */
 enum rp_shape_jumps { RP_SHAPE_NO_JUMPS, RP_SHAPE_BREAK, RP_SHAPE_BREAK_AND_CONTINUE };
 
@@ -122,6 +126,8 @@ struct rp_shape_walk {
     bool failed; /**< memory has ended */
 };
 
+/* The values that variables get on which it depends how often barriers are met. */
+
 /** Call it at the end of a function, when its heads are known. */
 void rp_shape_add_loop_updates(struct rp_shape_walk *walk);
 
@@ -137,6 +143,10 @@ const struct rp_ast_node *rp_shape_local_declaration(const struct rp_shape_walk 
  */
 bool rp_shape_constant(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
                        struct rp_buf *out);
+
+/* What of its surroundings a kernel uses: a change that stops using something of it is right
+ * for the values that it had only.
+ */
 
 /** Adds the function's parameters and their members, pointers that are tested against null, sizes
  * and numbers of work-items, and variables from outside that are no constants, as far as the body

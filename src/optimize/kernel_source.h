@@ -66,6 +66,8 @@ void rp_kernel_source_free(struct rp_kernel_source *source);
 int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
                         struct rp_err *err);
 
+/* The loops of a function: which count, how often they go round, which may be unrolled. */
+
 /**
  * Fills in loops and loop_count; the caller has filled in the rest except shape.
  * @param command asks the compiler what called functions do; NULL: only functions that are known by
@@ -75,6 +77,10 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
                          const struct rp_compile_command *command, const char *arch,
                          struct rp_err *err);
+
+/* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
+
+/* Runs the user's compiler for the declarations of one name, or for what it makes of a file. */
 
 /**
  * @param path of the file to read; absolute

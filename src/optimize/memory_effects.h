@@ -126,6 +126,12 @@ int rp_accesses_find(const struct rp_ast_node *function, const struct rp_points_
                      size_t bytes, struct rp_accesses *ret, struct rp_err *err);
 void rp_accesses_free(struct rp_accesses *accesses);
 
+/* How wide a kernel computes the values that reach memory.
+ *
+ * A value reaches memory when it is stored there or given to a function whose effects are not
+ * known, and when one that does is computed from it. Indices, and what conditions compare, do not.
+ */
+
 enum rp_number { RP_NUMBER_INTEGER, RP_NUMBER_FLOATING, RP_NUMBERS };
 enum rp_operation {
     RP_OPERATION_ADD, /**< and subtract */

@@ -121,6 +121,15 @@ int rp_llm_settings_read(const char *file, struct rp_llm_settings *ret, struct r
 
 void rp_llm_settings_free(struct rp_llm_settings *settings);
 
+/* The proposer "llm" needs these; struct rp_proposer rp_proposer_llm is in proposers.def. propose()
+ * returns RP_VERDICT when the answer holds no kernel: the attempt failed, and the next question may
+ * tell the model why. It returns 0 when the session's budget of tokens is used up. Other errors
+ * mean that this server cannot be asked, and asking again does not help. */
+
+/* Questions to a model server within a budget: again when that may help, never the key in
+ * what is told.
+ */
+
 /** This is one attempt for the journal: texts and outcome, without headers and without the key. */
 struct rp_llm_record {
     unsigned attempt;     /**< of this question, from 1 */
@@ -136,6 +145,8 @@ struct rp_llm_record {
 
 /** Returns the tokens of all attempts so far. */
 uint64_t rp_llm_client_spent_tokens(const struct rp_llm_client *client);
+
+/* The kernel in a model's answer: exactly one fenced block of code. */
 
 /**
  * Takes the kernel from an answer. Fences are lines of three or more back-quotes or tildes, as

@@ -128,8 +128,7 @@ int rp_session_measure_all_changes(struct rp_session *s, struct rp_err *err);
 int rp_session_write(struct rp_session *s, const json_t *json, bool whole,
                      struct rp_session_result *ret, struct rp_err *err);
 
-/* The difference of two texts as a unified diff, which patch(1) and git apply take. */
-
+/** Tells the user something of the session, on one line. */
 void rp_session_message(const struct rp_session *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

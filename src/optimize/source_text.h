@@ -50,7 +50,7 @@ struct rp_unroll_pragma {
     bool disables;    /**< nounroll, unroll(disable) */
     bool count_known; /**< a number stands in it */
     uint32_t count;
-    bool other_count; /**< something else than a number stands in it */
+    bool other_count; /**< something other than a number stands in it */
 };
 
 /**
@@ -67,6 +67,8 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
  * @return 0, or RP_VERDICT naming the line
  */
 int rp_text_check_plain(const char *text, size_t bytes, struct rp_err *err);
+
+/* Texts that are not UTF-8, or that are not for terminals, made so. */
 
 /**
  * Adds the text. Bytes that are not UTF-8, control characters but tab and line feed, and characters

@@ -230,6 +230,8 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
 int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
                           struct rp_err *err);
 
+/* The forms of a comparison for people share these. */
+
 /** Writes "1.0312 (1.0251 to 1.0373)", or "?" without a ratio. */
 void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t);
 /** Writes runs without a time, and what differs: "vgprs 32 -> 40, block 64x1x1 -> 128x1x1". It
@@ -252,6 +254,8 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** Counts the terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
+/* The JSON of a report: members of the document are lines, the rest is as each writer says. */
+
 /** Opens the document, an object. */
 struct rp_json_writer rp_report_json(struct rp_buf *buf);
 /** Closes the document. */
@@ -269,6 +273,8 @@ void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order);
 
 /** Reports whether everything fit into memory. */
 int rp_report_end(const struct rp_buf *buf, struct rp_err *err);
+
+/* A report for people, line by line: cut to the width, coloured or not. */
 
 enum rp_ink { RP_INK_PLAIN, RP_INK_BOLD, RP_INK_DIM, RP_INK_RED, RP_INK_YELLOW, RP_INK_GREEN };
 
@@ -323,6 +329,7 @@ void rp_xml_attribute(struct rp_buf *buf, const char *name, const char *text);
  */
 void rp_csv_cell(struct rp_buf *buf, const char *text);
 
+/* Each row of report_forms.def needs a writer, and a row without one does not compile. */
 #define RP_REPORT_FORM(function, name, ending, what)                                               \
     int rp_form_##function(const struct rp_report_parts *parts, struct rp_buf *buf,                \
                            struct rp_err *err);
@@ -357,6 +364,8 @@ const char *rp_form_device(const struct rp_report_parts *parts);
 /** Appends what times of the software device are, without a line's end. It appends nothing on
  * hardware. */
 void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts);
+
+/* The page as the build has made it (html_embed.c), without title and data. */
 
 extern const char rp_html_begin[], rp_html_middle[], rp_html_end[];
 extern const size_t rp_html_begin_bytes, rp_html_middle_bytes, rp_html_end_bytes;

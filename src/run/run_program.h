@@ -24,6 +24,8 @@ struct rp_thread_trace_options;
  *        becomes variables of the program once, when that starts.
  */
 
+/* This section makes the command line of rocprofv3 for one run of the program. */
+
 /** The values are as the user wrote them; NULL stands for rocprofv3's default. */
 struct rp_thread_trace_options {
 #define NUMBER(member, ...) const char *member;
@@ -86,6 +88,9 @@ int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *o
 
 /** Returns the GPU that the software device is. */
 struct rp_arch rp_software_gpu(const struct rp_run_options *options);
+
+/* Times belong to a GPU, its ROCm, and a model of time. Times that differ in any of these are not
+ * compared. */
 
 /** Release it with rp_device_identity_free. */
 struct rp_device_identity {
@@ -153,6 +158,8 @@ int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options
                    char *const *argv, struct rp_launch_plan *ret, struct rp_err *err);
 void rp_launch_free(struct rp_launch_plan *plan);
 
+/* This section says which GPUs a program file has device code for. */
+
 /**
  * Says whether a program's device code is certainly for something else than @p gfx ("gfx942") with
  * XNACK on or off.
@@ -163,6 +170,9 @@ enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool 
 /** profile gives this advice where it has nothing to profile. A command that runs profile by itself
  * prints something else. */
 #define RP_WALLCLOCK_INSTEAD "; --no-rocprof times the whole process instead"
+
+/* One run of the program has a request and a result. It runs under the built-in collector, or
+ * untraced for the wall clock; other tracers are below. */
 
 struct rp_run_request {
     const struct rp_environment *env;

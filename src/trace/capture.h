@@ -1,6 +1,7 @@
 /**
  * @file capture.h
- * @brief This header declares names in a capture folder.
+ * @brief Capture folders: their names, their reader and writer, and the stream in which a process
+ * sends one.
  */
 #ifndef RP_TRACE_CAPTURE_H
 #define RP_TRACE_CAPTURE_H
@@ -93,6 +94,13 @@ int rp_frames_page(struct rp_frames *frames, uint64_t number, const uint8_t **re
                    struct rp_err *err);
 
 void rp_frames_free(struct rp_frames *frames);
+
+/* Writer of memory/pages.bin: gives each page a number, and the same one to equal pages.
+ *
+ * Equal pages are found by hash and then compared. The table of hashes has a fixed size and forgets
+ * the older of two pages that want the same slot: memory is bounded, and what is forgotten costs
+ * disk space, nothing else.
+ */
 
 /** @param path  must not exist */
 int rp_page_store_open(const char *path, struct rp_page_store **ret, struct rp_err *err);
@@ -405,6 +413,12 @@ struct rp_capture_origin {
     const char *rocm;           /**< NULL: unknown */
 };
 
+/* The receiving end of capture_stream.h: messages of one process into a capture folder.
+ *
+ * The process may be killed, or be of another version: whatever comes is checked, and ends in a
+ * whole capture or in none.
+ */
+
 struct rp_snapshot_request {
     const char *folder; /**< of the capture, made when a dispatch comes */
     bool several;       /**< it gets a folder for each one: RP_CAPTURE_SEVERAL_FOLDER */
@@ -458,6 +472,10 @@ const struct rp_snapshot_state *rp_snapshot_feed_state(const struct rp_snapshot_
 
 /** Closes the feed and removes a capture that is not complete. NULL is accepted. */
 void rp_snapshot_feed_close(struct rp_snapshot_feed *feed);
+
+/* checksums.json holds size and XXH3 (128 bits) of each file of a capture folder. It is written
+ * last, so that a folder without it is not complete.
+ */
 
 /** Writes checksums of all files in the folder. */
 int rp_capture_write_checksums(const char *folder, struct rp_err *err);

@@ -21,6 +21,8 @@ struct rp_code_identity;
 struct rp_code_symbols;
 struct rp_err;
 
+/* These functions find segments and symbols of a code object in memory, and trust nothing in it. */
+
 /** The loader can find these by name. */
 struct rp_code_symbols {
     const uint8_t *at; /**< Elf64_Sym, not aligned */

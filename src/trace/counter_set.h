@@ -30,6 +30,8 @@
 struct rp_counter_parts;
 struct rp_err;
 
+/* What a set of counters is made of, for those who read and join them in this room. */
+
 struct rp_counter_parts {
     struct rp_counter_part *list;
     size_t count;

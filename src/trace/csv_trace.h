@@ -43,6 +43,10 @@ int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, si
 /** Returns the id of the text's row in rocpd_string. */
 int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err);
 
+/* Which call made another, where a trace does not say: a call of a thread during which
+ * another one runs has made it.
+ */
+
 struct rp_call {
     int64_t thread, start_ns, end_ns, correlation;
     int64_t parent; /**< correlation id of the call that made it; 0 = none */

@@ -43,6 +43,11 @@ struct rp_trace_header {
     uint8_t reserved_too[32];
 };
 
+/* The reader of record files must cope with files that are cut short, unclosed or damaged. Cut
+ * short or unclosed is normal (the program was killed) and only noted. What the format cannot
+ * explain is refused with the file's name, the record's number and what is wrong with it.
+ */
+
 /** This is a file as it was read: nothing outside of records.c writes to it. */
 struct rp_record_file {
     void *map; /**< NULL when parsed from memory */
@@ -334,6 +339,15 @@ void rp_record_file_close(struct rp_record_file *file);
  * rp_threads_request.
  */
 #define RP_THREADS_WAVES_VARIABLE "ROCM_PERF_THREAD_TRACE_WAVES"
+
+/* A thread-trace file says what the waves of one dispatch did on the software device, instruction
+ * by instruction. It lies beside the record file and is written when the dispatch is complete.
+ *
+ * "<record file>.threads-<dispatch id>" has the header, then the arrays in the order of its
+ * counts, each of which begins at a multiple of 8 bytes. Beside it are "<record file>.code-<id of
+ * code object>", the ELF files. All integers are little endian, and all times are in engine clocks
+ * since the launch.
+ */
 
 enum { RP_THREADS_VERSION = 2 };
 

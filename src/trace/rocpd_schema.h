@@ -24,6 +24,8 @@ int rp_sql_exec(sqlite3 *db, const char *sql, struct rp_err *err);
 
 #define rp_autostmt rp_cleanup(rp_cleanup_stmt) sqlite3_stmt
 
+/* What a file is, before and after SQLite has seen it. */
+
 /**
  * Opens a database read-only and fails unless its header says that it is complete. SQLite leaves a
  * file in the folder only if there is a log with data.
@@ -36,6 +38,10 @@ int rp_probe_open(const char *path, sqlite3 **ret, uint64_t *ret_bytes, struct r
  * @return SQLITE_OK; SQLITE_INTERRUPT when there are more; what SQLite says
  */
 int rp_probe_schema(sqlite3 *db, unsigned most);
+
+/* Rows of a table are read without SQLite, which spends several times as long on a value as its
+ * bytes need.
+ */
 
 enum rp_cell_type {
     RP_CELL_NULL,

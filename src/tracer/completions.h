@@ -175,6 +175,11 @@ void rp_signal_pool_give_unused(struct rp_signal_pool *pool, const rp_hsa_signal
 /** Destroys the free signals; those in use stay with the device. */
 void rp_signal_pool_free(struct rp_signal_pool *pool);
 
+/* Waiters for a signal depend on the packet or copy that completes it. Signals are used again, so
+ * the moment of submission counts: a packet that waits names the producer that was submitted last
+ * before it.
+ */
+
 enum { RP_SUBMITTER_BUCKETS = 4096, RP_SUBMITTER_STRIPES = 64, RP_SUBMITTERS_KEPT = 4 };
 
 struct rp_submitter {
@@ -209,6 +214,12 @@ struct rp_signal_dependencies {
 /** Adds the producers of @p signal, if it is one. */
 void rp_submitters_wait(struct rp_submitters *producers, rp_hsa_signal signal,
                         struct rp_signal_dependencies *waits);
+
+/* The runtime's callbacks of signals, so that what they look at is taken apart after them.
+ *
+ * tracer.h says why. Ends of streams for which there is no call (of a thread that has one of its
+ * own) are covered, too: they destroy their signals first, which waits for callbacks that are due.
+ */
 
 struct rp_handlers {
     pthread_mutex_t lock;

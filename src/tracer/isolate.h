@@ -56,6 +56,12 @@ bool rp_pause_holds_up_others(const struct rp_pause *gate);
 /** No snapshot will come any more. */
 void rp_pause_retire(struct rp_pause *gate);
 
+/* Several operations share the completion signal of these asynchronous copies. HIP copies an area
+ * with odd pitches row by row, all with one signal that starts at the number of rows. Such a
+ * signal has no times of its own to be recorded, but its value says when all of them are over.
+ * They are followed only where a dispatch is to be captured.
+ */
+
 struct rp_shared_copy {
     rp_hsa_signal signal;
     int64_t end;  /**< its value when all that share it are over, or below */
@@ -86,6 +92,8 @@ void rp_shared_copies_before_change(struct rp_tool *tool, rp_hsa_signal signal, 
 
 /** Tests whether all of them are over. */
 bool rp_shared_copies_are_over(struct rp_tool *tool);
+
+/* This says which dispatches are to be captured (struct rp_snapshot_selection). */
 
 enum { RP_SELECT_HASHES = 64 };
 

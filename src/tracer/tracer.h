@@ -37,11 +37,16 @@ struct rp_agent {
     bool gpu;
 };
 
-/* This header records calls of the program to the HIP runtime. */
+/* hip_hooks.c records calls of the program to the HIP runtime. */
 
 enum { RP_HIP_OPERATIONS = 1024 };
 
-/** This file calls these functions of the runtime; without the first two no failure is seen. */
+/* If HIP refuses a launch nothing runs, and many programs do not check the error. HIP hands a
+ * tracer the arguments of a call, but not its result. hipExtGetLastError() gives the result of the
+ * thread's last call, which is the one that is just returning.
+ */
+
+/** hip_hooks.c calls these functions of the runtime; without the first two no failure is seen. */
 struct rp_hip_launch_calls {
     int (*take_result)(void);                                       /**< hipExtGetLastError */
     int (*peek_error)(void);                                        /**< hipPeekAtLastError */
@@ -64,7 +69,17 @@ struct rp_hip_operation {
     uint8_t launch_at; /**< rp_hip_launch_at: not 0 when it launches kernels */
 };
 
-/** This file calls these functions of the runtime, and needs all of them. */
+/* Streams and graphs are taken apart only when the runtime has nothing left to report of
+ * them.
+ *
+ * Who registers for HIP's calls is told of the end of every marker and graph, too, in a callback of
+ * a signal on ROCr's thread; HIP 7.2 reads the marker's stream and the names of the graph's kernels
+ * for that, even when the answer is that nobody wants it. hipStreamDestroy and hipGraphExecDestroy
+ * do not wait for that thread: as soon as there is a tracer, about one program in three that
+ * destroys busy streams dies in libamdhip64, and every one that destroys graphs that still run.
+ */
+
+/** hip_hooks.c calls these functions of the runtime, and needs all of them. */
 struct rp_hip_sync_calls {
     int (*sync_stream)(void *stream);
     int (*sync_device)(void);

@@ -436,6 +436,8 @@ const struct rp_launcher *rp_launcher_named(const char *word)
 
 /* --- the pool --------------------------------------------------------------------------------- */
 
+/* One worker of a pool: its process, what it is running, what is on its way to it. */
+
 enum rp_slot_state {
     RP_SLOT_GONE = 0, /**< it is not started again */
     RP_SLOT_STARTING, /**< it has not said hello */

@@ -128,6 +128,9 @@ struct rp_worker_options {
  */
 int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err);
 
+/* The protocol says what a worker is asked, and what it answers: one configuration is built, run
+ * some times, timed and checked. Each message is one line of JSON. */
+
 /** Returns "ok", "failed", ...; the text is static. */
 const char *rp_evaluation_outcome_word(enum rp_evaluation_outcome outcome);
 /** Returns "dispatch", "wall" or "output"; the text is static. */

@@ -74,6 +74,13 @@ struct rp_happens_before_queue {
     struct rp_happens_before_queue *next;
 };
 
+/* The DMA engine: consumes one SDMA queue's packets in order.
+ *
+ * As command_processor.h: one queue runs one packet at a time, several are interleaved by the
+ * caller, memory is reached through struct rp_exec_host. Large packets are done in
+ * pieces.
+ */
+
 struct rp_sdma_queue {
     uint32_t id;
     const struct rp_cp *cp; /**< of its GPU */
@@ -94,6 +101,8 @@ struct rp_sdma_queue {
     uint64_t fault_va;    /**< after a fault: the address that was not mapped, or 0 */
     bool fault_read_only; /**< the fault was a write */
 };
+
+/* Stores to HSA signals the way the hardware makes them. */
 
 /** The last store to an address by the device, or by the host if it is seen (signal_hooks.h). */
 struct rp_store_time {
@@ -117,6 +126,13 @@ struct rp_store_times {
         RP_VEC(struct rp_store_time);
     } stores; /**< by the number of the address */
 };
+
+/* Dispatches that the collector wants a thread trace of, and the traces until it takes them.
+ *
+ * A dispatch is named before it is submitted, by its completion signal and its kernel. Its trace is
+ * kept under that signal and the times that are written to it, as hardware counters are
+ * (dispatch_results.h).
+ */
 
 struct rp_trace_requests {
     uint32_t pending; /**< entries; atomic: 0 is looked at without the lock */
@@ -142,6 +158,22 @@ struct rp_clock {
     uint64_t ticks;
     uint64_t sampled; /**< the last reading given out: at or ahead of ticks at that moment */
 };
+
+/* When, in modelled time, the host submitted a packet.
+ *
+ * The host is infinitely fast: what it submits, it submits at the end of the latest piece of work
+ * that it had waited for or seen complete by then, in modelled time. What has happened to end by
+ * the host's clock, and so depends on how busy the machine is, does not count.
+ *
+ * Nobody sees the doorbells, so the submission is told from the queues' write indices: before the
+ * host learns of an end, a stamp is put behind everything that stands in the queues by then.
+ *
+ * While a call is open whose packets may get a later time when it closes, packets that came since
+ * it was opened are held.
+ *
+ * Not active (a program whose HSA functions are not seen, see signal_hooks.h): a packet is
+ * submitted when the device sees it, at the latest end so far.
+ */
 
 /** Packets below the index, and not below that of the stamp before, were submitted at .ticks. */
 struct rp_happens_before_stamp {
@@ -181,6 +213,12 @@ void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ti
 bool rp_happens_before_submitted(struct rp_happens_before *causal,
                                  struct rp_happens_before_queue *line, uint64_t index,
                                  uint64_t *ret_ticks);
+
+/* KFD events: what a sleeping host thread waits for and what a completing packet sets.
+ *
+ * Semantics of the driver: an auto-reset event wakes one wait and clears; a signal event also
+ * carries an age, so that a waiter that names the age it has seen never misses a set.
+ */
 
 struct rp_event {
     bool used, auto_reset, signaled;
@@ -408,6 +446,8 @@ void rp_fault_packet(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t
 
 /** Writes the line for a DMA packet that cannot be executed; the caller decides whom to notify. */
 void rp_fault_sdma(const struct rp_cp *cp, const struct rp_sdma_queue *queue, const char *why);
+
+/* The debug log: nothing unless ROCM_PERF_DEVICE_DEBUG names a file. Thread safe; keeps errno. */
 
 /** Appends one line (the newline is added). */
 void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

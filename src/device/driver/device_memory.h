@@ -69,6 +69,13 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end);
 /** Returns the first range that holds @p va or lies above it, or NULL. */
 const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va);
 
+/* Where the modelled memories keep their bytes: one sparse file without a name.
+ *
+ * The file is mapped once, whole, into this process: that window is what kernels see. The
+ * runtimes map parts of the same file where they want them (the device files they open are this
+ * file). Extents are given out first fit; a freed extent gives its pages back and reads as zero.
+ */
+
 enum { RP_BACKING_PAGE = 4096 };
 
 struct rp_backing_extent {
@@ -97,6 +104,12 @@ void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes);
 
 void rp_backing_close(struct rp_backing *store);
 
+/* Which pages the program itself may access: what the kernel says in /proc/self/maps.
+ *
+ * A copy, read when an address is not in it or something else was mapped since. It may be out of
+ * date (free() unmaps without notice); whoever uses it must survive that (host_traps.h).
+ */
+
 struct rp_page_span {
     uint64_t begin, end;
     bool writable;
@@ -106,6 +119,12 @@ struct rp_pages {
     RP_VEC(struct rp_page_span); /**< readable ones, sorted */
     uint64_t generation;         /**< of the device's page tables when it was read */
 };
+
+/* What the program said about ranges of its memory (SVM attributes): remembered per page.
+ *
+ * Sorted ranges that do not overlap; setting part of one splits it. Not locked: the owner
+ * (device_memory.c) serialises calls.
+ */
 
 struct rp_svm_attributes {
     uint32_t preferred, prefetched; /**< KFD's gpu_id, 0 = system memory, RP_SVM_UNDEFINED */

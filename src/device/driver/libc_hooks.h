@@ -33,6 +33,8 @@
 
 #define RP_EXPORT __attribute__((visibility("default")))
 
+/* Mark of the functions that the injected library shows to the program. */
+
 /** Sets errno. @return -1 */
 static inline int fail(int error)
 {

@@ -50,6 +50,18 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       const struct rp_launch *launch, struct rp_kernel *ret,
                       struct rp_fault *ret_fault);
 
+/* What sampled workgroups did, wave by wave: the input of the detailed timing model and of
+ * everything else that needs address streams (memory counters, thread traces).
+ *
+ * Execution stays functional and in any host order. Workgroups that the plan (below) chooses, from
+ * the shape of the grid alone, note what they do while they are executed. What a wave did is the
+ * same however many threads there are: one wave, one record, written by whoever executes the wave.
+ * A record is plain data: nothing in it refers to the executor, so tests can make their own.
+ *
+ * What was recorded of a dispatch is complete when the dispatch is done. The replay engine
+ * (timing_engine.h) turns it into times and counts of requests, hits and conflicts.
+ */
+
 /**
  * This says what keeps a compute unit from holding more workgroups; several may do so at the same
  * number.

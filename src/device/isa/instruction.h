@@ -225,7 +225,13 @@ void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idl
  * it faults. Mnemonics are bare words without _e32/_e64; they also name the enum constants below.
  */
 
-/* The columns are X(name, cycles, what). */
+/* Issue cost of instruction classes in shader clocks, for the first timing model.
+ *
+ * The numbers are the issue occupancy of one wave64 instruction on one SIMD16 of CDNA3.
+ * Sources: AMD CDNA3 ISA guide (a wave64 VALU instruction takes four passes of 16 lanes);
+ * LLVM SISchedule gfx942 model as printed by llvm-mca (transcendentals 4 slots, MFMA passes).
+ * The columns are X(name, cycles, what).
+ */
 #define RP_COST_CLASSES(X)                                                                         \
     X(SALU, 4, "scalar arithmetic, one issue slot")                                                \
     X(BRANCH, 8, "taken or not: issue plus refetch of the wave's instruction buffer")              \

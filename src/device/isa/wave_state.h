@@ -69,8 +69,6 @@ struct rp_fault {
     char text[200]; /**< reason, with mnemonic and operands where there are any */
 };
 
-/* This models how long a DMA engine's copy takes on the GPU. */
-
 /** This says where memory is, as the GPU whose engine copies sees it. */
 enum rp_memory_location {
     RP_PLACE_LOCAL = 0, /**< its own HBM */
@@ -379,18 +377,6 @@ struct rp_exec_host {
     const struct rp_translator
         *translator; /**< of hot code (code_cache.h); NULL: all is interpreted */
 };
-
-/* The instruction table of gfx942 has one row per opcode, from ops_alu.def and ops_mem.def.
- *        Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only gfx90a
- *        has, ops_gfx90a.def.
- *
- * Row forms:
- *   RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost)
- *   RP_OP_NOEXEC(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3)
- * fmt is an enum rp_fmt token without RP_FMT_, the operands are enum rp_type tokens without RP_T_,
- * handler is an rp_insn_fn, cost an enum rp_cost token. A NOEXEC row decodes and prints; executing
- * it faults. Mnemonics are bare words without _e32/_e64; they also name the enum constants below.
- */
 
 /**
  * Returns the value of a scalar operand (SGPR, CONST, SPECIAL), zero-extended; dwords decides the

@@ -136,7 +136,13 @@ static void differences(void **state)
          "--seed was 1, is 3; --kernel was \"a\", is \"b\"", "--seed, --kernel"},
         {"{'kernel':'a'}",
          "{'kernel':'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'}",
-         "--kernel was \"a\", is another one", "--kernel"},
+         "--kernel was \"a\", is \"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb...",
+         "--kernel"},
+        {"{'kernel':'hipcc -O2 -Iinclude/of/a/long/name -DNAME=value -o out/first one.hip'}",
+         "{'kernel':'hipcc -O2 -Iinclude/of/a/long/name -DNAME=value -o out/second one.hip'}",
+         "--kernel was ...-DNAME=value -o out/first one.hip\", is ...-DNAME=value -o out/second "
+         "one.hip\"",
+         "--kernel"},
         {"{'gain':0.30000000000000004}", "{'gain':0.30000000000000004}", "", ""},
     };
 
