@@ -46,11 +46,34 @@ static int lock(struct rp_session_folder *folder, struct rp_err *err)
     return folder->lock < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path) : 0;
 }
 
+/** Files of others are not overwritten. A session makes its lock first, so a lock shows that what
+ * is there is its own. */
+static int check_files(const struct rp_session_folder *folder, struct rp_err *err)
+{
+    static const char *const names[] = {"lock",  "journal.jsonl", "program",
+                                        "stdin", "optimize.json", "autotune.json"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *path = rp_path_join(folder->path, names[i]);
+
+        if (!rp_path_exists(path))
+            continue;
+        return i < 2 ? 0
+                     : rp_fail(err, RP_USAGE,
+                               "-o: %s has a file %s that is no %s's, and would be overwritten: "
+                               "choose another -o",
+                               folder->path, names[i], folder->noun);
+    }
+    return 0;
+}
+
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err)
 {
     rp_autofree char *path = journal_path(folder);
     int rc = rp_mkdirs_private(folder->path, err);
 
+    if (rc == 0)
+        rc = check_files(folder, err);
     if (rc == 0)
         rc = lock(folder, err);
     if (rc < 0)

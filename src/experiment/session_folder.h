@@ -33,8 +33,8 @@ struct rp_session_folder {
 /**
  * Makes the folder and locks it, and looks whether there is something to go on with, or to lose.
  * Call it before anything is begun that costs time.
- * @return 0; RP_USAGE: another session has it, or one is there and --resume was not given;
- * folder->missing: --resume finds nothing; RP_ENVIRONMENT
+ * @return 0; RP_USAGE: another session has it, or one is there and --resume was not given, or files
+ * of others would be overwritten; folder->missing: --resume finds nothing; RP_ENVIRONMENT
  */
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err);
 

@@ -91,6 +91,27 @@ static void what_there_is_to_resume(void **state)
     assert_non_null(strstr(rp_buf_text(&notes), "bytes are cut off"));
 }
 
+static void files_of_others(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "others");
+    rp_autofree char *program = rp_path_join(path, "program");
+    struct rp_session_folder folder = folder_of(path, false);
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_mkdirs_private(path, &err), 0);
+    assert_int_equal(rp_write_private_file(program, "mine", 4, &err), 0);
+    assert_int_equal(rp_session_folder_claim(&folder, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "others has a file program that is no search's"));
+    assert_int_equal(unlink(program), 0);
+    assert_int_equal(rp_session_folder_claim(&folder, &err), 0);
+    rp_session_folder_close(&folder);
+    /* A session that was killed before its journal began has left a lock. */
+    assert_int_equal(rp_write_private_file(program, "its", 3, &err), 0);
+    assert_int_equal(rp_session_folder_claim(&folder, &err), 0);
+    rp_session_folder_close(&folder);
+}
+
 static void folders_in_it(void **state)
 {
     rp_autofree char *path = rp_path_join(scratch_dir, "outer");
@@ -178,9 +199,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_session_has_it),
-        cmocka_unit_test(what_there_is_to_resume),
-        cmocka_unit_test(folders_in_it),
+        cmocka_unit_test(one_session_has_it), cmocka_unit_test(what_there_is_to_resume),
+        cmocka_unit_test(files_of_others),    cmocka_unit_test(folders_in_it),
         cmocka_unit_test(differences),
     };
 
