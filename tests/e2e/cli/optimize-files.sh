@@ -69,7 +69,7 @@ applied "without --apply"
 # Another text is none of the session's.
 echo >>unlucky.hip
 expect 2 optimize -o second --resume
-says err "another text in the source"
+says err "the text of the source was another one"
 
 # The source is changed, or something comes in the way, while the session goes on.
 unwritten third
@@ -111,5 +111,5 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json
 expect 1 again --resume
 printf ' ' >>unlucky
 expect 2 again --resume
-says err "another build of the program"
+says err "the build of the program was another one"
 echo passed
