@@ -33,7 +33,10 @@ static struct test_captured capture(const char *script, int64_t end_ns)
     char *argv[] = {program, NULL};
     const struct rp_session_options options = {.folder = scratch_dir};
     const struct rp_kernel_facts facts = {.name = name, .symbol = name};
-    struct rp_session s = {.o = &options, .patience = {.end_ns = end_ns}, .program = program};
+    struct rp_session s = {.o = &options,
+                           .folder = {.path = scratch_dir},
+                           .patience = {.end_ns = end_ns},
+                           .program = program};
     struct rp_kernel_run run = {.s = &s, .facts = &facts, .json = json_object()};
     struct test_captured c = {.json = run.json};
     struct rp_err err = RP_ERR_INIT;
