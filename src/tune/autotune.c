@@ -149,8 +149,8 @@ static int open_journal(struct autotune *a, struct rp_err *err)
         return 0;
     rc = rp_search_journal_open(&a->folder, &identity, err);
     return rc < 0 ? rc
-                  : rp_journal_runner_open(a->folder.journal, a->search.space, &a->inner,
-                                           &a->remembered, err);
+                  : rp_journal_runner_open(&a->folder, a->search.space, &a->inner, &a->remembered,
+                                           err);
 }
 
 /* --- what it leaves --------------------------------------------------------------------------- */

@@ -253,7 +253,8 @@ struct pending {
 };
 
 struct remembered {
-    struct rp_journal *journal;
+    const struct rp_session_folder *folder;
+    struct rp_journal *journal; /**< that of the folder */
     const struct rp_space *space;
     const struct rp_runner *inner;
     size_t *answers; /**< numbers of the journal's records, in order */
@@ -479,13 +480,22 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
 {
     struct pending *of = find_pending(r, answer->number);
     rp_autofree char *config = of ? rp_space_key(r->space, of->job.config) : NULL;
+    int rc;
 
     if (!of)
         return rp_fail(err, RP_ENVIRONMENT, "an answer to job %llu, which is not out",
                        (unsigned long long)answer->number);
     /* The inner runner's clock does not include the time of earlier answers. */
+    /* What fails on a full disk says nothing about the configuration. */
+    if (answer->outcome != RP_EVALUATION_OK &&
+        (rc = rp_session_folder_check_disk(r->folder, err)) < 0)
+        return rc;
+    /* The inner clock knows nothing of what was before. */
     answer->at_ms = fmax(answer->at_ms, r->now_ms);
-    return rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
+    rc = rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
+    if (rc < 0)
+        rp_session_folder_check_disk(r->folder, err);
+    return rc;
 }
 
 static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
@@ -545,7 +555,7 @@ static bool find_answers(struct remembered *r)
     return true;
 }
 
-int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
+int rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
                            const struct rp_runner *inner, struct rp_runner *ret, struct rp_err *err)
 {
     struct remembered *r = rp_alloc_zero(1, sizeof *r);
@@ -556,7 +566,8 @@ int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *sp
     ret->due_ms = NULL;
     ret->state = r;
     if (r) {
-        *r = (struct remembered){.journal = journal, .space = space, .inner = inner};
+        *r = (struct remembered){
+            .folder = folder, .journal = folder->journal, .space = space, .inner = inner};
         r->pending = rp_alloc_zero(inner->workers, sizeof *r->pending);
     }
     if (r && r->pending && find_answers(r))

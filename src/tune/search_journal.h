@@ -42,11 +42,12 @@ int rp_search_journal_open(struct rp_session_folder *folder,
  * of the same search come in the order of then. */
 
 /**
- * @param journal that of this search; answers are added to it
+ * @param folder the one of this search, whose journal is open; answers are added to it
  * @param inner runs what the journal does not know; all of these must live as long as the runner
- * @return 0; RP_ENVIRONMENT. Its next also returns RP_BAD_INPUT for a line that is no answer.
+ * @return 0; RP_ENVIRONMENT, also of its next when something failed on a full disk. That also
+ * returns RP_BAD_INPUT for a line that is no answer.
  */
-int rp_journal_runner_open(struct rp_journal *journal, const struct rp_space *space,
+int rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
                            const struct rp_runner *inner, struct rp_runner *ret,
                            struct rp_err *err);
 /** Accepts zeros. */

@@ -206,6 +206,26 @@ expect 2 tune --space large.json --cmd-template 'echo {A}{B}' --no-rocprof --gpu
 says err '--gpus 2: the software device has 2'
 unset ROCM_PERF_DEVICE_GPUS
 
+# A full disk says nothing about a configuration. Without the right to mount, the disk is never full.
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
+    trap 'umount "$SCRATCH/small"; rm -rf "$SCRATCH"' EXIT
+    printf '{ printf "#!/bin/sh\\n"; cat run.sh; printf "exit\\n"; dd if=/dev/zero bs=64k count=32; } >"$1" && chmod +x "$1"\n' >large.sh
+    on_small() {
+        tune --space grid.json --build 'sh large.sh {output}' --cmd-template '{output} {A} {B}' --output-regex 'time ([0-9]+)' \
+            --repeats 1:1 --warmup 0 --max-fraction 0.99 -o small/search "$@"
+    }
+    expect 4 on_small --budget-evals 2
+    says err 'MiB left'
+    says err 'go on with --resume'
+    ! grep -q '"not built"' small/search/journal.jsonl || fail 'a full disk counts as a configuration that does not build'
+    mount -o remount,size=200m small
+    expect 0 on_small --budget-evals 2 --resume
+    ! grep -q 'No space' small/search/journal.jsonl || fail 'a full disk is remembered'
+    umount small
+    trap 'rm -rf "$SCRATCH"' EXIT
+fi
+
 # Mistakes are found before anything runs.
 rm ran
 for template in 'sh run.sh {A}' 'sh run.sh {A} {B} {C}' 'sh run.sh {A} {B} | cat' 'sh "run.sh {A} {B}'; do

@@ -1,5 +1,6 @@
 /* Searches over runners that are made up: test_noise, test_drift, failures, time-outs, several
  * workers, limits, and journals that end anywhere. */
+#include "experiment/session_folder.h"
 #include "tune/search.h"
 
 #include <math.h>
@@ -601,19 +602,19 @@ static struct rp_search_result search_journaled(const struct rp_search_options *
 {
     const struct rp_runner inner = runner_of(made, workers);
     struct rp_runner runner;
-    struct rp_journal *journal;
+    struct rp_session_folder folder = {.path = "/tmp", .lock = -1};
     struct rp_search_result result;
     struct rp_err err = RP_ERR_INIT;
     uint64_t cut;
-    int rc = resume ? rp_journal_resume(path, &journal, &cut, &err)
-                    : rp_journal_create(path, &journal, &err);
+    int rc = resume ? rp_journal_resume(path, &folder.journal, &cut, &err)
+                    : rp_journal_create(path, &folder.journal, &err);
 
     assert_int_equal(rc, 0);
-    assert_int_equal(rp_journal_runner_open(journal, options->space, &inner, &runner, &err), 0);
+    assert_int_equal(rp_journal_runner_open(&folder, options->space, &inner, &runner, &err), 0);
     if (rp_search(options, &runner, &result, &err) < 0)
         fail_msg("%s", err.text);
     rp_journal_runner_close(&runner);
-    rp_journal_close(journal);
+    rp_session_folder_close(&folder);
     return result;
 }
 

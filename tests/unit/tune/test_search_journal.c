@@ -93,7 +93,7 @@ static struct rp_runner runner_of(struct inner *inner)
 struct session {
     struct inner inner;
     struct rp_runner under, runner;
-    struct rp_journal *journal;
+    struct rp_session_folder folder;
 };
 
 static void begin(struct session *s, bool resume)
@@ -101,18 +101,18 @@ static void begin(struct session *s, bool resume)
     struct rp_err err = RP_ERR_INIT;
     uint64_t cut;
 
-    *s = (struct session){0};
+    *s = (struct session){.folder = {.path = scratch_dir, .lock = -1}};
     s->under = runner_of(&s->inner);
-    assert_int_equal(resume ? rp_journal_resume(path, &s->journal, &cut, &err)
-                            : rp_journal_create(path, &s->journal, &err),
+    assert_int_equal(resume ? rp_journal_resume(path, &s->folder.journal, &cut, &err)
+                            : rp_journal_create(path, &s->folder.journal, &err),
                      0);
-    assert_int_equal(rp_journal_runner_open(s->journal, space, &s->under, &s->runner, &err), 0);
+    assert_int_equal(rp_journal_runner_open(&s->folder, space, &s->under, &s->runner, &err), 0);
 }
 
 static void end(struct session *s)
 {
     rp_journal_runner_close(&s->runner);
-    rp_journal_close(s->journal);
+    rp_session_folder_close(&s->folder);
 }
 
 static void ask(struct session *s, struct rp_run_job job)
@@ -405,7 +405,7 @@ static void answers_to_nothing(void **state)
     ask(&s, (struct rp_run_job){.number = 1, .config = 2, .samples = 1});
     assert_int_equal(s.runner.next(s.runner.state, &answer, &err), -RP_ENVIRONMENT);
     assert_string_equal(err.text, "an answer to job 77, which is not out");
-    assert_int_equal(rp_journal_count(s.journal), 0);
+    assert_int_equal(rp_journal_count(s.folder.journal), 0);
     end(&s);
 }
 
