@@ -42,7 +42,7 @@ int rp_search_journal_open(struct rp_session_folder *folder,
  * of the same search come in the order of then. */
 
 /**
- * @param folder the one of this search, whose journal is open; answers are added to it
+ * @param folder that of this search, with its journal open; answers are added to it
  * @param inner runs what the journal does not know; all of these must live as long as the runner
  * @return 0; RP_ENVIRONMENT, also of its next when something failed on a full disk. That also
  * returns RP_BAD_INPUT for a line that is no answer.
