@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "base/units.h"
 #include "base/utf8.h"
 
 /** This stands behind the name of a journal. That file has the number of its records and the hash
@@ -100,7 +101,9 @@ int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_
 
         if (!record && end && (size_t)(end + 1 - text) < bytes) {
             json_decref(records);
-            return rp_fail(err, RP_BAD_INPUT, "line %zu is damaged, and is not the last one",
+            return rp_fail(err, RP_BAD_INPUT,
+                           "line %zu is damaged, and is not the last one: restore the file from a "
+                           "copy, or begin anew with another -o",
                            count + 1);
         }
         if (!record) /* The line was being written when the session was killed. */
@@ -138,7 +141,8 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
     rp_autofree char *text = NULL;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES)
-        return rp_fail(err, RP_BAD_INPUT, "%s is not a journal", path);
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is no regular file, or larger than 1 GiB: choose another -o", path);
     text = rp_alloc((size_t)st.st_size + 1);
     if (!text)
         return rp_out_of_memory(err);
@@ -146,7 +150,8 @@ static int read_all(int fd, const char *path, char **ret, size_t *ret_bytes, str
         ssize_t got = pread(fd, text + have, (size_t)st.st_size - have, (off_t)have);
 
         if (got <= 0)
-            return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot read %s", path);
+            return rp_fail_errno(err, RP_ENVIRONMENT, got < 0 ? errno : EIO, "cannot read %s",
+                                 path);
         have += (size_t)got;
     }
     *ret = rp_steal(text);
@@ -202,6 +207,20 @@ static int open_again(const char *path)
     return -1;
 }
 
+/** @return what helps where a file cannot be written */
+static const char *remedy(int why)
+{
+    return why == ENOSPC || why == EDQUOT ? "make space"
+           : why == EFBIG                 ? "allow larger files (ulimit -f)"
+                                          : "fix that";
+}
+
+static int cannot_make(const char *path, struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "cannot make %s: %s: %s, or choose another -o", path,
+                   strerror(errno), remedy(errno));
+}
+
 int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
@@ -213,9 +232,9 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
                                          "%s is there already: --resume goes on with it; to begin "
                                          "anew, choose another -o or remove that folder",
                                          path)
-                               : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+                               : cannot_make(path, err);
     if (rp_sync_folder_of(path) != 0) {
-        rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+        cannot_make(path, err);
         close(fd);
         return -RP_ENVIRONMENT;
     }
@@ -243,17 +262,22 @@ static int check_head(const char *path, const char *text, size_t count, struct r
     if (!json && !rp_path_exists(head))
         return 0;
     if (!hash || strlen(hash) != HASH || records < 1)
-        rc = rp_fail(err, RP_BAD_INPUT, "%s is damaged", head);
+        rc = rp_fail(err, RP_BAD_INPUT,
+                     "%s is damaged: restore both from a copy, or, if the journal is whole, remove "
+                     "%s",
+                     head, head);
     else if ((size_t)records > count)
         rc = rp_fail(err, RP_BAD_INPUT,
-                     "it has %zu records, and %s says that it had %" JSON_INTEGER_FORMAT
-                     ": its end is missing",
-                     count, head, records);
+                     "it has %zu record%s, and %s says that it had %" JSON_INTEGER_FORMAT
+                     ": its end is missing: restore it from a copy, or begin anew with another -o",
+                     count, rp_plural(count), head, records);
     for (json_int_t i = 1; rc == 0 && i < records; i++)
         line = (const char *)rawmemchr(line, '\n') + 1;
     if (rc == 0 && memcmp(line + HEAD_BYTES, hash, HASH) != 0)
         rc = rp_fail(err, RP_BAD_INPUT,
-                     "record %" JSON_INTEGER_FORMAT " is not the one that %s names", records, head);
+                     "record %" JSON_INTEGER_FORMAT " is not the one that %s names: restore both "
+                     "from one copy, or begin anew with another -o",
+                     records, head);
     json_decref(json);
     return rc;
 }
@@ -268,6 +292,17 @@ int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err)
                         : rp_out_of_memory(err);
 }
 
+/** The user may not read or write it, or it is no file. */
+static int cannot_open(const char *path, struct rp_err *err)
+{
+    return errno == EISDIR
+               ? rp_fail(err, RP_BAD_INPUT, "the journal %s is a folder: choose another -o", path)
+               : rp_fail(err, RP_ENVIRONMENT,
+                         "cannot open the journal %s: %s: --resume reads and writes it; give "
+                         "yourself the right to, or begin anew with another -o",
+                         path, strerror(errno));
+}
+
 int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
                       struct rp_err *err)
 {
@@ -280,7 +315,7 @@ int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_c
     int rc;
 
     if (fd < 0)
-        return rp_fail_errno(err, RP_BAD_INPUT, errno, "cannot open %s", path);
+        return cannot_open(path, err);
     rc = read_all(fd, path, &text, &bytes, err);
     if (rc == 0)
         rc = rp_journal_parse(text, bytes, &records, &good, hash, err);
@@ -319,6 +354,12 @@ void rp_journal_close(struct rp_journal *journal)
     free(journal);
 }
 
+static int cannot_write(const char *path, struct rp_err *err)
+{
+    return rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %s: %s, and go on with --resume", path,
+                   strerror(errno), remedy(errno));
+}
+
 static int write_line(struct rp_journal *journal, const struct rp_buf *line, struct rp_err *err)
 {
     size_t done = 0;
@@ -329,12 +370,10 @@ static int write_line(struct rp_journal *journal, const struct rp_buf *line, str
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0)
-            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", journal->path);
+            return cannot_write(journal->path, err);
         done += (size_t)wrote;
     }
-    if (fsync(journal->fd) != 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", journal->path);
-    return 0;
+    return fsync(journal->fd) == 0 ? 0 : cannot_write(journal->path, err);
 }
 
 int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key, json_t *data,

@@ -26,7 +26,7 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
 /** Reads a journal and goes on with it. The rest of a last line that a kill has left is cut off.
  * @param ret_cut_bytes how much was cut off
  * @return 0; RP_BAD_INPUT naming the line: it is damaged, or not a journal, or not the one that its
- * head was written for; RP_ENVIRONMENT */
+ * head was written for; RP_ENVIRONMENT: it may not be read and written */
 int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_cut_bytes,
                       struct rp_err *err);
 

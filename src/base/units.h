@@ -6,6 +6,7 @@
 #define RP_BASE_UNITS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** This is a number as text, which is returned by value. */
 struct rp_number_text {
@@ -23,6 +24,12 @@ struct rp_number_text rp_number_small(double value, unsigned decimals);
 /** Prints as rp_number_fixed does, with a sign "+" or "-", but without one where the text is zero,
  * because nothing changed. */
 struct rp_number_text rp_number_signed(double value, unsigned decimals);
+
+/** Returns what a noun ends in behind that number: "" or "s". */
+static inline const char *rp_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 /* Units for people are the same for all figures of a column, so that they compare at a glance. A
  * column is looked through first (a span), then its unit is chosen by its largest value, which is

@@ -34,6 +34,21 @@ note(const struct rp_session_folder *folder, const char *fmt, ...)
     folder->note(folder->context, rp_buf_text(&text));
 }
 
+/** Adds the option, and what helps. */
+static int refuse_folder(struct rp_err *err)
+{
+    const struct rp_err failed = *err;
+
+    return rp_fail(err, failed.code, "-o: %s: choose another folder", failed.text);
+}
+
+static int make_folder(const char *path, struct rp_err *err)
+{
+    int rc = rp_mkdirs_private(path, err);
+
+    return rc < 0 ? refuse_folder(err) : 0;
+}
+
 /** Two sessions in a folder would write one journal. */
 static int lock(struct rp_session_folder *folder, struct rp_err *err)
 {
@@ -43,7 +58,10 @@ static int lock(struct rp_session_folder *folder, struct rp_err *err)
     if (folder->lock < 0 && errno == EWOULDBLOCK)
         return rp_fail(err, RP_USAGE, "%s is in use by another %s: choose another -o", folder->path,
                        folder->noun);
-    return folder->lock < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path) : 0;
+    if (folder->lock >= 0)
+        return 0;
+    rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path);
+    return refuse_folder(err);
 }
 
 /** Files of others are not overwritten. A session makes its lock first, so a lock shows that what
@@ -70,7 +88,7 @@ static int check_files(const struct rp_session_folder *folder, struct rp_err *er
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err)
 {
     rp_autofree char *path = journal_path(folder);
-    int rc = rp_mkdirs_private(folder->path, err);
+    int rc = make_folder(folder->path, err);
 
     if (rc == 0)
         rc = check_files(folder, err);
@@ -126,7 +144,7 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
                            struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder->path, name);
-    int rc = rp_mkdirs_private(path, err);
+    int rc = make_folder(path, err);
 
     if (rc < 0)
         return rc;

@@ -559,8 +559,11 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
 
     s->journal = s->folder.journal;
     if (rc == 0 && rp_journal_count(s->journal) && !rp_journal_find(s->journal, "session", NULL))
-        rc = rp_fail(err, RP_BAD_INPUT, "--resume: the journal in %s is none of optimize",
-                     s->o->folder);
+        rc =
+            rp_fail(err, RP_BAD_INPUT,
+                    "--resume: the journal in %s is none of optimize: name the folder of a session "
+                    "with -o",
+                    s->o->folder);
     if (rc == 0)
         /* There is no record yet, so a session can begin here later. */
         rc = rp_session_check_place(s, err);

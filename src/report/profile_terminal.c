@@ -28,11 +28,6 @@ static struct rp_number_text percent(double share)
     return rp_number_fixed(share * 100, 1);
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static const char *plural_es(uint64_t n)
 {
     return n == 1 ? "" : "es";
@@ -110,7 +105,7 @@ static void put_class_total(const struct rp_page *page, const struct rp_profile 
     rp_page_line(page, RP_INK_PLAIN, 0, "%-13s %s in %llu launch%s of %zu kernel%s",
                  internal ? "HIP runtime" : "Program",
                  time_of(page, (double)(internal ? p->runtime_internal_ns : p->user_ns)).text,
-                 (unsigned long long)calls, calls == 1 ? "" : "es", kernels, plural(kernels));
+                 (unsigned long long)calls, calls == 1 ? "" : "es", kernels, rp_plural(kernels));
 }
 
 static void put_stability(const struct rp_page *page, const struct rp_stability *s)
@@ -120,7 +115,7 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                                                          : RP_INK_PLAIN;
 
     rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
-                 rp_stability_class_names[s->classification], s->runs, plural(s->runs),
+                 rp_stability_class_names[s->classification], s->runs, rp_plural(s->runs),
                  percent(s->cv).text);
     rp_page_line(page, how, 0, "              mean %s, stddev %s",
                  time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);

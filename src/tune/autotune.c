@@ -234,12 +234,22 @@ static int without(const struct autotune *a, const char *option, struct rp_err *
                    a->o->folder);
 }
 
+/** The answers are in the journal already. */
+static int unwritten(struct rp_err *err)
+{
+    const struct rp_err failed = *err;
+
+    return rp_fail(err, failed.code, "%s: fix that: --resume runs nothing again", failed.text);
+}
+
 static int leave(const struct autotune *a, const json_t *json, struct rp_err *err)
 {
     int rc = a->o->folder ? write_json(a, json, err) : 0;
 
+    if (rc == 0 && a->folder.journal)
+        rc = rp_search_journal_end(&a->folder, err);
     if (rc < 0)
-        return rc;
+        return unwritten(err);
     if (a->o->plot && (rc = write_plot(a, err)) < 0)
         return without(a, "--plot", err);
     if (a->o->export_t4 && (rc = write_t4(a, err)) < 0)

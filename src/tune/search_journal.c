@@ -234,7 +234,10 @@ int rp_search_journal_open(struct rp_session_folder *folder,
 
         rc = opening
                  ? resume(folder, opening, meaning, questions, err)
-                 : rp_fail(err, RP_BAD_INPUT, "%s: its journal is none of autotune", folder->path);
+                 : rp_fail(err, RP_BAD_INPUT,
+                           "--resume: the journal in %s is none of autotune: name the folder of a "
+                           "search with -o",
+                           folder->path);
     }
     json_decref(meaning);
     json_decref(questions);
@@ -303,7 +306,8 @@ static int read_samples(const json_t *samples, struct rp_run_answer *to, struct 
         const double ms = json_number_value(json_array_get(samples, i));
 
         if (!isfinite(ms) || ms <= 0)
-            return rp_fail(err, RP_BAD_INPUT, "a sample is not above 0");
+            return rp_fail(err, RP_BAD_INPUT,
+                           "a sample is not above 0: begin anew with another -o");
         to->samples_ms[to->count++] = ms;
     }
     return 0;
@@ -320,7 +324,7 @@ static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_
     int rc = 0;
 
     if (rc == 0 && !rp_run_outcome_find(outcome, &answer.outcome))
-        rc = rp_fail(err, RP_BAD_INPUT, "no outcome");
+        rc = rp_fail(err, RP_BAD_INPUT, "no outcome: begin anew with another -o");
     if (rc == 0)
         rc = read_samples(json_object_get(data, "samples_ms"), &answer, err);
     if (rc < 0)
@@ -574,6 +578,12 @@ int rp_journal_runner_open(const struct rp_session_folder *folder, const struct 
         return 0;
     rp_journal_runner_close(ret);
     return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+}
+
+int rp_search_journal_end(const struct rp_session_folder *folder, struct rp_err *err)
+{
+    /* Without an answer nothing would be lost: another search may begin there. */
+    return count_answers(folder->journal) ? rp_journal_write_head(folder->journal, err) : 0;
 }
 
 void rp_journal_runner_close(struct rp_runner *runner)

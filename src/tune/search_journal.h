@@ -35,6 +35,10 @@ struct rp_search_identity {
 int rp_search_journal_open(struct rp_session_folder *folder,
                            const struct rp_search_identity *identity, struct rp_err *err);
 
+/** Writes what shows from now on when the end of the journal is missing.
+ * @return 0 or RP_ENVIRONMENT */
+int rp_search_journal_end(const struct rp_session_folder *folder, struct rp_err *err);
+
 /* This runner keeps every answer in a journal, and gives the answers that are there instead of
  * running anything. So a search that was killed goes on where it was, and one with other limits
  * reuses earlier runs. docs/formats.md says what is written. Answers are found by configuration and

@@ -1,6 +1,7 @@
 /* What is written comes back, whatever is left of the last line; other damage is found. */
 #include "base/journal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,7 +299,7 @@ static void a_missing_end_is_found_by_the_head(void **state)
             end = strchr(end, '\n') + 1;
         assert_int_equal(rp_write_file(test_path, whole, (size_t)(end - whole), &err), 0);
         assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
-        assert_non_null(strstr(err.text, "its end is missing"));
+        assert_non_null(strstr(err.text, "its end is missing: restore it from a copy"));
     }
     /* Another journal, whole in itself. */
     unlink(test_path);
@@ -308,9 +309,52 @@ static void a_missing_end_is_found_by_the_head(void **state)
     rp_journal_close(journal);
     assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "record 3 is not the one"));
+    assert_non_null(strstr(err.text, "or begin anew with another -o"));
     assert_int_equal(rp_write_file(head, "{}", 2, &err), 0);
     assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
-    assert_non_null(strstr(err.text, "is damaged"));
+    assert_non_null(strstr(err.text, "is damaged: restore both from a copy, or, if"));
+}
+
+/** What may not be read is no damage. Root may read everything, so this is somebody else then. */
+static void who_may_read_it(void **state)
+{
+    const bool root = geteuid() == 0;
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    uint64_t cut;
+
+    (void)state;
+    add_three();
+    assert_int_equal(chmod(test_path, 0), 0);
+    assert_int_equal(chmod(scratch_dir, 0755), 0);
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_ENVIRONMENT);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    assert_non_null(strstr(err.text, "Permission denied: --resume reads and writes it"));
+    unlink(test_path);
+    assert_int_equal(mkdir(test_path, 0700), 0);
+    assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
+}
+
+static void what_cannot_be_written(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "missing/journal.jsonl");
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_journal *journal;
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(rp_journal_create(path, &journal, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "No such file or directory: fix that, or choose another -o"));
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
+    assert_int_equal(dup2(full, journal->fd), journal->fd);
+    close(full);
+    assert_int_equal(rp_journal_add(journal, "k", NULL, json_object(), &err), -RP_ENVIRONMENT);
+    assert_non_null(
+        strstr(err.text, "No space left on device: make space, and go on with --resume"));
+    rp_journal_close(journal);
 }
 
 /* json_pack has made nothing of it: that is no end of memory. */
@@ -357,6 +401,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_not_begun_twice_and_is_private, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_anew_where_nothing_was_done, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_end_is_found_by_the_head, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_may_read_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_json_cannot_hold, set_up, tear_down),
         cmocka_unit_test(text_that_is_no_utf8_is_kept_readable),
     };

@@ -112,6 +112,20 @@ static void files_of_others(void **state)
     rp_session_folder_close(&folder);
 }
 
+static void what_cannot_be_locked(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "locked");
+    rp_autofree char *lock = rp_path_join(path, "lock");
+    struct rp_session_folder folder = folder_of(path, false);
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_mkdirs_private(lock, &err), 0);
+    assert_int_equal(rp_session_folder_claim(&folder, &err), -RP_ENVIRONMENT);
+    assert_int_equal(strncmp(err.text, "-o: cannot lock ", 16), 0);
+    assert_non_null(strstr(err.text, "lock: Is a directory: choose another folder"));
+}
+
 static void folders_in_it(void **state)
 {
     rp_autofree char *path = rp_path_join(scratch_dir, "outer");
@@ -130,6 +144,8 @@ static void folders_in_it(void **state)
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(rp_session_folder_make(&folder, "journal.jsonl/x/y", &deep, &err), 0);
     assert_int_equal(rp_session_folder_make(&folder, "lock/x", &again, &err), -RP_ENVIRONMENT);
+    assert_int_equal(strncmp(err.text, "-o: cannot create folder ", 25), 0);
+    assert_non_null(strstr(err.text, "Not a directory: choose another folder"));
     rp_session_folder_close(&folder);
 }
 
@@ -199,9 +215,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_session_has_it), cmocka_unit_test(what_there_is_to_resume),
-        cmocka_unit_test(files_of_others),    cmocka_unit_test(folders_in_it),
-        cmocka_unit_test(differences),
+        cmocka_unit_test(one_session_has_it),    cmocka_unit_test(what_there_is_to_resume),
+        cmocka_unit_test(files_of_others),       cmocka_unit_test(folders_in_it),
+        cmocka_unit_test(what_cannot_be_locked), cmocka_unit_test(differences),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, tear_down);
