@@ -419,12 +419,12 @@ bool rp_agents_record(struct rp_tool *tool)
     struct agent_counts counts = {.tool = tool};
 
     pthread_mutex_lock(&tool->code_lock);
-    if (!tool->agent_count) {
+    if (rp_agent_count(tool) == 0) {
         tool->hsa.hsa_iterate_agents(visit_agent, &counts);
         __atomic_store_n(&tool->agent_count, counts.all, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&tool->code_lock);
-    return tool->agent_count > 0;
+    return rp_agent_count(tool) > 0;
 }
 
 enum { CLOCK_NS_PER_S = 1000000000 };

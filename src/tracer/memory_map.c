@@ -33,7 +33,9 @@ static uint32_t node_of(const struct rp_tool *tool, rp_hsa_agent agent)
  */
 static bool is_cpu(const struct rp_tool *tool, rp_hsa_agent agent)
 {
-    for (uint32_t i = 0; i < tool->agent_count; i++)
+    const uint32_t count = rp_agent_count(tool);
+
+    for (uint32_t i = 0; i < count; i++)
         if (tool->agents[i].handle == agent)
             return !tool->agents[i].gpu;
     return false;
@@ -179,8 +181,9 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
         return status;                                                                             \
     } while (0)
 
-/* A new entry is in the list before a snapshot may look. */
-#define ALLOCATE(call, note)                                                                       \
+/* No snapshot is taken between the call and what it changes in the list: a new entry is there
+ * before a snapshot may look. */
+#define IN_GATE(call, note)                                                                        \
     do {                                                                                           \
         struct rp_tool *tool = &rp_the_tool;                                                       \
         bool entered = rp_pause_enter(&tool->isolate.gate);                                        \
@@ -195,8 +198,8 @@ static bool take(enum rp_memory_class memory_class, uint64_t key, struct rp_memo
 
 static rp_hsa_status hook_pool_allocate(rp_hsa_pool pool, size_t bytes, uint32_t flags, void **ret)
 {
-    ALLOCATE(hsa_amd_memory_pool_allocate(pool, bytes, flags, ret),
-             add_allocated(RP_MEMORY_POOL, *ret, bytes));
+    IN_GATE(hsa_amd_memory_pool_allocate(pool, bytes, flags, ret),
+            add_allocated(RP_MEMORY_POOL, *ret, bytes));
 }
 
 static rp_hsa_status hook_pool_free(void *base)
@@ -206,7 +209,7 @@ static rp_hsa_status hook_pool_free(void *base)
 
 static rp_hsa_status hook_allocate(rp_hsa_region region, size_t bytes, void **ret)
 {
-    ALLOCATE(hsa_memory_allocate(region, bytes, ret), add_allocated(RP_MEMORY_REGION, *ret, bytes));
+    IN_GATE(hsa_memory_allocate(region, bytes, ret), add_allocated(RP_MEMORY_REGION, *ret, bytes));
 }
 
 static rp_hsa_status hook_free(void *base)
@@ -228,14 +231,14 @@ static void add_locked(void *host, size_t bytes, void *const *agent_base)
 static rp_hsa_status hook_lock(void *host, size_t bytes, rp_hsa_agent *agents, int count,
                                void **ret)
 {
-    ALLOCATE(hsa_amd_memory_lock(host, bytes, agents, count, ret), add_locked(host, bytes, ret));
+    IN_GATE(hsa_amd_memory_lock(host, bytes, agents, count, ret), add_locked(host, bytes, ret));
 }
 
 static rp_hsa_status hook_lock_to_pool(void *host, size_t bytes, rp_hsa_agent *agents, int count,
                                        rp_hsa_pool pool, uint32_t flags, void **ret)
 {
-    ALLOCATE(hsa_amd_memory_lock_to_pool(host, bytes, agents, count, pool, flags, ret),
-             add_locked(host, bytes, ret));
+    IN_GATE(hsa_amd_memory_lock_to_pool(host, bytes, agents, count, pool, flags, ret),
+            add_locked(host, bytes, ret));
 }
 
 static rp_hsa_status hook_unlock(void *host)
@@ -258,8 +261,8 @@ static void add_svm(uint64_t at, size_t bytes)
 static rp_hsa_status hook_svm_set(void *base, size_t bytes, struct rp_hsa_attribute *attributes,
                                   size_t count)
 {
-    ALLOCATE(hsa_amd_svm_attributes_set(base, bytes, attributes, count),
-             add_svm((uint64_t)(uintptr_t)base, bytes));
+    IN_GATE(hsa_amd_svm_attributes_set(base, bytes, attributes, count),
+            add_svm((uint64_t)(uintptr_t)base, bytes));
 }
 
 /* --- virtual memory ------------------------------------------------------------------------ */
@@ -280,8 +283,8 @@ static void add_mapped(uint64_t at, size_t bytes, size_t offset, uint64_t handle
 static rp_hsa_status hook_vmem_map(void *base, size_t bytes, size_t offset, uint64_t handle,
                                    uint64_t flags)
 {
-    ALLOCATE(hsa_amd_vmem_map(base, bytes, offset, handle, flags),
-             add_mapped((uint64_t)(uintptr_t)base, bytes, offset, handle));
+    IN_GATE(hsa_amd_vmem_map(base, bytes, offset, handle, flags),
+            add_mapped((uint64_t)(uintptr_t)base, bytes, offset, handle));
 }
 
 static rp_hsa_status hook_vmem_unmap(void *base, size_t bytes)
@@ -311,8 +314,8 @@ static void note_access(uint64_t from, size_t bytes, const struct rp_hsa_access 
 static rp_hsa_status hook_vmem_access(void *base, size_t bytes,
                                       const struct rp_hsa_access *accesses, size_t count)
 {
-    ALLOCATE(hsa_amd_vmem_set_access(base, bytes, accesses, count),
-             note_access((uint64_t)(uintptr_t)base, bytes, accesses, count));
+    IN_GATE(hsa_amd_vmem_set_access(base, bytes, accesses, count),
+            note_access((uint64_t)(uintptr_t)base, bytes, accesses, count));
 }
 
 /* --- memory of others ---------------------------------------------------------------------- */
@@ -320,8 +323,8 @@ static rp_hsa_status hook_vmem_access(void *base, size_t bytes,
 static rp_hsa_status hook_ipc_attach(const void *handle, size_t bytes, uint32_t count,
                                      const rp_hsa_agent *agents, void **ret)
 {
-    ALLOCATE(hsa_amd_ipc_memory_attach(handle, bytes, count, agents, ret),
-             add_foreign(RP_MEMORY_IPC, *ret, bytes, agents, count));
+    IN_GATE(hsa_amd_ipc_memory_attach(handle, bytes, count, agents, ret),
+            add_foreign(RP_MEMORY_IPC, *ret, bytes, agents, count));
 }
 
 static rp_hsa_status hook_ipc_detach(void *base)
@@ -333,9 +336,9 @@ static rp_hsa_status hook_interop_map(uint32_t count, rp_hsa_agent *agents, int 
                                       uint32_t flags, size_t *ret_bytes, void **ret,
                                       size_t *ret_metadata_bytes, const void **ret_metadata)
 {
-    ALLOCATE(hsa_amd_interop_map_buffer(count, agents, interop_handle, flags, ret_bytes, ret,
-                                        ret_metadata_bytes, ret_metadata),
-             add_foreign(RP_MEMORY_INTEROP, *ret, *ret_bytes, agents, count));
+    IN_GATE(hsa_amd_interop_map_buffer(count, agents, interop_handle, flags, ret_bytes, ret,
+                                       ret_metadata_bytes, ret_metadata),
+            add_foreign(RP_MEMORY_INTEROP, *ret, *ret_bytes, agents, count));
 }
 
 static rp_hsa_status hook_interop_unmap(void *base)
@@ -371,14 +374,16 @@ static rp_hsa_status hook_executable_destroy(rp_hsa_executable executable)
 
 /* --- writes that are neither packets nor asynchronous copies ------------------------------- */
 
+/* They change contents, which a snapshot may not be reading meanwhile; the list stays as it is. */
+
 static rp_hsa_status hook_copy(void *dst, const void *src, size_t bytes)
 {
-    ALLOCATE(hsa_memory_copy(dst, src, bytes), (void)0);
+    IN_GATE(hsa_memory_copy(dst, src, bytes), (void)0);
 }
 
 static rp_hsa_status hook_fill(void *base, uint32_t value, size_t count)
 {
-    ALLOCATE(hsa_amd_memory_fill(base, value, count), (void)0);
+    IN_GATE(hsa_amd_memory_fill(base, value, count), (void)0);
 }
 
 void rp_memory_start(struct rp_tool *tool, const struct rp_hsa_tables *tables)

@@ -217,12 +217,13 @@ static void find_reader(const struct rp_tool *tool, struct rp_memory_entry *entr
     /* The values are those of hsa_access_permission_t: read only 1, write only 2, both 3. */
     enum { MAY_READ = 1 };
     const bool host = entry->region.flags & RP_MEMORY_HOST;
+    const uint32_t agent_count = rp_agent_count(tool);
     bool asked = false, by_host = false;
     rp_hsa_agent gpu = 0; /* This is the owner, if it is one of them. */
 
     if (entry->region.memory_class != RP_MEMORY_VMEM || !tool->hsa.hsa_amd_vmem_get_access)
         return;
-    for (uint32_t i = 0; i < tool->agent_count; i++) {
+    for (uint32_t i = 0; i < agent_count; i++) {
         const struct rp_agent *agent = &tool->agents[i];
         uint32_t permissions = 0;
 
@@ -371,12 +372,13 @@ static bool make_stages(struct rp_snapshot *s)
     const struct rp_hsa *hsa = &s->tool->hsa;
     struct host_pool host = {.tool = s->tool};
     rp_hsa_agent gpus[RP_TOOL_MOST_AGENTS];
+    const uint32_t agent_count = rp_agent_count(s->tool);
     uint32_t gpu_count = 0;
 
     if (!hsa->hsa_amd_memory_pool_allocate || !hsa->hsa_amd_memory_pool_free ||
         !hsa->hsa_amd_agents_allow_access)
         return false;
-    for (uint32_t i = 0; i < s->tool->agent_count; i++) {
+    for (uint32_t i = 0; i < agent_count; i++) {
         const struct rp_agent *agent = &s->tool->agents[i];
 
         if (agent->gpu) {

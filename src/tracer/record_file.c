@@ -203,10 +203,10 @@ void rp_trace_prepare(struct rp_trace *trace)
 
 void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value)
 {
-    struct rp_trace_header *header = trace->header;
-
     pthread_mutex_lock(&trace->lock);
     if (trace->open) {
+        struct rp_trace_header *header = trace->header;
+
         switch (what) {
         case RP_TRACE_LOST_RECORDS:
             __atomic_fetch_add(&header->lost_records, value, __ATOMIC_RELAXED);
@@ -322,8 +322,6 @@ void rp_trace_close(struct rp_trace *trace)
 {
     uint64_t used;
 
-    if (!trace->header)
-        return;
     pthread_mutex_lock(&trace->lock);
     if (trace->open) {
         trace->open = false;

@@ -195,7 +195,9 @@ static void reset(struct rp_tool *tool)
     tool->queues = NULL;
     tool->init_count = 1; /* The hsa_init() that loads the tool counts. */
     tool->device_hz = 0;
-    tool->agent_count = tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
+    /* Late threads of an earlier load may still look for an agent. */
+    __atomic_store_n(&tool->agent_count, 0, __ATOMIC_RELEASE);
+    tool->queue_count = tool->code_object_count = tool->kernel_count = 0;
     tool->dispatch_count = tool->correlation_count = tool->copy_count = tool->lost_dispatches = 0;
     pthread_mutex_init(&tool->code_lock, NULL);
     rp_hip_init(&tool->hip);

@@ -169,7 +169,7 @@ struct rp_tool {
 
     pthread_mutex_t code_lock; /**< agents and code objects */
     struct rp_agent agents[RP_TOOL_MOST_AGENTS];
-    uint32_t agent_count; /**< atomic; 0: not yet recorded */
+    uint32_t agent_count; /**< atomic, read by rp_agent_count(); 0: not yet recorded */
     uint32_t code_object_count;
     uint32_t kernel_count;
     struct rp_kernel_map kernels;
@@ -330,10 +330,16 @@ static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
     return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
 }
 
+/** Returns how many agents are recorded; so many of tool->agents are filled in and stay so. */
+static inline uint32_t rp_agent_count(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);
+}
+
 /** Returns the number of a GPU among all of them. UINT32_MAX: it is none */
 static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
 {
-    const uint32_t count = __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);
+    const uint32_t count = rp_agent_count(tool);
     uint32_t number = 0;
 
     for (uint32_t i = 0; i < count; number += tool->agents[i++].gpu)
