@@ -1,5 +1,5 @@
-/* Which device a program runs on, what it is started with, and which of the options are in effect.
- */
+/* Which device a program runs on, what it is started with, which of the options are in effect, and
+ * which tracer records it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +272,46 @@ static void options_come_before_variables(void **state)
     assert_int_equal(o.gpus, 0);
 }
 
+/* --- the tracer ---------------------------------------------------------------------------- */
+
+static struct rp_err tracer_err;
+
+static const char *chosen(const char *rocprofv3, enum rp_device device, enum rp_tracer_request wish)
+{
+    struct rp_environment env = {.rocprofv3 = (char *)(uintptr_t)rocprofv3};
+    const struct rp_tracer *tracer;
+
+    tracer_err = (struct rp_err)RP_ERR_INIT;
+    return rp_tracer_choose(&env, device, wish, &tracer, &tracer_err) == 0 ? tracer->name : "";
+}
+
+static void tracers_are_chosen(void **state)
+{
+    static const char path[] = "/opt/rocm/bin/rocprofv3";
+    (void)state;
+    assert_string_equal(chosen(path, RP_DEVICE_GPU, RP_TRACER_AUTO), "rocprofv3");
+    assert_string_equal(chosen(NULL, RP_DEVICE_GPU, RP_TRACER_AUTO), "builtin");
+    assert_string_equal(chosen(path, RP_DEVICE_SOFTWARE, RP_TRACER_AUTO), "builtin");
+    assert_string_equal(chosen(path, RP_DEVICE_GPU, RP_TRACER_BUILTIN), "builtin");
+    assert_string_equal(chosen(path, RP_DEVICE_SOFTWARE, RP_TRACER_ROCPROFV3), "rocprofv3");
+    assert_string_equal(chosen(NULL, RP_DEVICE_GPU, RP_TRACER_ROCPROFV3), "");
+    assert_int_equal(tracer_err.code, RP_ENVIRONMENT);
+    assert_null(rp_tracer_builtin.count);
+    assert_non_null(rp_tracer_rocprofv3.count);
+}
+
+static void tracers_have_words(void **state)
+{
+    enum rp_tracer_request wish;
+
+    (void)state;
+    assert_int_equal(rp_tracer_parse("auto", &wish, &tracer_err), 0);
+    assert_int_equal(wish, RP_TRACER_AUTO);
+    assert_int_equal(rp_tracer_parse("builtin", &wish, &tracer_err), 0);
+    assert_int_equal(wish, RP_TRACER_BUILTIN);
+    assert_int_equal(rp_tracer_parse("rocprof", &wish, &tracer_err), -RP_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +322,8 @@ int main(void)
         cmocka_unit_test(options_become_variables),
         cmocka_unit_test(nothing_said_is_inherited),
         cmocka_unit_test(options_come_before_variables),
+        cmocka_unit_test(tracers_are_chosen),
+        cmocka_unit_test(tracers_have_words),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

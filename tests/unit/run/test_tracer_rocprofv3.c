@@ -1,4 +1,4 @@
-/* Choice of the tracer, command line of rocprofv3, and what its messages mean. */
+/* Command line of rocprofv3, and what its messages mean. */
 #include "unit/cmocka_all.h"
 
 #include <stdio.h>
@@ -13,42 +13,6 @@
 #include "run/tracer_rocprofv3.c"
 
 static struct rp_err test_err;
-
-static const char *chosen(const char *rocprofv3, enum rp_device device, enum rp_tracer_request wish)
-{
-    struct rp_environment env = {.rocprofv3 = (char *)(uintptr_t)rocprofv3};
-    const struct rp_tracer *tracer;
-
-    test_err = (struct rp_err)RP_ERR_INIT;
-    return rp_tracer_choose(&env, device, wish, &tracer, &test_err) == 0 ? tracer->name : "";
-}
-
-static void test_choice(void **state)
-{
-    static const char path[] = "/opt/rocm/bin/rocprofv3";
-    (void)state;
-    assert_string_equal(chosen(path, RP_DEVICE_GPU, RP_TRACER_AUTO), "rocprofv3");
-    assert_string_equal(chosen(NULL, RP_DEVICE_GPU, RP_TRACER_AUTO), "builtin");
-    assert_string_equal(chosen(path, RP_DEVICE_SOFTWARE, RP_TRACER_AUTO), "builtin");
-    assert_string_equal(chosen(path, RP_DEVICE_GPU, RP_TRACER_BUILTIN), "builtin");
-    assert_string_equal(chosen(path, RP_DEVICE_SOFTWARE, RP_TRACER_ROCPROFV3), "rocprofv3");
-    assert_string_equal(chosen(NULL, RP_DEVICE_GPU, RP_TRACER_ROCPROFV3), "");
-    assert_int_equal(test_err.code, RP_ENVIRONMENT);
-    assert_null(rp_tracer_builtin.count);
-    assert_non_null(rp_tracer_rocprofv3.count);
-}
-
-static void test_words(void **state)
-{
-    enum rp_tracer_request wish;
-
-    (void)state;
-    assert_int_equal(rp_tracer_parse("auto", &wish, &test_err), 0);
-    assert_int_equal(wish, RP_TRACER_AUTO);
-    assert_int_equal(rp_tracer_parse("builtin", &wish, &test_err), 0);
-    assert_int_equal(wish, RP_TRACER_BUILTIN);
-    assert_int_equal(rp_tracer_parse("rocprof", &wish, &test_err), -RP_USAGE);
-}
 
 static void assert_args(const struct rp_rocprofv3_job *job, char *const *program,
                         const char *wanted)
@@ -277,7 +241,6 @@ static void test_long_tap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice),    cmocka_unit_test(test_words),
         cmocka_unit_test(test_args),      cmocka_unit_test(test_messages),
         cmocka_unit_test(test_own_words), cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_tap),       cmocka_unit_test(test_tap_to_a_file),
