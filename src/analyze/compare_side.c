@@ -1,4 +1,4 @@
-/* Builds one result with its kernels by name, whatever it is read from. */
+/* Builds one side of a comparison: a result with its kernels by name, whatever it is read from. */
 #include "analyze/compare.h"
 
 #include <jansson.h>

@@ -485,7 +485,7 @@ static void take_back(struct rp_dag *dag, const struct rp_dag_trace *trace, uint
     dag->graph.time_ns[end] = ns;
     rp_dag_note_late(repairs, rp_dag_op_of(trace, item), ns);
     if (!trace->processes[rp_dag_process_of(trace, item)].late_ns)
-        dag->flags[end] |= RP_DAG_DISTRUSTED; /* dag_delays.c looks at this flag. */
+        dag->flags[end] |= RP_DAG_DISTRUSTED;
 }
 
 /* Neighbours in queues and streams are corrected while the graph is built. This handles those

@@ -543,7 +543,7 @@ struct rp_dag {
     uint32_t *owner; /**< per point: the call or operation that starts or ends there, or NONE */
     size_t op_count; /**< of all processes */
     struct rp_dag_delays delays;
-    struct rp_dag_unknown_duration *unsure; /**< few, if any: dag_graph.h */
+    struct rp_dag_unknown_duration *unsure; /**< few, if any */
     size_t unsure_count;
     int64_t start_ns, end_ns;   /**< of the whole */
     uint32_t end_point;         /**< the first point with the last time */

@@ -1,4 +1,5 @@
-/* Finds the time of each kernel in further runs of the same program. */
+/* Groups the dispatches of a trace by kernel, and finds the same kernels in further runs of the
+ * program. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

@@ -179,7 +179,7 @@ int64_t rp_roof_find(const struct rp_counters *counters, enum rp_roof_counter co
     return -1;
 }
 
-/* This file makes the table of kernels and counters, and the values that are derived from it. */
+/* The table of kernels and counters, and the values that are derived from it. */
 
 typedef struct rp_quantity quantity;
 

@@ -249,8 +249,8 @@ extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks
 
 #define RP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* This header says which hardware counters the software device has, and why it has no
- * others.
+/* These hardware counters the software device has, and arch/hardware_counters.def says why it has
+ * no others.
  */
 
 /** Those it has: indices of values. */

@@ -1,4 +1,4 @@
-/* This file reads and writes whole files, as text or as bytes. */
+/* Reads and writes whole files, as text or as bytes, and reads lines of a pipe or socket. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /**
  * @file file.h
- * @brief Modes of files, lines from a pipe or socket, locks, and files without a name.
+ * @brief Modes of files, lines from a pipe or socket, and files without a name.
  */
 #ifndef RP_BASE_FILE_H
 #define RP_BASE_FILE_H

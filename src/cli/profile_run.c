@@ -1,4 +1,5 @@
-/* Lists the hardware counters of the software device, and asks it for them. */
+/* Runs the program for `rocm-perf profile`: which counters of the software device are asked for,
+ * which kernels it launches, and what a run that fails leaves. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

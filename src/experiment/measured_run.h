@@ -76,7 +76,7 @@ struct rp_evaluation_request {
     struct rp_command build; /**< argv NULL: nothing is built */
     char *build_output; /**< path of the program that the build makes, in a folder that all workers
                              see. One name is one program: once it has been built there, it is not
-                             built again (rp_build_output_path in measured_run.h makes the name) */
+                             built again (rp_build_output_path makes the name) */
     int64_t build_timeout_ns;
 
     enum rp_objective objective;

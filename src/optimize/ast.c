@@ -462,7 +462,7 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     return 0;
 }
 
-/* This file finds what a node of the tree calls, and what the name says about the callee. */
+/* What a node of the tree calls, and what the name says about the callee. */
 
 enum match { EXACT, PREFIX };
 

@@ -34,7 +34,7 @@ struct rp_llm_settings;
 typedef void (*rp_llm_log)(void *context, const struct rp_llm_record *record);
 
 struct rp_llm_config {
-    const char *settings_file; /**< --llm-config, or NULL: see propose.h */
+    const char *settings_file; /**< --llm-config, or NULL */
     rp_llm_log log;            /**< each attempt at a question, for the journal; may be NULL */
     void *log_context;
     uint64_t spent_tokens; /**< of the budget: before the session was resumed */

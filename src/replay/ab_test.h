@@ -5,7 +5,7 @@
  *
  * A and B run in blocks of ABBA or BAAB in one process and one queue, from the same memory. Before
  * that A runs in such blocks against itself: what it differs from itself by is no difference. Every
- * run is checked; how sure a verdict is, ab_test.h says.
+ * run is checked; how sure a verdict is, is said below.
  */
 #ifndef RP_REPLAY_AB_TEST_H
 #define RP_REPLAY_AB_TEST_H
@@ -21,7 +21,7 @@
 
 struct rp_err;
 
-/* This module decides which of two kernels is faster from paired blocks, an exact test and a
+/* Decides which of two kernels is faster from paired blocks, an exact test and a
  * margin, or says "undecided".
  *
  * A block is one ABBA or BAAB of runs and counts as one observation: the logarithm of the ratio of

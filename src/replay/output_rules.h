@@ -1,7 +1,7 @@
 /**
  * @file output_rules.h
  * @brief This header says when two pages hold the same result: byte for byte, or as numbers within
- * a tolerance.
+ * a tolerance; and which words are results at all.
  */
 #ifndef RP_REPLAY_OUTPUT_RULES_H
 #define RP_REPLAY_OUTPUT_RULES_H
@@ -78,7 +78,7 @@ void rp_mismatch_note(struct rp_mismatch *off, const uint8_t *got, const uint8_t
 bool rp_mismatch_is_rounding(const struct rp_mismatch *off, enum rp_number_type *ret_type,
                              uint64_t *ret_steps);
 
-/* This module finds which words of memory the captured kernel writes, and what they must hold
+/* Finds which words of memory the captured kernel writes, and what they must hold
  * before another kernel runs, which is anything but the right answer.
  *
  * Words that differ between the two states of a capture were written. A word may also have been

@@ -147,7 +147,7 @@ struct rp_replay {
     size_t memory_count;
     const struct rp_capture_memory
         *code;        /**< of it: of the kernel; NULL: it is not in the capture */
-    uint64_t *places; /**< of each region of it, see replay.h */
+    uint64_t *places; /**< of each region of it */
     struct rp_replay_range *ranges;
     size_t range_count;
 

@@ -54,7 +54,7 @@ bool rp_compiler_cache_applies(const struct rp_environment *env, char *const *ar
 int rp_compiler_run(const struct rp_environment *env, const struct rp_proc *proc, bool again,
                     struct rp_proc_end *ret, struct rp_err *err);
 
-/* The key under which a result of the compiler is kept is explained in hip_compiler.h. */
+/* The key under which a result of the compiler is kept (hip_compiler_key.c). */
 
 enum { RP_COMPILER_KEY_TEXT = 33 };
 

@@ -1,5 +1,5 @@
-/* This section finds out whether a source makes the assembler read files, because preprocessing
- * does not show their names. */
+/* Makes the key under which a result of the compiler is kept: of the command, of the files that it
+ * reads, and of the preprocessed text. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,6 +21,8 @@
 #include "base/process.h"
 #include "run/hip_compiler.h"
 #include "run/machine.h"
+
+/* A source may make the assembler read files, whose names preprocessing does not show. */
 
 /** Holds what has been read of a text. */
 struct reading {

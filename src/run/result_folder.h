@@ -10,7 +10,7 @@
  *     DIR/thread-trace/att-threads/   a run whose waves were traced
  *     DIR/failed/                  what was recorded of a run that failed
  *     DIR/.partial-<pid>/          work in progress; an abandoned one is removed by the next run
- *     DIR/.rocm-perf-...           a commit in progress (result_folder.h)
+ *     DIR/.rocm-perf-...           a commit in progress
  */
 #ifndef RP_RUN_RESULT_FOLDER_H
 #define RP_RUN_RESULT_FOLDER_H

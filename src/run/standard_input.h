@@ -71,7 +71,7 @@ int rp_kept_input_end(struct rp_kept_input *input, struct rp_err *err);
 void rp_kept_input_free(struct rp_kept_input *input);
 
 /* Programs that run many times, perhaps at once and on other machines, get all of standard input as
- * a file. standard_input.h does it for one program after another. */
+ * a file. For one program after another struct rp_kept_input is enough. */
 
 /** More is an endless stream, or better a file of the program. */
 static const uint64_t RP_SAVED_INPUT_MAX_BYTES = (uint64_t)1 << 30;

@@ -413,7 +413,7 @@ struct rp_capture_origin {
     const char *rocm;           /**< NULL: unknown */
 };
 
-/* The receiving end of capture_stream.h: messages of one process into a capture folder.
+/* The receiving end: messages of one process into a capture folder.
  *
  * The process may be killed, or be of another version: whatever comes is checked, and ends in a
  * whole capture or in none.

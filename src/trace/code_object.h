@@ -166,13 +166,13 @@ struct rp_code_kernel {
 int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol,
                         struct rp_code_kernel *ret, bool *ret_missing, struct rp_err *err);
 
-/* This header finds for which GPUs a bundle of device code is.
+/* Finds for which GPUs a bundle of device code is.
  *
  * Clang puts device code into bundles (Clang Offload Bundler, "Binary layout"): a magic string, the
  * number of entries, and for each entry offset, size, length of its target's name, and the name. A
  * compressed one ("Compressed Offload Bundle") has "CCOB", version and method, from version 2 on
- * the size of the whole, the size without compression, a hash, and a stream of zlib or zstd. Here
- * and not in a file of its own, since the injected library reads bundles in memory and `rocm-perf`
+ * the size of the whole, the size without compression, a hash, and a stream of zlib or zstd. The
+ * injected library reads bundles in memory and `rocm-perf`
  * those in files.
  */
 

@@ -21,8 +21,8 @@
 #include "trace/rocpd_read.h"
 #include "trace/rocpd_schema.h"
 
-/* This file reads folders of counter files: it finds which files to read, what their folders say
- * about them, which exist twice, and which belong to one process or one pass.
+/* Folders of counter files: which files to read, what their folders say about them, which exist
+ * twice, and which belong to one process or one pass.
  */
 
 /* --- names of passes ---------------------------------------------------------------------- */

@@ -491,8 +491,8 @@ enum {
     RP_TIMING_OFF_VERSION = 1,
 };
 
-/* This header says what the software device offers to the collector in the same process,
- * found with dlsym.
+/* The software device offers this to the collector in the same process, which finds it with
+ * dlsym.
  */
 
 /** This function returns the table, or NULL while the device is switched off. */
@@ -532,7 +532,7 @@ struct rp_device_table {
      */
     bool (*trace_threads)(uint64_t signal, uint64_t kernel_object,
                           const struct rp_threads_request *wish);
-    /** Returns the trace (records.h) of a dispatch as take() names it, which the caller frees. */
+    /** Returns the trace of a dispatch as take() names it, which the caller frees. */
     bool (*take_threads)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks,
                          void **ret_bytes, size_t *ret_count);
     /**

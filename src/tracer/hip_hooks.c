@@ -158,7 +158,7 @@ static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
 
 enum { CAPTURE_MODE_RELAXED = 2 }; /**< hipStreamCaptureModeRelaxed */
 
-/** Finds the functions that hip_hooks.c calls. */
+/** Finds the functions of the runtime for that. */
 static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle)
 {
     void *const symbols[] = {

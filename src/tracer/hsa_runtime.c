@@ -151,8 +151,8 @@ void rp_kernel_map_free(struct rp_kernel_map *map)
     map->used = 0;
 }
 
-/* This part records agents and their properties as rocpd_info_agent.extdata spells them. rocprofv3
- * takes them from the driver's topology files and adds a few quotients, and so does this file.
+/* Agents and their properties are recorded as rocpd_info_agent.extdata spells them. rocprofv3
+ * takes them from the driver's topology files and adds a few quotients, and so does the tracer.
  * What the files do not say, or cannot be read, comes from the runtime.
  */
 

@@ -70,7 +70,7 @@ struct rp_imported {
 };
 
 /**
- * @param path  a recorded space (tune/recorded_space.h)
+ * @param path  a recorded space
  * @return 0; RP_BAD_INPUT: it is none, or has nothing of this space; RP_ENVIRONMENT
  */
 int rp_import(const char *path, const struct rp_space *space, struct rp_imported *ret,

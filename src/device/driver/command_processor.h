@@ -1,7 +1,10 @@
 /**
  * @file command_processor.h
- * @brief The packet processors share the device clock: one virtual counter per process, of the rate
- * that the architecture's timestamps have (rp_arch.timestamp_mhz). Host time never enters it.
+ * @brief The packet processors of AQL and DMA queues, and what they share: signals, events, the
+ * results of dispatches, and the device clock.
+ *
+ * The clock is one virtual counter per process, of the rate that the architecture's timestamps have
+ * (rp_arch.timestamp_mhz). Host time never enters it.
  *
  * It moves only when a packet completes (to the packet's end). The runtime's readings move by a
  * tick each, so that ROCr's calibration pairs differ and its ratio stays exactly that of the rates
@@ -76,7 +79,7 @@ struct rp_happens_before_queue {
 
 /* The DMA engine: consumes one SDMA queue's packets in order.
  *
- * As command_processor.h: one queue runs one packet at a time, several are interleaved by the
+ * As with AQL packets, one queue runs one packet at a time, several are interleaved by the
  * caller, memory is reached through struct rp_exec_host. Large packets are done in
  * pieces.
  */
@@ -130,8 +133,7 @@ struct rp_store_times {
 /* Dispatches that the collector wants a thread trace of, and the traces until it takes them.
  *
  * A dispatch is named before it is submitted, by its completion signal and its kernel. Its trace is
- * kept under that signal and the times that are written to it, as hardware counters are
- * (dispatch_results.h).
+ * kept under that signal and the times that are written to it, as hardware counters are.
  */
 
 struct rp_trace_requests {
@@ -291,10 +293,10 @@ struct rp_cp {
      */
     bool (*is_programs)(void *ctx, uint64_t va);
     int64_t patience_ns; /**< before a dispatch that waits, or goes on and on, is mentioned */
-    struct rp_store_times *stores; /**< command_processor.h; NULL: DMA completions carry no time */
+    struct rp_store_times *stores;      /**< NULL: DMA completions carry no time */
     struct rp_happens_before *causal;   /**< when the host submits; NULL: when the device sees it */
-    struct rp_counter_results *counted; /**< hardware counters (command_processor.h); NULL: none */
-    struct rp_trace_requests *traced;   /**< thread traces (command_processor.h); NULL: none */
+    struct rp_counter_results *counted; /**< hardware counters; NULL: none */
+    struct rp_trace_requests *traced;   /**< thread traces; NULL: none */
 };
 
 struct rp_cp_queue {

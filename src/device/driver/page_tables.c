@@ -1,4 +1,7 @@
-/* Parts of the store that are used densely get large host pages. The store is sparse: the host
+/* Where the bytes of modelled memory are, and which addresses of which GPU and of the program reach
+ * them.
+ *
+ * Parts of the store that are used densely get large host pages. The store is sparse: the host
  * gives a page when it is first touched, 4 KiB at a time, and that costs several times what
  * filling the page does. Large pages for the whole store would take memory that nobody uses.
  *

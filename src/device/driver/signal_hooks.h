@@ -1,9 +1,7 @@
 /**
  * @file signal_hooks.h
- * @brief This header finds the HSA runtime's functions behind hooks of the same names.
- *
- * They are found by name: the runtime may have been opened later than this library and out of the
- * global scope.
+ * @brief This header says what the hooks of the runtimes share: the functions behind them, what the
+ * host learns from signals, and when callbacks of signals are made.
  */
 #ifndef RP_DEVICE_DRIVER_SIGNAL_HOOKS_H
 #define RP_DEVICE_DRIVER_SIGNAL_HOOKS_H
@@ -20,8 +18,9 @@ typedef struct {
 } hsa_signal_t;
 
 /**
- * Returns the runtime's function, or NULL. The runtime's place in the search is that of the
- * program.
+ * Returns the runtime's function, or NULL. It is found by name, because the runtime may have been
+ * opened later than this library and out of the global scope. The runtime's place in the search is
+ * that of the program.
  */
 void *rp_runtime_function(const char *name);
 
@@ -60,7 +59,7 @@ uint64_t rp_runtime_hz(void);
  *
  * A program that only looks again and again is told the truth at the 64th look, which is its wait.
  * The same holds for one that looks when the work has been over for half a second by the host's
- * clock. Callbacks are told everything, and the host learns nothing by that (signal_hooks.h).
+ * clock. Callbacks are told everything, and the host learns nothing by that.
  */
 
 /**

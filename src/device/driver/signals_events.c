@@ -1,7 +1,5 @@
-/* Wakes host threads that wait for the device without spinning.
- *
- * One for the process: the device rings it after every store to a signal, and whoever waits looks
- * at the signal again.
+/* Signals and KFD events: how they are set, when in modelled time, and how host threads wait for
+ * them.
  */
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  *
  * A tree of small files, links and device files, generated from struct rp_arch. In the topology
  * node 0 is the host's processor, nodes 1 to N are the GPUs. Paths are absolute and in the form of
- * the kernel (/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties): vfs.h resolves links.
+ * the kernel (/sys/devices/virtual/kfd/kfd/topology/nodes/1/properties), without links in them.
  * Several GPUs are one XGMI hive: every GPU has a link to every other one.
  */
 #ifndef RP_DEVICE_DRIVER_VFS_H
@@ -85,7 +85,7 @@ struct rp_vfs_node {
                                             of ours: the kernel may not know them, but `path` */
     unsigned gpu;                      /**< of a DEVICE */
     unsigned minor;                    /**< of a DEVICE, too: its number in /dev/dri */
-    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it: vfs.h */
+    char path[RP_TOPOLOGY_PATH_BYTES]; /**< where it is, without links in it */
 };
 
 /**

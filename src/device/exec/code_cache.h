@@ -153,7 +153,7 @@ struct rp_jit_state {
     uint64_t cycles;                /**< issue cycles: added up */
     const struct rp_insn *in;       /**< the instruction that gave another step than NEXT */
     uint32_t left;                  /**< instructions of the wave's budget: counted down */
-    struct rp_page_counters *tally; /**< of the page, when executions are counted (code_cache.h) */
+    struct rp_page_counters *tally; /**< of the page, when executions are counted */
     int64_t lanes;                  /**< active in the present block, less RP_LANES; then, too */
 };
 

@@ -1,9 +1,6 @@
 /**
  * @file executor.h
- * @brief A recorded wave runs through translated code as well.
- *
- * Translated code notes each straight run of instructions that it has executed; before anything
- * looks at the wave's record (wave_record.h) the runs are written out there, an instruction each.
+ * @brief This header declares what the files of exec/ share while a dispatch is executed.
  */
 #ifndef RP_DEVICE_EXEC_EXECUTOR_H
 #define RP_DEVICE_EXEC_EXECUTOR_H
@@ -28,6 +25,11 @@ struct rp_mem_lanes;
 struct rp_page_counters;
 struct rp_wave_record;
 
+/* A recorded wave runs through translated code as well. That code notes each straight run of
+ * instructions that it has executed; before anything looks at the wave's record (wave_record.h) the
+ * runs are written out there, an instruction each.
+ */
+
 enum { RP_RUN_LOG_RUNS = 2048 }; /**< each is an instruction at least */
 
 struct rp_run_log {
@@ -47,9 +49,8 @@ int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
  *
  * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one
  * workgroup, or of a few short ones after another. Which slices there are and in which order
- * depends on the program alone (executor.h). Several threads, each with a *worker*, execute slices
- * at the same time; what another slice could notice happens in the order of the sequence
- * (executor.h).
+ * depends on the program alone. Several threads, each with a *worker*, execute slices
+ * at the same time; what another slice could notice happens in the order of the sequence.
  */
 
 /* What makes the result independent of the number of threads.

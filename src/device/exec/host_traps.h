@@ -1,7 +1,6 @@
 /**
  * @file host_traps.h
- * @brief This header declares a set of address ranges that only grows, and that signal handlers may
- * read at any time.
+ * @brief This header guards accesses to memory that the program may take away at any time.
  */
 #ifndef RP_DEVICE_EXEC_HOST_TRAPS_H
 #define RP_DEVICE_EXEC_HOST_TRAPS_H
@@ -20,7 +19,7 @@
 
 static_assert(sizeof(struct sigaction) % sizeof(uint64_t) == 0, "copied by the word");
 
-/* This part guards accesses to memory that the program may take away at any time. With XNACK
+/* With XNACK
  * kernels work in the program's own pages (malloc, stack, files). free() and mprotect() give no
  * notice, so an access may trap, which must be the kernel's fault and not the program's end.
  *

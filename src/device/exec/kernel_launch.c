@@ -1,4 +1,6 @@
-/* Workgroup memory has wave states, register rows, LDS and scratch. Rows and scratch come from
+/* Reads the descriptor of a kernel, and makes the workgroups that it launches with their memory.
+ *
+ * Workgroup memory has wave states, register rows, LDS and scratch. Rows and scratch come from
  * mmap, so memory that is not touched costs nothing. A slot serves one workgroup after another and
  * then other dispatches, because mapping memory afresh would cost more than a short dispatch
  * takes.

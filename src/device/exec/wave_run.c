@@ -1,4 +1,6 @@
-/* A recorded wave runs through translated code as well. That code notes each straight run of
+/* The inner loop: executes a wave, the waves of a workgroup, and the workgroups of a slice.
+ *
+ * A recorded wave runs through translated code as well. That code notes each straight run of
  * instructions that it has executed; before anything reads the wave's record (wave_record.h), the
  * runs are written out there, one instruction after another.
  */

@@ -1,6 +1,7 @@
 /**
  * @file instruction.h
- * @brief This header declares one decoded gfx9-family instruction and its decoder.
+ * @brief This header declares one decoded gfx9-family instruction, its decoder, and the table of
+ * instructions.
  *
  * An instruction is decoded once, on its first execution, into this structure. Everything that
  * does not depend on a wave's state is resolved here: constants become immediates, register
@@ -42,7 +43,7 @@ struct rp_insn {
     uint16_t op;          /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;          /**< enum rp_fmt */
     uint8_t size_bytes;   /**< 4, 8, 12 or 16 */
-    uint8_t cost_class;   /**< enum rp_cost (instruction.h) */
+    uint8_t cost_class;   /**< enum rp_cost */
     uint8_t issue_cycles; /**< of that class, and: */
     uint16_t slot_bytes;  /**< from here to the next instruction in a code page (code_cache.c) */
     uint8_t seg;          /**< enum rp_seg */
@@ -213,9 +214,9 @@ void rp_isa_print(const struct rp_insn *in, uint64_t pc, char *buf, size_t buf_b
 void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idle_lanes,
                           uint64_t *values);
 
-/* This header declares the instruction table of gfx942: one row per opcode, from ops_alu.def
- * and ops_mem.def. Behind it the rows that only gfx950 has, ops_gfx950.def, and those that only
- * gfx90a has, ops_gfx90a.def.
+/* The instruction table of gfx942 has one row per opcode, from ops_alu.def and ops_mem.def. Behind
+ * it the rows that only gfx950 has, ops_gfx950.def, and those that only gfx90a has, ops_gfx90a.def.
+ * All have the same columns.
  *
  * Row forms:
  *   RP_OP(fmt, opcode, mnemonic, dst, sdst, s0, s1, s2, s3, handler, cost)

@@ -1,4 +1,8 @@
-/* This part decodes operands: registers, constants, literals. */
+/* Decodes every gfx9-family format that gfx942 and gfx950 have: first the operands (registers,
+ * constants, literals, matrices), then the formats. Field positions are those of the AMD CDNA3 ISA
+ * guide, chapter "Microcode formats". The gfx942 changes to FLAT and MUBUF (sc0, sc1, nt, acc) were
+ * confirmed with LLVM's assembler.
+ */
 
 #include <string.h>
 
@@ -397,11 +401,6 @@ static void rp_dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1)
     in->op_sel_hi = (uint8_t)bits(w1, 27, 2);
     matrices(d, w2, w3);
 }
-
-/* This file decodes every gfx9-family format that gfx942 and gfx950 have. Field positions are
- * those of the AMD CDNA3 ISA guide, chapter "Microcode formats". The gfx942 changes to FLAT and
- * MUBUF (sc0, sc1, nt, acc) were confirmed with LLVM's assembler.
- */
 
 /* ---- scalar ALU ---- */
 

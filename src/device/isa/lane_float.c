@@ -1,6 +1,7 @@
 /**
  * @file lane_float.c
- * @brief This file implements f32 arithmetic kernels and the three steps of f32 division.
+ * @brief This file implements arithmetic kernels of f32 and f64, the steps of division, and the
+ * 2/pi digits for sin and cos.
  */
 #include "device/isa/lane_level.h"
 
@@ -321,8 +322,9 @@ RP_LANE_HEAD(v_pk_mov_b32)
     }
 }
 
-/* This part has f64 arithmetic, the three steps of f64 division, and the 2/pi digits for sin and
- * cos. v_rcp_f64 and v_rsq_f64 give low-precision seeds in hardware; here they are one and two
+/* ---- f64 ------------------------------------------------------------------------------------ */
+
+/* v_rcp_f64 and v_rsq_f64 give low-precision seeds in hardware; here they are one and two
  * correctly rounded operations. Code that refines them works with either.
  */
 
@@ -402,7 +404,7 @@ static inline double rp_ldexp_f64(double a, int32_t n)
     return rp_nan1_f64(a, r * rp_pow2(k));
 }
 
-/* ---- division: see lane_float.c for what is taken where the document is wrong ---------------- */
+/* ---- f64 division: the document is corrected as for f32 -------------------------------------- */
 
 static inline double rp_div_fixup_f64(uint64_t q, uint64_t den, uint64_t num)
 {

@@ -1,5 +1,6 @@
-/* This part has the short ways around lane kernels. An instruction without modifiers needs only a
- * register check, the fetch of its rows and the kernel. All others go to rp_valu().
+/* Executes VALU instructions by lane kernels. There are short ways and a long one: an instruction
+ * without modifiers needs only a register check, the fetch of its rows and the kernel. All others
+ * go to rp_valu().
  */
 #include "device/isa/valu.h"
 

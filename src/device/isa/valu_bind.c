@@ -1,4 +1,7 @@
-/* v_cvt_scalef32_* converts between f32, f16 or bf16 and the small formats with a scale, which is
+/* Chooses handlers and lane kernels for VALU and matrix instructions whose operands need more than
+ * their rows.
+ *
+ * v_cvt_scalef32_* converts between f32, f16 or bf16 and the small formats with a scale, which is
  * the exponent of the last source. Narrowing divides by it before it rounds, and widening
  * multiplies by it. Sources and destinations are those of the CDNA4 ISA document, whose text
  * behind the pseudo code says that fp6, bf6 and fp4 saturate. It does not say what becomes of a
@@ -273,7 +276,7 @@ int rp_v_cvt_scalef32(struct rp_wave *w, const struct rp_insn *in)
     return RP_STEP_NEXT;
 }
 
-/* This part prepares operands, CBSZ, ABID and BLGP for matrix kernels (lane_mfma.h). EXEC and MODE
+/* Operands, CBSZ, ABID and BLGP are prepared for matrix kernels (lane_mfma.h). EXEC and MODE
  * do not matter: all 64 lanes always take part (CDNA3 ISA document, "Matrix Arithmetic").
  */
 

@@ -1,4 +1,6 @@
-/* Directed rounding computes again, toward +infinity, -infinity or zero, what lane kernels compute
+/* Applies what MODE says beyond the default.
+ *
+ * Directed rounding computes again, toward +infinity, -infinity or zero, what lane kernels compute
  * to nearest even. Rounding twice in one direction equals rounding once, so f32 and f16 results
  * are computed in f64 in that direction and then narrowed in it. The file is compiled with
  * -frounding-math (CMakeLists.txt). A NaN result stays as the lane kernel made it.

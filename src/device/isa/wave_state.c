@@ -1,5 +1,5 @@
-/* This file has scalar operand values, and the handlers of instructions that do nothing or cannot
- * execute.
+/* Scalar operand values, the handlers of instructions that do nothing or cannot execute, the map
+ * from GPU to host addresses, and the log of atomics.
  */
 #include "device/isa/wave_state.h"
 

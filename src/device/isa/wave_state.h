@@ -1,7 +1,7 @@
 /**
  * @file wave_state.h
  * @brief This header declares the state of a wavefront, its workgroup and its dispatch while they
- * execute.
+ * execute, and what instructions reach beside it: memory, services, the log of atomics.
  */
 #ifndef RP_DEVICE_ISA_WAVE_STATE_H
 #define RP_DEVICE_ISA_WAVE_STATE_H

@@ -5,7 +5,7 @@
  *
  * Registers of translated code: RBX the wave, R12 the middle of the first VGPR rows, R13D the
  * budget left, R14 the issue cycles so far, R15 the page's decoded instructions, RBP its GPU
- * address; [RSP] the rp_jit_state. Vector registers hold rows (jit_block.h), K4 to K7 the
+ * address; [RSP] the rp_jit_state. Vector registers hold rows, K4 to K7 the
  * complement of EXEC in code for waves with lanes off.
  */
 #ifndef RP_DEVICE_JIT_JIT_BLOCK_H
@@ -78,7 +78,7 @@ struct rp_jit_detour {
     int row[RP_JIT_SLOTS];
 };
 
-/** This is an operand of matrix instructions that has been widened (jit_block.h). */
+/** This is an operand of matrix instructions that has been widened. */
 struct rp_jit_wide {
     void (*widen)(float (*)[RP_LANES], const uint32_t *, unsigned); /**< by it; NULL: none */
     uint8_t kind, first, rows;                                      /**< as in rp_opnd */

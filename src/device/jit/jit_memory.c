@@ -1,4 +1,6 @@
-/* Elements of one, two or four dwords lie side by side. They move between memory and register
+/* This file translates loads and stores.
+ *
+ * Elements of one, two or four dwords lie side by side. They move between memory and register
  * rows. Memory is 64-byte lines, as many for a quarter of the lanes as an element has dwords.
  */
 #include "device/exec/executor.h"

@@ -1,4 +1,6 @@
-/* Scalar instructions and branches are translated to what their handlers in salu.c or
+/* This file translates a region block by block.
+ *
+ * Scalar instructions and branches are translated to what their handlers in salu.c or
  * scalar_control.c do; instructions that share a handler share the translation.
  */
 #include "device/jit/jit_translate.h"

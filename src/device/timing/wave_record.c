@@ -1,4 +1,5 @@
-/* Addresses must not depend on the process, so pages are numbered in the order of their first use.
+/* Records of sampled workgroups. Their addresses must not depend on the process, so pages are
+ * numbered in the order of their first use.
  */
 #include "device/timing/wave_record.h"
 
@@ -78,7 +79,7 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
     return status;
 }
 
-/* This file chooses which workgroups are recorded, and has the memory of records. */
+/* Which workgroups are recorded, and the memory of records. */
 
 /**
  * Registers that an instruction reads or writes are numbers of one file: 0 to 127 as in

@@ -254,11 +254,9 @@ struct rp_rec_pages {
 int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line);
 void rp_rec_pages_release(struct rp_rec_pages *p);
 
-/* The timing model needs to know this of a decoded instruction. */
-
 /* A resolver maps addresses of executed instructions to a record's table of them. While a wave is
  * executed, its record notes distances from the kernel's entry, which costs least. A timing
- * simulation must know what the instructions are (wave_record.h).
+ * simulation must know what the instructions are.
  */
 
 struct rp_resolver {
