@@ -275,7 +275,8 @@ static int serve(const struct command *c)
     rp_proc_catch_signals();
     if (rp_worker_serve(&options, &err) == 0)
         return RP_OK;
-    return err.code == RP_INTERRUPTED ? RP_INTERRUPTED : rp_cli_error(&err);
+    /* The pool says itself what its workers tell it. */
+    return err.code == RP_INTERRUPTED || c->args.quiet ? (int)err.code : rp_cli_error(&err);
 }
 
 /** Returns zero or a negative verdict. A program that does not work is an error. */
@@ -327,7 +328,7 @@ static void add_worker_options(const struct command *c, const char **to, char th
 static int run(struct command *c)
 {
     rp_autofree char *self = realpath("/proc/self/exe", NULL);
-    const char *worker[10] = {self, "autotune", "--worker"};
+    const char *worker[11] = {self, "autotune", "--worker", "--quiet"};
     char threads[16];
     struct session session = {.line = rp_progress_line_begin(), .began_ms = now_ms()};
     struct rp_autotune_result result = {0};
@@ -338,7 +339,7 @@ static int run(struct command *c)
         rp_cli_note("/proc is not there");
         return RP_ENVIRONMENT;
     }
-    add_worker_options(c, worker + 3, threads);
+    add_worker_options(c, worker + 4, threads);
     c->o.live.pool.worker = worker;
     c->o.live.pool.note = c->o.note = note;
     c->o.context = c->o.search.context = c->o.live.pool.context = &session;

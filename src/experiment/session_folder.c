@@ -85,10 +85,23 @@ static int check_files(const struct rp_session_folder *folder, struct rp_err *er
     return 0;
 }
 
+/** A mistake in the name of the folder must not leave another one. */
+static int check_resumable(const struct rp_session_folder *folder, const char *path,
+                           struct rp_err *err)
+{
+    if (access(path, F_OK) == 0)
+        return 0;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return rp_fail(err, RP_USAGE, "--resume: there is no %s in %s: leave it out to begin one",
+                       folder->noun, folder->path);
+    rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot look for %s", path);
+    return refuse_folder(err);
+}
+
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err)
 {
     rp_autofree char *path = journal_path(folder);
-    int rc = make_folder(folder->path, err);
+    int rc = folder->resume ? check_resumable(folder, path, err) : make_folder(folder->path, err);
 
     if (rc == 0)
         rc = check_files(folder, err);
@@ -96,10 +109,6 @@ int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err
         rc = lock(folder, err);
     if (rc < 0)
         return rc;
-    if (folder->resume && !rp_path_exists(path))
-        return rp_fail(err, folder->missing,
-                       "--resume: there is no %s in %s: leave it out to begin one", folder->noun,
-                       folder->path);
     if (!folder->resume && rp_journal_is_begun(path))
         return rp_fail(err, RP_USAGE,
                        "%s is there already: --resume goes on with it; to begin anew, choose "

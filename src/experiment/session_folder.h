@@ -17,10 +17,9 @@ struct rp_buf;
 struct rp_journal;
 
 struct rp_session_folder {
-    const char *path;     /**< as the user gave it */
-    const char *noun;     /**< what messages call it: "session", "search" */
-    bool resume;          /**< --resume was given */
-    enum rp_code missing; /**< what it is that there is nothing to resume */
+    const char *path; /**< as the user gave it */
+    const char *noun; /**< what messages call it: "session", "search" */
+    bool resume;      /**< --resume was given */
     void (*note)(void *context,
                  const char *line); /**< what a user should know; NULL: nobody listens */
     void *context;
@@ -32,9 +31,9 @@ struct rp_session_folder {
 
 /**
  * Makes the folder and locks it, and looks whether there is something to go on with, or to lose.
- * Call it before anything is begun that costs time.
+ * Call it before anything is begun that costs time. Where --resume finds nothing, nothing is made.
  * @return 0; RP_USAGE: another session has it, or one is there and --resume was not given, or files
- * of others would be overwritten; folder->missing: --resume finds nothing; RP_ENVIRONMENT
+ * of others would be overwritten, or --resume finds nothing; RP_ENVIRONMENT
  */
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err);
 

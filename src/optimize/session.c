@@ -180,10 +180,8 @@ static int read_source(struct rp_session *s, struct rp_err *err)
 {
     rp_autofree char *path = NULL;
 
-    if (rp_source_file_read(s->o->source, &path, &s->original, &s->original_bytes, err) < 0) {
-        err->code = RP_USAGE;
+    if (rp_source_file_read(s->o->source, &path, &s->original, &s->original_bytes, err) < 0)
         return rp_wrap(err, "--source");
-    }
     s->source = rp_strdup(s->o->source);
     s->program = rp_strdup(s->o->program[0]);
     return 0;
@@ -378,7 +376,6 @@ int rp_session_run(const struct rp_session_options *options, struct rp_session_r
                                                      .folder = {.path = options->folder,
                                                                 .noun = "session",
                                                                 .resume = options->resume,
-                                                                .missing = RP_USAGE,
                                                                 .note = options->progress,
                                                                 .context = options->context,
                                                                 .lock = -1},

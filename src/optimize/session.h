@@ -66,7 +66,8 @@ struct rp_session_result {
 /**
  * @param ret is valid after a failure, too; its json is NULL when no round has begun
  * @return 0, whether or not anything was accepted; RP_USAGE, RP_BAD_INPUT (the program is not of
- * this source), RP_ENVIRONMENT, RP_PROGRAM, RP_INTERRUPTED: the session can be resumed
+ * this source, or that cannot be read), RP_ENVIRONMENT, RP_PROGRAM, RP_INTERRUPTED: the session can
+ * be resumed
  */
 int rp_session_run(const struct rp_session_options *options, struct rp_session_result *ret,
                    struct rp_err *err);

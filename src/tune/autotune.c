@@ -295,6 +295,8 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
         return rc;
     if ((rc = check_outputs(a->o, err)) < 0 || (a->o->export_t1 && (rc = write_t1(a, err)) < 0))
         return rc;
+    if (!a->o->simulate && (rc = rp_program_runner_check_device(&a->live, err)) < 0)
+        return rc;
     if (a->folder.path && (rc = rp_session_folder_claim(&a->folder, err)) < 0)
         return rc;
     if ((rc = open_runner(a, err)) < 0 || (rc = open_journal(a, err)) < 0)
@@ -322,7 +324,6 @@ int rp_autotune(const struct rp_autotune_options *options, struct rp_autotune_re
                          .folder = {.path = options->folder,
                                     .noun = "search",
                                     .resume = options->resume,
-                                    .missing = RP_BAD_INPUT,
                                     .note = options->note,
                                     .context = options->context,
                                     .lock = -1},

@@ -978,6 +978,20 @@ static void close_live(void *state)
     free(l);
 }
 
+int rp_program_runner_check_device(const struct rp_program_runner_options *options,
+                                   struct rp_err *err)
+{
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    struct rp_run_options run = options->pool.run;
+    int rc;
+
+    /* Other launchers may start workers on other machines. */
+    if (options->pool.launcher && options->pool.launcher != &rp_launcher_local)
+        return 0;
+    rc = rp_environment_detect(&env, err);
+    return rc < 0 ? rc : rp_device_resolve(&env, &run, err);
+}
+
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err)
 {

@@ -296,6 +296,8 @@ int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
     if (got < 0 || code != Z_OK) {
         const char *why = gzerror(file, &code);
 
+        if (code == Z_ERRNO && errno == EISDIR)
+            return rp_fail(err, RP_BAD_INPUT, "it is a folder: give a file");
         if (code == Z_ERRNO)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read it");
         return rp_fail(err, RP_BAD_INPUT, "its compressed data are damaged or cut off (%s)", why);

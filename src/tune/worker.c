@@ -699,7 +699,10 @@ static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *er
         int fd;
 
         if (!mkdtemp(path))
-            return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make a folder in %s", base);
+            return rp_fail(err, RP_ENVIRONMENT,
+                           "cannot make a folder in %s: %s: let TMPDIR name one that can be "
+                           "written",
+                           base, strerror(errno));
         fd = rp_lock_path(path, LOCKED);
         if (fd >= 0 && is_there(path, fd)) {
             *ret = (struct rp_worker_folder){.path = rp_steal(path), .lock = fd};

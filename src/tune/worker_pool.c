@@ -806,7 +806,8 @@ static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
     rp_orphans_kill(&pool->adopted, 0);
     again = again && slot->deaths < MOST_DEATHS;
     line = rp_format("%s %s%s", name, slot->why, again ? "; it is started again" : "");
-    note(pool, line);
+    if (pool->opened) /* Before that it is an error, and whoever opens the pool says it. */
+        note(pool, line);
     answer_lost_job(pool, number);
     if (again && start(pool, number, &why) < 0)
         note(pool, why.text);

@@ -206,6 +206,15 @@ expect 2 tune --space large.json --cmd-template 'echo {A}{B}' --no-rocprof --gpu
 says err '--gpus 2: the software device has 2'
 unset ROCM_PERF_DEVICE_GPUS
 
+# What ends workers before they have begun is said once, and what can be seen before leaves no folder.
+TMPDIR=$PWD/nowhere expect 4 tune --space large.json --cmd-template 'echo {A}{B}' --no-rocprof --workers 3 -o early
+says err '/nowhere: No such file or directory: let TMPDIR name one'
+[ "$(wc -l <err)" = 1 ] || { cat err; fail 'more than one line'; }
+if [ ! -e /dev/kfd ]; then
+    expect 4 rocm-perf autotune --device gpu --space large.json --cmd-template 'echo {A}{B}' --no-rocprof -o early-gpu
+    [ "$(wc -l <err)" = 1 ] && [ ! -e early-gpu ] || { cat err; fail 'more than one line, or a folder'; }
+fi
+
 # A full disk says nothing about a configuration. Without the right to mount, the disk is never full.
 mkdir small
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then

@@ -24,12 +24,8 @@ static void note(void *context, const char *line)
 static struct rp_session_folder folder_of(const char *path, bool resume)
 {
     notes.len = 0;
-    return (struct rp_session_folder){.path = path,
-                                      .noun = "search",
-                                      .resume = resume,
-                                      .missing = RP_BAD_INPUT,
-                                      .note = note,
-                                      .lock = -1};
+    return (struct rp_session_folder){
+        .path = path, .noun = "search", .resume = resume, .note = note, .lock = -1};
 }
 
 /** Claims and opens, and adds so many records. */
@@ -74,8 +70,9 @@ static void what_there_is_to_resume(void **state)
     struct stat st;
 
     (void)state;
-    assert_int_equal(use(path, true, 0, &err), -RP_BAD_INPUT);
+    assert_int_equal(use(path, true, 0, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "there is no search in "));
+    assert_false(rp_path_exists(path));
     assert_int_equal(use(path, false, 1, &err), 0);
     assert_int_equal(notes.len, 0);
     /* One record says what it is: nothing is lost. */

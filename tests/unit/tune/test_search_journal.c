@@ -321,12 +321,8 @@ static void note(void *context, const char *line)
 static int open_journal(bool resume, const struct rp_search_identity *identity, bool answer,
                         struct rp_err *err)
 {
-    struct rp_session_folder folder = {.path = scratch_dir,
-                                       .noun = "search",
-                                       .resume = resume,
-                                       .missing = RP_BAD_INPUT,
-                                       .note = note,
-                                       .lock = -1};
+    struct rp_session_folder folder = {
+        .path = scratch_dir, .noun = "search", .resume = resume, .note = note, .lock = -1};
     int rc;
 
     notes.len = 0;
@@ -353,7 +349,7 @@ static void limits_may_differ(void **state)
 
     (void)state;
     /* one without an answer begins anew, whatever it was */
-    assert_int_equal(open_journal(true, &identity, false, &err), -RP_BAD_INPUT);
+    assert_int_equal(open_journal(true, &identity, false, &err), -RP_USAGE);
     assert_int_equal(open_journal(false, &identity, false, &err), 0);
     assert_int_equal(notes.len, 0);
     for (int resume = 0; resume < 2; resume++) {
