@@ -191,15 +191,40 @@ static int by_name(const void *a, const void *b)
 }
 
 /* JSON holds only UTF-8, but a name may be any bytes. Bytes of a name that are not UTF-8 are
- * written \xNN, so that two such names stay different. */
+ * written \xNN, and a backslash twice, so that two different names stay different. */
 static char *text_of_name(const char *name)
 {
+    const char *end = name + strlen(name);
     rp_autobuf text = {0};
 
-    if (rp_utf8_is_valid(name, strlen(name)))
-        return rp_strdup(name);
-    rp_escape(&text, name);
+    rp_buf_puts(&text, "");
+    while (name < end) {
+        const size_t length = rp_utf8_length(name, (size_t)(end - name));
+
+        if (!length)
+            rp_buf_printf(&text, "\\x%02x", (unsigned char)*name);
+        else if (*name == '\\')
+            rp_buf_puts(&text, "\\\\");
+        else
+            rp_buf_add(&text, name, length);
+        name += length ? length : 1;
+    }
     return rp_buf_steal(&text);
+}
+
+/* A name of a file has at most 255 bytes. Of a longer one the end is kept, which says what language
+ * it is; the number before it keeps two of them apart. */
+static char *name_of_copy(const char *path, size_t number)
+{
+    enum { MOST_BYTES = 200 };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t bytes = strlen(name);
+
+    if (bytes > MOST_BYTES)
+        name += bytes - MOST_BYTES;
+    while (rp_utf8_length(name, strlen(name)) == 0 && *name) /* in the middle of a character */
+        name++;
+    return rp_format("source_%zu_%s", number, name);
 }
 
 /* Adds a path to a tree, as {"/": {"a": {"b.hip": "source_0_b.hip"}}}. std::filesystem splits paths
@@ -249,8 +274,7 @@ static int copy_all(const struct names *names, const char *folder, json_t *tree,
 
     for (size_t i = 0; i < names->count; i++) {
         rp_autofree char *name = text_of_name(names->at[i]);
-        const char *slash = strrchr(name, '/');
-        rp_autofree char *copy = rp_format("source_%zu_%s", number, slash ? slash + 1 : name);
+        rp_autofree char *copy = name_of_copy(name, number);
         rp_autofree char *path = rp_path_join(folder, copy);
         int rc = copy_file(names->at[i], path, err);
 
