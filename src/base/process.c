@@ -349,9 +349,9 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
         return rp_out_of_memory(err);
     if (proc->stdin_fd > 0)
         dup2(proc->stdin_fd, STDIN_FILENO);
-    if (proc->stdout_fd >= 0)
+    if (proc->stdout_fd > 0)
         dup2(proc->stdout_fd, STDOUT_FILENO);
-    if (proc->stderr_fd >= 0)
+    if (proc->stderr_fd > 0)
         dup2(proc->stderr_fd, STDERR_FILENO);
     if (proc->directory && chdir(proc->directory) != 0)
         return exec_failure(err, proc->directory, errno);

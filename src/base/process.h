@@ -55,14 +55,16 @@ struct rp_proc_limits {
     uint64_t cpu_s;
 };
 
+/** A member that is zero changes nothing: the program inherits it from this process. So a
+ * descriptor is 0 where it is inherited, here and in every struct that hands one on. One below 0,
+ * of a file that could not be opened, is inherited, too; descriptor 0 is always standard input, as
+ * the command line makes sure at its start, and needs no redirection. */
 struct rp_proc {
     const char *path;                    /**< what to execute */
     char *const *argv;                   /**< NULL-terminated */
     const struct rp_env_change *env;     /**< terminated by name == NULL; may be NULL */
     const char *directory;               /**< to run in, with an absolute path; NULL: here */
-    int stdin_fd;                        /**< 0 = inherit */
-    int stdout_fd;                       /**< -1 = inherit */
-    int stderr_fd;                       /**< -1 = inherit */
+    int stdin_fd, stdout_fd, stderr_fd;  /**< 0 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
     /**< called ten times a second while it runs; may be NULL */

@@ -101,7 +101,7 @@ static bool ask(const char *git, char *const *argv, char *ret, int bytes)
     FILE *out = tmpfile();
     rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const struct rp_proc proc = {
-        .path = git, .argv = argv, .stdout_fd = out ? fileno(out) : -1, .stderr_fd = null};
+        .path = git, .argv = argv, .stdout_fd = out ? fileno(out) : 0, .stderr_fd = null};
     struct rp_proc_end end;
     bool ok =
         out && null >= 0 && rp_proc_run(&proc, &end, NULL) == 0 && !end.signaled && end.status == 0;

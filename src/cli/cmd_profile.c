@@ -29,7 +29,7 @@ static int stdout_for_run(const struct rp_profile_cli *options, unsigned number)
 {
     if (number > 1)
         return open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return options->json || options->quiet ? dup(STDERR_FILENO) : -1;
+    return options->json || options->quiet ? dup(STDERR_FILENO) : 0;
 }
 
 /* Estimates how long the remaining runs take, if each takes as long as those before; 0: nobody

@@ -29,7 +29,7 @@
 struct rp_replay_child {
     /** The HSA library and the version of ROCm are those of the environment. */
     struct rp_replay_options options;
-    int stdout_fd, stderr_fd;                           /**< -1 = inherit */
+    int stdout_fd, stderr_fd;                           /**< 0 = inherit */
     int64_t timeout_ns;                                 /**< 0 = may take for ever */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of struct rp_proc */
     void *context;
@@ -39,7 +39,7 @@ struct rp_replay_child {
 struct rp_replay_progress {
     struct rp_progress progress;
     int step_fd;   /**< of replay_protocol.h; -1: none */
-    int stderr_fd; /**< what it says, shown between two lines about how far it is; -1: shown by
+    int stderr_fd; /**< what it says, shown between two lines about how far it is; 0: shown by
                     * itself
                     */
     off_t shown;   /**< bytes of that */
@@ -151,8 +151,7 @@ static int rp_replay_child_run(const struct rp_environment *env,
  * rp_replay_progress_end. */
 static struct rp_replay_progress rp_replay_progress_begin(int step_fd)
 {
-    struct rp_replay_progress watch = {
-        .progress = rp_progress_begin(), .step_fd = step_fd, .stderr_fd = -1};
+    struct rp_replay_progress watch = {.progress = rp_progress_begin(), .step_fd = step_fd};
 
     if (watch.progress.line.terminal)
         watch.stderr_fd = rp_memfd("stderr", MFD_CLOEXEC);
@@ -172,7 +171,7 @@ static void show_said(struct rp_replay_progress *w, bool all)
     char some[4096];
     ssize_t got;
 
-    while (w->stderr_fd >= 0 && (got = pread(w->stderr_fd, some, sizeof some, w->shown)) > 0) {
+    while (w->stderr_fd > 0 && (got = pread(w->stderr_fd, some, sizeof some, w->shown)) > 0) {
         const size_t whole =
             all || got == sizeof some ? (size_t)got : whole_lines(some, (size_t)got);
 
@@ -215,9 +214,9 @@ static void rp_replay_progress_end(struct rp_replay_progress *w)
 {
     rp_progress_clear(&w->progress);
     show_said(w, true);
-    if (w->stderr_fd >= 0)
+    if (w->stderr_fd > 0)
         close(w->stderr_fd);
-    w->stderr_fd = -1;
+    w->stderr_fd = 0;
 }
 
 enum { MOST_STARTS = 8, MOST_BYTES = 1 << 16, RUNS = 3 };
@@ -371,7 +370,7 @@ struct attempt {
     bool last;                                  /**< a range that is taken is the end */
     int step_fd;
     struct rp_replay_progress *watch;
-    int text_fd; /**< where text for people goes first; -1: JSON goes where it belongs */
+    int text_fd; /**< where text for people goes first; 0: JSON goes where it belongs */
 };
 
 static int start(const struct rp_environment *env, const struct options *o,
@@ -511,7 +510,8 @@ static int run(const struct rp_environment *env, const struct options *o)
     /* The child inherits this descriptor. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     rp_autoclose int text_fd = o->args.json ? -1 : rp_memfd("text", MFD_CLOEXEC);
-    struct attempt attempt = {.probe = o->hsaco[0], .step_fd = step_fd, .text_fd = text_fd};
+    struct attempt attempt = {
+        .probe = o->hsaco[0], .step_fd = step_fd, .text_fd = o->args.json ? 0 : text_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
     int code;

@@ -21,7 +21,7 @@ int rp_cmd_run(int argc, char **argv)
     struct rp_run_options options = {0};
     rp_autofree char *executable = NULL;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
+    struct rp_proc proc = {0};
     int code;
 
     if (!rp_options_parse(RP_COMMAND_run, argc, argv, &args, &code))
@@ -67,7 +67,7 @@ int rp_cmd_hipcc(int argc, char **argv)
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     rp_cleanup(rp_hipcc_args_free) char **args = NULL;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_proc proc = {.stdout_fd = -1, .stderr_fd = -1};
+    struct rp_proc proc = {0};
 
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return rp_options_print_help(RP_COMMAND_hipcc);

@@ -324,7 +324,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         if (step->shows_log && session->tracer && !session->tracer->shows_log)
             show_log(options, session, dir);
     }
-    if (step->stdout_fd >= 0)
+    if (step->stdout_fd > 0)
         close(step->stdout_fd);
     if (rc < 0)
         return rc;

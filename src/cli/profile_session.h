@@ -70,7 +70,7 @@ struct rp_profile_step {
     const char *const *counters; /**< a pass of the tracer, ended by NULL; NULL: none */
     const struct rp_thread_trace_options *threads; /**< NULL: no thread trace */
     bool shows_log;                                /**< with --debug, if the tracer does not */
-    int stdout_fd;                                 /**< of the program, closed; -1: as this one's */
+    int stdout_fd;                                 /**< of the program, closed; 0 = inherit */
 };
 
 /** Runs the program once. It says what it does, gives the program the same standard input each

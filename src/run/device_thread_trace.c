@@ -308,7 +308,7 @@ static int symbolize(const char *symbolizer, const char *scratch, int out, struc
 {
     rp_autofree char *file = rp_format("@%s", scratch);
     char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
-    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out, .stderr_fd = -1};
+    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out};
     struct rp_proc_end end;
     int rc = rp_proc_run(&proc, &end, err);
 

@@ -384,7 +384,7 @@ static char *output_path(const struct rp_proc *proc, const struct rp_compiler_co
 
 static int real_fd(int fd, int inherited)
 {
-    return fd >= 0 ? fd : inherited;
+    return fd > 0 ? fd : inherited;
 }
 
 static bool is_one_output(const struct rp_proc *proc)

@@ -496,7 +496,7 @@ static int start(const struct rp_captured_run_request *request, const struct scr
                  int stdout_fd, struct rp_proc_end *ret, struct rp_err *err)
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    struct rp_proc proc = {.stdout_fd = stdout_fd, .stderr_fd = -1};
+    struct rp_proc proc = {.stdout_fd = stdout_fd};
     struct rp_run_options options = *request->options;
     int rc;
 
@@ -572,7 +572,7 @@ int rp_run_capturing(const struct rp_captured_run_request *request, struct rp_ca
     if (rp_path_exists(request->folder))
         return rp_fail(err, RP_USAGE, "%s exists already; remove it or give another folder with -o",
                        request->folder);
-    rc = run(request, &scratch, -1, &isolation, err);
+    rc = run(request, &scratch, 0, &isolation, err);
     if (rc == 0 && !isolation.captured)
         rc = rp_proc_interrupted(err);
     if (request->several)

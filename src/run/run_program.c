@@ -385,7 +385,7 @@ static int run_process(const struct rp_run_request *request, const char *record_
     rp_autofree char *log = dir ? rp_path_join(dir, "tracer.log") : NULL;
     struct rp_proc proc = {.stdin_fd = request->stdin_fd,
                            .stdout_fd = request->stdout_fd,
-                           .stderr_fd = request->stderr_fd > 0 ? request->stderr_fd : -1,
+                           .stderr_fd = request->stderr_fd,
                            .timeout_ns = request->timeout_ns,
                            .limits = request->limits};
     struct rp_run_options options = *request->options;

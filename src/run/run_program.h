@@ -182,8 +182,7 @@ struct rp_run_request {
     bool log;                            /**< the collector writes tracer.log into out_dir */
     const char *out_dir;                 /**< where the databases go */
     const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
-    int stdin_fd;                        /**< for the program; 0 = inherit */
-    int stdout_fd;                       /**< for the program; -1 = inherit */
+    int stdin_fd, stdout_fd;             /**< for the program; 0 = inherit */
     int stderr_fd;                       /**< the same, and for its tracer; 0 = inherit */
     int64_t timeout_ns;                  /**< 0 = none */
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */

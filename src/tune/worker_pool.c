@@ -83,11 +83,7 @@ static int rp_launch_child(const char *path, const char *const *argv,
                            const struct rp_env_change *env, struct rp_launched *ret,
                            struct rp_err *err)
 {
-    const struct rp_proc proc = {.path = path,
-                                 .argv = (char *const *)(uintptr_t)argv,
-                                 .env = env,
-                                 .stdout_fd = -1,
-                                 .stderr_fd = -1};
+    const struct rp_proc proc = {.path = path, .argv = (char *const *)(uintptr_t)argv, .env = env};
     struct rp_launched launched = {0};
     int ends[2], rc;
 
@@ -209,11 +205,8 @@ static void cancel_job(const char *job)
     if (!job || rp_find_program("scancel", &scancel, &err) < 0)
         return;
     const char *const argv[] = {"scancel", "--quiet", job, NULL};
-    const struct rp_proc proc = {.path = scancel,
-                                 .argv = (char *const *)(uintptr_t)argv,
-                                 .stdout_fd = -1,
-                                 .stderr_fd = -1,
-                                 .timeout_ns = 10000000000};
+    const struct rp_proc proc = {
+        .path = scancel, .argv = (char *const *)(uintptr_t)argv, .timeout_ns = 10000000000};
 
     rp_proc_run(&proc, &end, &err);
 }

@@ -21,7 +21,6 @@ int main(int argc, char **argv)
         .options = &(struct rp_run_options){.device = RP_DEVICE_SOFTWARE},
         .traced = true,
         .db_prefix = "trace",
-        .stdout_fd = -1,
     };
 
     if (argc < 4 || strcmp(argv[2], "--") != 0)

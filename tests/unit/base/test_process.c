@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/path.h"
 
 #include "unit/scratch.h"
@@ -16,8 +18,7 @@ static int run(const char *script, const struct rp_env_change *env, struct rp_pr
                struct rp_err *err)
 {
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
-    struct rp_proc proc = {
-        .path = "/bin/sh", .argv = argv, .env = env, .stdout_fd = -1, .stderr_fd = -1};
+    struct rp_proc proc = {.path = "/bin/sh", .argv = argv, .env = env};
 
     return rp_proc_run(&proc, end, err);
 }
@@ -38,6 +39,44 @@ static void processes_end_as_they_ended(void **state)
     assert_true(end.wall_ns >= 50000000);
 }
 
+/* Calls the function with standard output and error in files, and returns what was written. */
+static void with_outputs(void (*call)(void), char texts[2][16])
+{
+    int files[2], kept[2];
+
+    for (int i = 0; i < 2; i++) {
+        files[i] = rp_memfd("output", MFD_CLOEXEC);
+        kept[i] = dup(STDOUT_FILENO + i);
+        dup2(files[i], STDOUT_FILENO + i);
+    }
+    call();
+    for (int i = 0; i < 2; i++) {
+        const ssize_t got = pread(files[i], texts[i], 15, 0);
+
+        texts[i][got > 0 ? got : 0] = '\0';
+        dup2(kept[i], STDOUT_FILENO + i);
+        close(kept[i]);
+        close(files[i]);
+    }
+}
+
+static void say_both(void)
+{
+    struct rp_proc_end end;
+
+    run("echo out; echo err >&2", NULL, &end, NULL);
+}
+
+static void nothing_said_inherits_all(void **state)
+{
+    char texts[2][16];
+
+    (void)state;
+    with_outputs(say_both, texts);
+    assert_string_equal(texts[0], "out\n");
+    assert_string_equal(texts[1], "err\n");
+}
+
 /* Who is started by a program that ignores SIGCHLD would not hear how its children end. */
 static void ends_are_heard_of_with_sigchld_ignored(void **state)
 {
@@ -47,7 +86,7 @@ static void ends_are_heard_of_with_sigchld_ignored(void **state)
     struct sigaction after;
     char *argv[] = {(char *)"grep", (char *)"-q", (char *)"^SigIgn:.*[13579bdf]....$",
                     (char *)"/proc/self/status", NULL};
-    struct rp_proc look = {.path = "/bin/grep", .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
+    struct rp_proc look = {.path = "/bin/grep", .argv = argv};
 
     (void)state;
     sigaction(SIGCHLD, &ignore, NULL);
@@ -89,7 +128,7 @@ static void a_failing_exec_is_reported(void **state)
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *path = rp_path_join(scratch_dir, "not-a-program");
     char *argv[] = {path, NULL};
-    struct rp_proc proc = {.path = path, .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
+    struct rp_proc proc = {.path = path, .argv = argv};
     struct rp_proc_end end;
 
     (void)state;
@@ -117,12 +156,8 @@ static struct rp_proc_end run_limited(const char *script, const struct rp_proc_l
     rp_autofree char *own = strdup(script);
     char sh[] = "sh", c[] = "-c";
     char *const argv[] = {sh, c, own, NULL};
-    const struct rp_proc proc = {.path = "/bin/sh",
-                                 .argv = argv,
-                                 .stdout_fd = -1,
-                                 .stderr_fd = -1,
-                                 .timeout_ns = MANY_NS,
-                                 .limits = limits};
+    const struct rp_proc proc = {
+        .path = "/bin/sh", .argv = argv, .timeout_ns = MANY_NS, .limits = limits};
     struct rp_err err = RP_ERR_INIT;
     struct rp_proc_end end;
 
@@ -178,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_end_as_they_ended),
+        cmocka_unit_test(nothing_said_inherits_all),
         cmocka_unit_test(ends_are_heard_of_with_sigchld_ignored),
         cmocka_unit_test(environment_is_changed_for_the_child_only),
         cmocka_unit_test_setup_teardown(a_failing_exec_is_reported, scratch_begin, scratch_end),

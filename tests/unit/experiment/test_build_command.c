@@ -363,7 +363,7 @@ static void the_compiler_takes_them(void **state)
         assert_int_equal(rp_compile_argv(command, (enum rp_compile_what)what, copy, output,
                                          "gfx90a", &argv, &err),
                          0);
-        struct rp_proc proc = {.path = argv[0], .argv = argv, .stdout_fd = -1, .stderr_fd = -1};
+        struct rp_proc proc = {.path = argv[0], .argv = argv};
         assert_int_equal(rp_proc_run(&proc, &end, &err), 0);
         assert_int_equal(end.status, 0);
         file = fopen(output, "rb");

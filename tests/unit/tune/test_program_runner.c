@@ -208,8 +208,7 @@ static char *run(const struct rp_command *command)
     assert_int_equal(rp_proc_run(&(struct rp_proc){.path = program,
                                                    .argv = command->argv,
                                                    .env = command->env,
-                                                   .stdout_fd = fd,
-                                                   .stderr_fd = -1},
+                                                   .stdout_fd = fd},
                                  &end, &err),
                      0);
     assert_true(!end.signaled && end.status == 0);
