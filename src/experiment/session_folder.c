@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -161,7 +162,22 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
     return *ret ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
 }
 
-int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err)
+int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(folder->path, "lock");
+    struct stat st;
+
+    if (folder->lock < 0 || fstat(folder->lock, &st) != 0)
+        return 0;
+    if (st.st_nlink > 0 && (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)))
+        return 0;
+    return rp_fail(err, RP_ENVIRONMENT,
+                   "-o: %s was removed or renamed meanwhile: put it back and give --resume, or "
+                   "begin anew without",
+                   folder->path);
+}
+
+static int check_disk(const struct rp_session_folder *folder, struct rp_err *err)
 {
     enum { LEAST_MIB = 64 }; /* Compilers and captures may need so much meanwhile. */
     struct statvfs disk;
@@ -176,6 +192,13 @@ int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct 
                          "the disk of %s has %llu MiB left, which may be why: make space (%d MiB "
                          "or more) and go on with --resume",
                          folder->path, mib, LEAST_MIB);
+}
+
+int rp_session_folder_check(const struct rp_session_folder *folder, struct rp_err *err)
+{
+    int rc = rp_session_folder_check_place(folder, err);
+
+    return rc < 0 ? rc : check_disk(folder, err);
 }
 
 void rp_session_folder_close(struct rp_session_folder *folder)
@@ -205,6 +228,16 @@ static bool is_hash(const struct rp_identity_row *row)
     return strstr(row->key, "_sha256") != NULL;
 }
 
+char *rp_identity_percent(const json_t *fraction)
+{
+    return rp_format("%g", 100 * json_number_value(fraction));
+}
+
+char *rp_identity_word(const json_t *word)
+{
+    return rp_strdup(json_string_value(word) ?: "?");
+}
+
 /** Returns a value as people read it; it is freed by the caller. */
 static char *value_text(const struct rp_identity_row *row, const json_t *value)
 {
@@ -212,8 +245,8 @@ static char *value_text(const struct rp_identity_row *row, const json_t *value)
         return rp_strdup("not given");
     if (json_is_true(value))
         return rp_strdup("given");
-    if (row->percent)
-        return rp_format("%g", 100 * json_number_value(value));
+    if (row->text)
+        return row->text(value);
     return json_dumps(value,
                       JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 }
@@ -238,15 +271,20 @@ static void put_difference(const struct rp_identity_row *row, const json_t *then
 
     if (same(then, now))
         return;
+    was = value_text(row, then);
+    is = value_text(row, now);
+    /* Of what the record has in one number, a row may show a part. */
+    if (row->text && strcmp(was, is) == 0)
+        return;
     rp_buf_printf(to, "%s%s", to->len ? values ? "; " : ", " : "", row->name);
     if (!values)
         return;
     if (is_hash(row)) {
-        rp_buf_puts(to, " was another one");
+        rp_buf_puts(to, !then  ? " was not given, and is"
+                        : !now ? " was given, and is not"
+                               : " was another one");
         return;
     }
-    was = value_text(row, then);
-    is = value_text(row, now);
     while (was[differs] && was[differs] == is[differs])
         differs++;
     rp_buf_puts(to, " was ");

@@ -57,12 +57,16 @@ int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err
 int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
                            struct rp_err *err);
 
+/** What is written to a folder that is gone is lost.
+ * @return 0; RP_ENVIRONMENT: it was removed or renamed */
+int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err);
+
 /**
- * A failure on a full disk says nothing about a candidate, so this is asked before a failure is
- * believed.
+ * A failure on a full disk, or without the folder, says nothing about a candidate, so this is asked
+ * before a failure is believed.
  * @return 0 or RP_ENVIRONMENT
  */
-int rp_session_folder_check_disk(const struct rp_session_folder *folder, struct rp_err *err);
+int rp_session_folder_check(const struct rp_session_folder *folder, struct rp_err *err);
 
 /** Gives the lock back. It accepts a folder that was never claimed, with a lock of -1. */
 void rp_session_folder_close(struct rp_session_folder *folder);
@@ -71,8 +75,15 @@ void rp_session_folder_close(struct rp_session_folder *folder);
 struct rp_identity_row {
     const char *key;
     const char *name; /**< the option, or words where there is none */
-    bool percent;     /**< the option is in percent, the record has a fraction */
+    /** Returns a value as the user gives it, "not given" for a default; the caller owns the text.
+     * NULL: as JSON has it */
+    char *(*text)(const json_t *value);
 };
+
+/** The option is in percent, and the record has a fraction. */
+char *rp_identity_percent(const json_t *fraction);
+/** The option is a word. */
+char *rp_identity_word(const json_t *word);
 
 /**
  * Adds what differs between two such records: first in the order of the rows, then the keys without

@@ -312,7 +312,7 @@ static int explain(const struct rp_session *s, int rc, struct rp_err *err)
     struct rp_err full = RP_ERR_INIT;
 
     if (!s->journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE ||
-        rp_session_folder_check_disk(&s->folder, &full) == 0 || strstr(err->text, full.text) ||
+        rp_session_folder_check(&s->folder, &full) == 0 || strstr(err->text, full.text) ||
         strstr(err->text, "make space"))
         return rc;
     return rp_fail(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);

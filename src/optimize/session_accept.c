@@ -50,8 +50,7 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *
         rc = rp_session_compare(run, tried->hsaco, &d, &comparisons, err);
         if (rc < 0)
             return rc;
-        if (d.outcome == RP_OUTCOME_WRONG &&
-            rp_session_folder_check_disk(&run->s->folder, err) < 0) {
+        if (d.outcome == RP_OUTCOME_WRONG && rp_session_folder_check(&run->s->folder, err) < 0) {
             json_decref(comparisons);
             return rp_wrap(err, "%s: %s", tried->title, d.reason);
         }
@@ -252,7 +251,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
         rp_session_message(run->s, "  %s: building and running the program with it", tried->title);
         rc = try_program(run, tried, program, &made, err);
         if (rc == 0 && !json_object_get(made, "program_sha256"))
-            rc = rp_session_folder_check_disk(&run->s->folder, err);
+            rc = rp_session_folder_check(&run->s->folder, err);
         if (rc == 0)
             rc = rp_journal_add(journal, "application", tried->key,
                                 json_pack("{s:o}", "application", made), err);

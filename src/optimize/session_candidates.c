@@ -362,7 +362,7 @@ static int try_one(struct rp_kernel_run *run, const struct rp_session_candidate 
         json_decref(record);
         return rc;
     }
-    if (is_failure(tried->outcome) && rp_session_folder_check_disk(&run->s->folder, err) < 0) {
+    if (is_failure(tried->outcome) && rp_session_folder_check(&run->s->folder, err) < 0) {
         json_decref(record);
         return rp_wrap(err, "%s: %s", tried->title, tried->reason);
     }

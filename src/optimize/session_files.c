@@ -454,37 +454,43 @@ static json_t *record_of(const struct rp_session *s)
 
 /* --- what differs -------------------------------------------------------------------------- */
 
+static char *allow_text(const json_t *scope)
+{
+    return strcmp(json_string_value(scope) ?: "", "unroll") == 0 ? rp_strdup("not given")
+                                                                 : rp_identity_word(scope);
+}
+
 /** The rows are in the order that is most useful to a user. */
 static const struct rp_identity_row rows[] = {
-    {"format", "the format of the journal", false},
-    {"source", "--source", false},
-    {"program", "the program, or its arguments,", false},
-    {"source_sha256", "the text of the source", false},
-    {"program_sha256", "the build of the program", false},
-    {"build_command", "--build", false},
-    {"compile_commands", "--compile-commands", false},
-    {"flags", "--flags", false},
-    {"unit", "--unit", false},
-    {"build", "the compile_commands.json", false},
-    {"program_command", "the command that builds the program", false},
-    {"device_command", "the compiler's options for device code", false},
-    {"compiler", "the compiler, or its version,", false},
-    {"proposer", "--proposer", false},
-    {"scope", "--allow", false},
-    {"kernel", "--kernel", false},
-    {"check", "--check", false},
-    {"most_attempts", "--max-iters", false},
-    {"most_rounds", "--max-rounds", false},
-    {"most_geometries", "--geometries", false},
-    {"least_improvement", "--min-improvement", true},
-    {"dry_run", "--dry-run", false},
+    {"format", "the format of the journal", NULL},
+    {"source", "--source", NULL},
+    {"program", "the program, or its arguments,", NULL},
+    {"source_sha256", "the text of the source", NULL},
+    {"program_sha256", "the build of the program", NULL},
+    {"build_command", "--build", NULL},
+    {"compile_commands", "--compile-commands", NULL},
+    {"flags", "--flags", NULL},
+    {"unit", "--unit", NULL},
+    {"build", "the compile_commands.json", NULL},
+    {"program_command", "the command that builds the program", NULL},
+    {"device_command", "the compiler's options for device code", NULL},
+    {"compiler", "the compiler, or its version,", NULL},
+    {"proposer", "--proposer", NULL},
+    {"scope", "--allow", allow_text},
+    {"kernel", "--kernel", NULL},
+    {"check", "--check", NULL},
+    {"most_attempts", "--max-iters", NULL},
+    {"most_rounds", "--max-rounds", NULL},
+    {"most_geometries", "--geometries", NULL},
+    {"least_improvement", "--min-improvement", rp_identity_percent},
+    {"dry_run", "--dry-run", NULL},
 };
 
 /** Times of one device must not be compared with those of another. */
 static const struct rp_identity_row device_rows[] = {
-    {"gpu", "the GPU (--device, ROCM_PERF_DEVICE)", false},
-    {"rocm", "ROCm (ROCM_PATH)", false},
-    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", false}};
+    {"gpu", "the GPU (--device, ROCM_PERF_DEVICE)", NULL},
+    {"rocm", "ROCm (ROCM_PATH)", NULL},
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", NULL}};
 
 /** @return RP_OK: they are the same */
 static int compare_records(const struct rp_session *s, const json_t *before, const json_t *now,

@@ -166,7 +166,7 @@ static int rp_session_capture(struct rp_kernel_run *run, const char *profile, co
         return rc;
     }
     json_object_set_new(run->json, "stop", rp_session_text(why.text));
-    return rp_session_folder_check_disk(&s->folder, err) < 0 ? rp_wrap(err, "%s", why.text) : 0;
+    return rp_session_folder_check(&s->folder, err) < 0 ? rp_wrap(err, "%s", why.text) : 0;
 }
 
 /** @return 1 ready, 0 it cannot be tried (the JSON says why), negative */
@@ -194,7 +194,7 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
     else
         json_object_set_new(run->json, "stop", rp_session_text(why.text));
     if (!run->source || rc < 0)
-        return run->source ? rc : rp_session_folder_check_disk(&s->folder, err);
+        return run->source ? rc : rp_session_folder_check(&s->folder, err);
     rc = rp_session_capture(run, profile, captures, err);
     if (rc <= 0)
         return rc;
@@ -432,7 +432,7 @@ static bool ends_session(const struct rp_session *s, const struct rp_err *failed
         *err = *failed;
         return true;
     }
-    if (rp_session_folder_check_disk(&s->folder, err) == 0)
+    if (rp_session_folder_check(&s->folder, err) == 0)
         return false;
     rp_wrap(err, "%s", failed->text);
     return true;

@@ -399,11 +399,28 @@ static void remove_stale_partial(const char *dir, const char *name, void *ctx)
     }
 }
 
+/** A session keeps its lock in its folder. Its files are not to be mixed with those of a profile.
+ */
+static int check_session(const char *path, struct rp_err *err)
+{
+    rp_autofree char *name = rp_path_join(path, "lock");
+    rp_autoclose int fd = name && rp_path_exists(name) ? rp_lock_path(name, RP_LOCK_NO_LINK) : -1;
+
+    if (fd >= 0 || !name || !rp_path_exists(name) || errno != EWOULDBLOCK)
+        return 0;
+    return rp_fail(err, RP_USAGE,
+                   "%s is in use by a session of optimize or a search of autotune: name another "
+                   "folder with -o",
+                   path);
+}
+
 int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct rp_err *err)
 {
     struct rp_result_folder dir = {.fresh = !rp_path_is_dir(path)};
-    int rc = rp_mkdirs(path, err);
+    int rc = check_session(path, err);
 
+    if (rc == 0)
+        rc = rp_mkdirs(path, err);
     if (rc < 0)
         return rc;
     rc = rp_result_finish_commit(path, err);

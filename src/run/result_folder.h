@@ -27,8 +27,9 @@ struct rp_result_folder {
     bool fresh;    /**< DIR was not there before: it goes again if nothing is kept in it */
 };
 
-/** Creates the folders; finishes the commit of a run that was killed. @return 0 or RP_ENVIRONMENT
- * (not writable; something in it has one of the names above and is not of our making) */
+/** Creates the folders; finishes the commit of a run that was killed. @return 0; RP_USAGE: a
+ * session is running in it; RP_ENVIRONMENT (not writable; something in it has one of the names
+ * above and is not of our making) */
 int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct rp_err *err);
 
 /** Moves the new result into place and removes the one before; see rp_result_commit. A result that

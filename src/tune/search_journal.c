@@ -126,36 +126,72 @@ static json_t *questions_of(const struct rp_search_identity *of)
 
 /* --- what differs ----------------------------------------------------------------------------- */
 
+static char *given(bool is)
+{
+    return rp_strdup(is ? "given" : "not given");
+}
+
+static char *shell_text(const json_t *flags)
+{
+    return given(json_integer_value(flags) & RP_TEMPLATE_SHELL);
+}
+
+static char *environment_text(const json_t *flags)
+{
+    return given(json_integer_value(flags) & RP_TEMPLATE_ENVIRONMENT);
+}
+
+static char *unit_text(const json_t *ns)
+{
+    const double value = json_number_value(ns);
+
+    return rp_strdup(value == 1 ? "ns" : value == 1e3 ? "us" : value == 1e6 ? "ms" : "s");
+}
+
+static char *memory_text(const json_t *bytes)
+{
+    const json_int_t mib = json_integer_value(bytes) >> 20;
+
+    return mib ? rp_format("%" JSON_INTEGER_FORMAT, mib) : given(false);
+}
+
 static const struct rp_identity_row rows[] = {
-    {"command", "--cmd-template", false},
-    {"build", "--build", false},
-    {"check", "--check", false},
-    {"pattern", "--output-regex", false},
-    {"unit_ns", "--output-unit", false},
-    {"flags", "--shell or --env", false},
-    {"memory_bytes", "--memory", false},
-    {"warmups", "--warmup", false},
-    {"threads", "--threads", false},
-    {"timing_version", "the version of the model of time", false},
-    {"recording_sha256", "what --simulate has recorded", false},
+    {"format", "the format of the journal", NULL},
+    {"command", "--cmd-template", NULL},
+    {"build", "--build", NULL},
+    {"check", "--check", NULL},
+    {"pattern", "--output-regex", NULL},
+    {"objective", "what is minimised (--no-rocprof, --output-regex)", NULL},
+    {"unit_ns", "--output-unit", unit_text},
+    {"flags", "--shell", shell_text},
+    {"flags", "--env", environment_text},
+    {"memory_bytes", "--memory", memory_text},
+    {"warmups", "--warmup", NULL},
+    {"threads", "--threads", rp_identity_word},
+    {"device", "the device (--device, ROCM_PERF_DEVICE)", NULL},
+    {"device_name", "the GPU (--device, ROCM_PERF_DEVICE)", NULL},
+    {"rocm", "ROCm (ROCM_PATH)", NULL},
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", NULL},
+    {"timing_version", "the version of the model of time", NULL},
+    {"recording_sha256", "what --simulate has recorded", NULL},
 };
 
 static const struct rp_identity_row question_rows[] = {
-    {"space_sha256", "--space", false},
-    {"workers", "--workers", false},
-    {"strategy", "--strategy", false},
-    {"seed", "--seed", false},
-    {"max_fraction", "--max-fraction", false},
-    {"budget_evals", "--budget-evals", false},
-    {"budget_ms", "--budget-time", false},
-    {"target_ms", "--target-ms", false},
-    {"patience", "--patience", false},
-    {"most_failures", "--max-failures", false},
-    {"timeout_ms", "--timeout", false},
-    {"least_samples", "least of --repeats", false},
-    {"most_samples", "most of --repeats", false},
-    {"finalists", "--top", false},
-    {"first", "--import", false},
+    {"space_sha256", "--space", NULL},
+    {"workers", "--workers", NULL},
+    {"strategy", "--strategy", NULL},
+    {"seed", "--seed", NULL},
+    {"max_fraction", "--max-fraction", NULL},
+    {"budget_evals", "--budget-evals", NULL},
+    {"budget_ms", "--budget-time", NULL},
+    {"target_ms", "--target-ms", NULL},
+    {"patience", "--patience", NULL},
+    {"most_failures", "--max-failures", NULL},
+    {"timeout_ms", "--timeout", NULL},
+    {"least_samples", "MIN of --repeats", NULL},
+    {"most_samples", "MAX of --repeats", NULL},
+    {"finalists", "--top", NULL},
+    {"first", "--import", NULL},
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -489,16 +525,16 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     if (!of)
         return rp_fail(err, RP_ENVIRONMENT, "an answer to job %llu, which is not out",
                        (unsigned long long)answer->number);
-    /* The inner runner's clock does not include the time of earlier answers. */
     /* What fails on a full disk says nothing about the configuration. */
-    if (answer->outcome != RP_EVALUATION_OK &&
-        (rc = rp_session_folder_check_disk(r->folder, err)) < 0)
+    rc = answer->outcome == RP_EVALUATION_OK ? rp_session_folder_check_place(r->folder, err)
+                                             : rp_session_folder_check(r->folder, err);
+    if (rc < 0)
         return rc;
     /* The inner clock knows nothing of what was before. */
     answer->at_ms = fmax(answer->at_ms, r->now_ms);
     rc = rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
     if (rc < 0)
-        rp_session_folder_check_disk(r->folder, err);
+        rp_session_folder_check(r->folder, err);
     return rc;
 }
 

@@ -182,6 +182,11 @@ background rocm-perf autotune --device software --space grid.json --cmd-template
     --output-regex 'time ([0-9]+)' --repeats 1:1 --warmup 0 --max-fraction 0.5 -o ended
 pid=$!
 while [ ! -e reached ]; do kill -0 $pid || { cat err; fail 'it has ended'; }; sleep 0.05; done
+# Meanwhile nobody else writes to its folder.
+expect 2 rocm-perf profile --device software --runs 1 -o ended true
+says err 'ended is in use by a session of optimize or a search of autotune: name another folder with -o'
+expect 2 grid -o ended --resume
+says err 'ended is in use by another search'
 kill -TERM $pid
 got=0
 wait $pid || got=$?
@@ -196,6 +201,22 @@ expect 2 grid -o killed --resume --check true
 says err "was begun otherwise: --check was not given"
 expect 0 grid -o killed --resume --quiet
 [ "$(wc -l <ran)" = "$lines" ] || fail 'something was run although all was known'
+
+# Each option that differs is named as it is given.
+expect 2 grid -o killed --resume --memory 100 --shell --output-unit us --timing detailed --device software:mi325x
+for words in '--memory was not given, is 100;' '--shell was not given, is given;' '--output-unit was ms, is us;' \
+    'the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was "fast", is "detailed"' 'the GPU (--device, ROCM_PERF_DEVICE) was'; do
+    says err "$words"
+done
+! grep -Eq 'device_name|timing_version|memory_bytes|--env' err || { cat err; fail 'a key of the journal'; }
+expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --no-rocprof -o killed --resume --warmup 0
+says err 'what is minimised (--no-rocprof, --output-regex) was "output", is "wall"'
+# A folder that is gone says nothing about a configuration.
+for template in 'sh -c "rm -rf gone; echo {A}{B}"' 'sh -c "rm -rf gone; exit 3" {A} {B}'; do
+    expect 4 tune --space grid.json --cmd-template "$template" --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 3 -o gone
+    says err '-o: gone was removed or renamed meanwhile: put it back and give --resume, or begin anew without'
+    [ "$(wc -l <err)" = 1 ] && [ ! -e gone ] || { cat err; fail 'it went on'; }
+done
 
 # A worker for each GPU: the first two configurations run on one each.
 export ROCM_PERF_DEVICE_GPUS=2

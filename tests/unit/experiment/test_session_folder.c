@@ -123,6 +123,36 @@ static void what_cannot_be_locked(void **state)
     assert_non_null(strstr(err.text, "lock: Is a directory: choose another folder"));
 }
 
+/** A removed folder takes what is written to its open files with it. */
+static void a_folder_that_is_gone(void **state)
+{
+    rp_autofree char *path = rp_path_join(scratch_dir, "gone"), *aside = rp_format("%s-2", path);
+    struct rp_session_folder folder = folder_of(path, false);
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), 0);
+    assert_int_equal(rp_session_folder_claim(&folder, &err), 0);
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), 0);
+    assert_int_equal(rename(path, aside), 0);
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), -RP_ENVIRONMENT);
+    assert_int_equal(rename(aside, path), 0);
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), 0);
+    rp_remove_tree(path);
+    assert_int_equal(rp_session_folder_check(&folder, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "gone was removed or renamed meanwhile: put it back"));
+    /* Another one of that name is not it. */
+    assert_int_equal(use(path, false, 1, &err), 0);
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), -RP_ENVIRONMENT);
+    rp_session_folder_close(&folder);
+}
+
+/** A number of the record may be of several options, each with the words of its user. */
+static char *is_odd(const json_t *value)
+{
+    return rp_strdup(json_integer_value(value) & 1 ? "given" : "not given");
+}
+
 static void folders_in_it(void **state)
 {
     rp_autofree char *path = rp_path_join(scratch_dir, "outer");
@@ -148,11 +178,13 @@ static void folders_in_it(void **state)
 
 static void differences(void **state)
 {
-    static const struct rp_identity_row rows[] = {{"seed", "--seed", false},
-                                                  {"text_sha256", "the text", false},
-                                                  {"gain", "--gain", true},
-                                                  {"dry", "--dry", false},
-                                                  {"kernel", "--kernel", false}};
+    static const struct rp_identity_row rows[] = {{"bits", "--odd", is_odd},
+                                                  {"word", "--word", rp_identity_word},
+                                                  {"seed", "--seed", NULL},
+                                                  {"text_sha256", "the text", NULL},
+                                                  {"gain", "--gain", rp_identity_percent},
+                                                  {"dry", "--dry", NULL},
+                                                  {"kernel", "--kernel", NULL}};
     static const struct {
         const char *then, *now, *values, *names;
     } cases[] = {
@@ -160,6 +192,10 @@ static void differences(void **state)
         {"{'seed':1,'on':{'gpu':1}}", "{'seed':1,'on':{'gpu':2}}", "", ""},
         {"{'seed':1}", "{'seed':2}", "--seed was 1, is 2", "--seed"},
         {"{'text_sha256':'a'}", "{'text_sha256':'b'}", "the text was another one", "the text"},
+        {"{'bits':1}", "{'bits':3}", "", ""},
+        {"{'bits':1}", "{'bits':2}", "--odd was given, is not given", "--odd"},
+        {"{'word':'fast'}", "{'word':'slow'}", "--word was fast, is slow", "--word"},
+        {"{'text_sha256':'a'}", "{}", "the text was given, and is not", "the text"},
         {"{'gain':0.02}", "{'gain':0.1}", "--gain was 2, is 10", "--gain"},
         {"{'dry':false}", "{'dry':true}", "--dry was not given, is given", "--dry"},
         {"{'kernel':null}", "{'kernel':'k'}", "--kernel was not given, is \"k\"", "--kernel"},
@@ -214,7 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_session_has_it),    cmocka_unit_test(what_there_is_to_resume),
         cmocka_unit_test(files_of_others),       cmocka_unit_test(folders_in_it),
-        cmocka_unit_test(what_cannot_be_locked), cmocka_unit_test(differences),
+        cmocka_unit_test(what_cannot_be_locked), cmocka_unit_test(a_folder_that_is_gone),
+        cmocka_unit_test(differences),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, tear_down);

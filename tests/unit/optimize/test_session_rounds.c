@@ -34,7 +34,7 @@ static struct test_captured capture(const char *script, int64_t end_ns)
     const struct rp_session_options options = {.folder = scratch_dir};
     const struct rp_kernel_facts facts = {.name = name, .symbol = name};
     struct rp_session s = {.o = &options,
-                           .folder = {.path = scratch_dir},
+                           .folder = {.path = scratch_dir, .lock = -1},
                            .patience = {.end_ns = end_ns},
                            .program = program};
     struct rp_kernel_run run = {.s = &s, .facts = &facts, .json = json_object()};

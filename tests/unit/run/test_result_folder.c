@@ -433,6 +433,24 @@ static void folders_under_our_names_are_refused(void **state)
     assert_true(is_there(scratch_dir, "profile.json/mine.txt"));
 }
 
+/** What another process would be: a lock is one of the open file. */
+static void a_running_session_is_not_disturbed(void **state)
+{
+    rp_autofree char *lock = rp_path_join(scratch_dir, "lock");
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    int fd = rp_lock_path(lock, 0);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "is in use by a session of optimize or a search of autotune"));
+    close(fd);
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    rp_result_folder_close(&dir);
+    assert_true(is_there(scratch_dir, "lock"));
+}
+
 static void an_abandoned_result_changes_nothing(void **state)
 {
     struct rp_result_folder dir = {0};
@@ -467,6 +485,7 @@ int main(void)
         TEST(a_folder_for_nothing_goes_again),
         TEST(foreign_things_under_our_names_are_refused),
         TEST(folders_under_our_names_are_refused),
+        TEST(a_running_session_is_not_disturbed),
         TEST(an_abandoned_result_changes_nothing),
     };
 
