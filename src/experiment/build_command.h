@@ -1,4 +1,8 @@
-/* This header has what the files of a compile command share. */
+/**
+ * @file build_command.h
+ * @brief How the user builds the program (build_command.c reads it), and what is compiled in the
+ * same way: the program from another source, and code objects (compile.c).
+ */
 #ifndef RP_EXPERIMENT_BUILD_COMMAND_H
 #define RP_EXPERIMENT_BUILD_COMMAND_H
 
@@ -22,6 +26,18 @@ struct rp_words {
     size_t count;
 };
 
+#define rp_autowords rp_cleanup(rp_words_free) struct rp_words
+
+void rp_words_add(struct rp_words *words, const char *text);
+void rp_words_free(struct rp_words *words);
+
+/** Says whether a word is a file rather than an option. */
+bool rp_word_is_input(const char *word);
+
+/** These words of --build stand for the source's path and for the program's. */
+#define RP_SOURCE_PLACE "{source}"
+#define RP_OUTPUT_PLACE "{output}"
+
 /* Says how the user builds the program, taken apart without a shell. Commands for another text of
  * the source are made from it. */
 
@@ -41,6 +57,21 @@ struct rp_compile_command {
 /* compiler_options.def says what the words of a compiler's command line mean. */
 
 enum rp_option_match { RP_OPTION_EXACT, RP_OPTION_PREFIX };
+
+struct rp_compile_option {
+    const char *text; /**< "" for all that is not in the list */
+    enum rp_option_match match;
+    bool value, side_output, link, device;
+};
+
+/** The result is never NULL. */
+const struct rp_compile_option *rp_compile_option_of(const char *word);
+
+/** Counts the words that name the compiler: 1, 2 for `rocm-perf hipcc`; 0 for an unknown one. */
+size_t rp_compiler_words(const struct rp_words *words);
+
+/** Says whether a word of the compiler's names the file that it compiles. */
+bool rp_compile_names_source(const struct rp_compile_command *command, const char *word);
 
 /**
  * Returns the file that a word means, absolute and without links as far as it exists. The caller
@@ -140,8 +171,8 @@ const char *rp_compile_command_unit(const struct rp_compile_command *command);
 bool rp_compile_command_included(const struct rp_compile_command *command, const char **ret_path,
                                  const char **ret_directory);
 
-/* Runs compile commands: the user's program from another source, and code objects, each
- *        built twice.
+/* Runs compile commands: the user's program from another source, and code objects, each built
+ * twice.
  */
 
 /** Says how a build ended. Release it with rp_build_result_free. */

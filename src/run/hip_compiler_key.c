@@ -698,7 +698,7 @@ static void add_links(struct making *making)
 }
 
 /** Adds the file that replaces another one, of an overlay that optimize has written
- * (experiment/build_command.c). */
+ * (experiment/compile.c). */
 static void add_overlay(struct making *making)
 {
     static const char before[] = "\"external-contents\": \"";
