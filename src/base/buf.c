@@ -6,23 +6,30 @@
 
 #include "base/alloc.h"
 
+static bool fail(struct rp_buf *buf)
+{
+    rp_memory_ended();
+    buf->failed = true;
+    return false;
+}
+
 static bool reserve(struct rp_buf *buf, size_t extra)
 {
     size_t need = buf->len + extra + 1;
     size_t capacity = buf->capacity_bytes ? buf->capacity_bytes : 64;
     char *grown;
 
-    if (buf->failed || need < extra)
+    if (buf->failed)
         return false;
+    if (need < extra)
+        return fail(buf);
     if (need <= buf->capacity_bytes)
         return true;
     while (capacity < need)
         capacity *= 2;
     grown = rp_realloc(buf->data, capacity);
-    if (!grown) {
-        buf->failed = true;
-        return false;
-    }
+    if (!grown)
+        return fail(buf);
     buf->data = grown;
     buf->capacity_bytes = capacity;
     return true;
@@ -61,10 +68,10 @@ void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap)
         return;
     }
     buf->data[buf->len] = '\0';
-    if (need < 0 || !reserve(buf, (size_t)need)) {
-        buf->failed = true;
+    if (need < 0)
+        fail(buf); /* The text has 2 GiB or more. */
+    if (!reserve(buf, (size_t)need))
         return;
-    }
     vsnprintf(buf->data + buf->len, (size_t)need + 1, fmt, ap);
     buf->len += (size_t)need;
 }

@@ -1,6 +1,8 @@
 /**
  * @file buf.h
- * @brief Growing byte buffer, always zero-terminated. Allocation failure is remembered, not fatal.
+ * @brief Growing byte buffer, always zero-terminated.
+ *
+ * Where memory ends, a program ends; in a library the buffer remembers that it failed (alloc.h).
  */
 #ifndef RP_BASE_BUF_H
 #define RP_BASE_BUF_H

@@ -273,9 +273,8 @@ void rp_capture_line(const char *folder, const struct rp_capture *capture,
 void rp_capture_describe(const char *folder, const struct rp_capture *capture,
                          struct rp_term_style style, struct rp_buf *to);
 
-/** Writes the same as JSON (schemas/capture.schema.json).
- * @return false: memory has ended */
-bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
+/** Writes the same as JSON (schemas/capture.schema.json). */
+void rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
                               struct rp_buf *to);
 
 #endif

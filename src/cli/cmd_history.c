@@ -234,7 +234,6 @@ static int add_one(char *path, const struct history_request *request,
                   is_new ? "" : ", was there already");
     rp_escape(text, rp_buf_text(&line));
     rp_buf_puts(text, "\n");
-    text->failed |= line.failed;
     if (side.failed)
         rp_cli_note(
             "history: %s: %llu of %llu launches started no kernel (%s): it is kept, and not "
@@ -410,7 +409,7 @@ struct nearest {
 static void add_near(struct nearest *near, const char *text, size_t len)
 {
     char *name = rp_strndup(text, len);
-    size_t far = name ? distance(near->wanted, name) : 0, at = 0;
+    size_t far = distance(near->wanted, name), at = 0;
 
     for (size_t i = 0; name && i < near->count; i++) {
         if (strcmp(near->names[i], name) == 0)

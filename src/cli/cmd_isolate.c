@@ -197,7 +197,7 @@ struct options {
 
 static int print_and_free(struct rp_buf *text)
 {
-    int code = text->failed ? RP_ENVIRONMENT : rp_cli_result(rp_buf_text(text));
+    int code = rp_cli_result(rp_buf_text(text));
 
     rp_buf_free(text);
     return code;
@@ -254,7 +254,7 @@ static bool looks_like_one(const char *folder)
 {
     rp_autofree char *file = rp_path_join(folder, "dispatch.json");
 
-    return file && rp_path_exists(file);
+    return rp_path_exists(file);
 }
 
 /* @return whether no fault was found */
@@ -279,7 +279,7 @@ static bool is_partial(const char *folder)
     const char *number = NULL;
     size_t digits;
 
-    if (!memory || !rp_path_exists(memory))
+    if (!rp_path_exists(memory))
         return false;
     for (const char *at = folder; (at = strstr(at, RP_CAPTURE_PARTIAL)); number = at)
         at += strlen(RP_CAPTURE_PARTIAL);
@@ -377,8 +377,6 @@ static void name_missing(const struct options *o, const struct rp_captured_run *
         if (k == isolation->captured)
             rp_buf_printf(&text, "%s%" PRIu64, missing++ ? ", " : "", o->choice.numbers[i]);
     }
-    if (text.failed)
-        return;
     if (isolation->processes == 1)
         rp_cli_note("not captured: %s %s of those that match %s: the program made fewer",
                     missing == 1 ? "dispatch" : "dispatches", rp_buf_text(&text), o->args.kernel);
@@ -416,7 +414,7 @@ static void name_places(const struct options *o, const struct rp_captured_run *i
         rp_buf_printf(&text, "%s%" PRIu32, count++ ? ", " : "", next);
         last = next;
     }
-    if (count && !text.failed)
+    if (count)
         rp_cli_note("--%s %" PRIu32 ": dispatches of such kernels were on %s %s%s", option, wanted,
                     option, rp_buf_text(&text),
                     isolation->passed_count == RP_SNAPSHOT_MAX_FILTERED ? " and perhaps others"

@@ -82,7 +82,7 @@ struct rp_mcp_notifier {
 };
 
 /** Makes a notification of this text now.
- * @return NULL: not wanted, or memory has ended */
+ * @return NULL: not wanted */
 static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
                                       long long now_ms);
 
@@ -129,8 +129,7 @@ static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, stru
 /** Reads what the command has said meanwhile. */
 static void rp_mcp_call_pump(struct rp_mcp_call *call);
 
-/** Call it when the child has ended and everything was read.
- * @return the result of tools/call; NULL: memory has ended */
+/** Makes the result of tools/call. Call it when the child has ended and everything was read. */
 static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status);
 
 /** Makes the result of a tool that did not run, or failed; the text says why. */
@@ -341,7 +340,7 @@ static size_t take(int *fd, char *bytes, size_t most)
 static void keep_last(struct rp_buf *said, const char *bytes, size_t count)
 {
     rp_buf_add(said, bytes, count);
-    if (!said->failed && said->len > 2 * RP_MCP_MOST_SAID_BYTES) {
+    if (said->len > 2 * RP_MCP_MOST_SAID_BYTES) {
         memmove(said->data, said->data + said->len - RP_MCP_MOST_SAID_BYTES,
                 RP_MCP_MOST_SAID_BYTES);
         said->len = RP_MCP_MOST_SAID_BYTES;
@@ -467,7 +466,7 @@ static json_t *rp_mcp_text(const char *text, size_t bytes)
         length = text[i] ? rp_utf8_length(text + i, bytes - i) : 0;
         rp_buf_add(&clean, length ? text + i : "?", length ? length : 1);
     }
-    return clean.failed ? NULL : json_stringn(rp_buf_text(&clean), clean.len);
+    return json_stringn(rp_buf_text(&clean), clean.len);
 }
 
 static long long rp_mcp_now_ms(void)
@@ -674,7 +673,7 @@ static void send_json(struct state *s, json_t *message)
     if (text)
         rp_escape_invisible(&line, text);
     rp_buf_puts(&line, "\n");
-    if (!text || line.failed)
+    if (!text)
         s->write_errno = ENOMEM;
     while (at < line.len && !s->write_errno) {
         const size_t left = line.len - at;

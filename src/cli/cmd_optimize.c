@@ -56,7 +56,7 @@ static int print(const struct command *c, const struct rp_session_result *result
         rp_buf_printf(&text, "%s\n", result->text);
     else
         rp_optimize_summary(result, c->o.source, rp_cli_style(), &text);
-    return text.failed ? RP_ENVIRONMENT : rp_cli_result(rp_buf_text(&text));
+    return rp_cli_result(rp_buf_text(&text));
 }
 
 /** The last words say what was decided, and how to go on. */

@@ -55,14 +55,14 @@ static int find_program(const struct rp_environment *env, char **ret, struct rp_
     if (rc < 0)
         return rc;
     path = rp_path_join(here, "rocm-perf-replay");
-    if (path && !rp_path_exists(path) && env->tool_library) {
+    if (!rp_path_exists(path) && env->tool_library) {
         char *end = strrchr(env->tool_library, '/');
 
         free(path);
         path =
             rp_format("%.*s/rocm-perf-replay", (int)(end - env->tool_library), env->tool_library);
     }
-    if (!path || !rp_path_exists(path))
+    if (!rp_path_exists(path))
         return rp_fail(err, RP_ENVIRONMENT,
                        "rocm-perf-replay is not beside this program; build or install "
                        "rocm-perf-lab completely");
@@ -106,7 +106,7 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_o
     child->loader = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
     options.hsa_library = child->hsa_library;
     options.rocm_version = env->rocm_version;
-    rc = rp_replay_options_print(&options, &child->args, err);
+    rp_replay_options_print(&options, &child->args);
     if (private_rocm) {
         child->argv[at++] = child->loader;
         child->argv[at++] = (char *)(uintptr_t) "--library-path";
@@ -114,7 +114,7 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_o
     }
     child->argv[at++] = child->program;
     memcpy(child->argv + at, child->args.argv, sizeof child->args.argv);
-    return rc;
+    return 0;
 }
 
 static int rp_replay_child_run(const struct rp_environment *env,
@@ -247,11 +247,9 @@ static json_t *made_result(const struct rp_proc_end *end)
             ? rp_format("its addresses could not be had on this machine")
             : rp_format("it could not be replayed on this machine (exit status %d)", end->status);
 
-    return reason ? json_pack("{s:s, s:s, s:s, s:i, s:i, s:n, s:s, s:s}", "schema_version", "1.0",
-                              "label", kernels_fault ? "not replayable" : "unknown", "reason",
-                              reason, "runs", 0, "equal_runs", 0, "first_difference", "gpu_agent",
-                              "", "rocm_version", "")
-                  : NULL;
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:n, s:s, s:s}", "schema_version", "1.0", "label",
+                     kernels_fault ? "not replayable" : "unknown", "reason", reason, "runs", 0,
+                     "equal_runs", 0, "first_difference", "gpu_agent", "", "rocm_version", "");
 }
 
 static int replay(const struct rp_environment *env, const struct rp_run_options *options,

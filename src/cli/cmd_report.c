@@ -98,7 +98,7 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
                        struct rp_err *err)
 {
     rp_autofree char *name = rp_path_join(paths[0], "profile.json");
-    rp_autofree char *path = name ? rp_gzip_find(name) : NULL;
+    rp_autofree char *path = rp_gzip_find(name);
     rp_autofree char *text = NULL;
     json_error_t at;
 

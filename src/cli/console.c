@@ -393,7 +393,7 @@ int rp_cli_result(const char *text)
     rp_autobuf seen = {0};
 
     rp_escape_invisible(&seen, text); /* A JSON document may have such characters in its strings. */
-    if (seen.failed || fputs(rp_buf_text(&seen), stdout) == EOF || fflush(stdout) == EOF) {
+    if (fputs(rp_buf_text(&seen), stdout) == EOF || fflush(stdout) == EOF) {
         struct rp_err err = RP_ERR_INIT;
 
         rp_fail_errno(&err, RP_ENVIRONMENT, errno, "cannot write to standard output");

@@ -44,7 +44,7 @@ static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *form
 static char *read_source(const char *name, const char *ending)
 {
     rp_autofree char *path = rp_format("%s/%s%s", folder, name, ending);
-    char *text = path ? rp_read_text(path, SIZE_MAX / 2) : NULL;
+    char *text = rp_read_text(path, SIZE_MAX / 2);
 
     if (!text)
         die("%s/%s%s cannot be read", folder, name, ending);
@@ -227,7 +227,7 @@ static void write_page(const char *out, const char *name, const struct rp_buf *p
     rp_autofree char *path = rp_format("%s/%s.1", out, name);
     struct rp_err err = RP_ERR_INIT;
 
-    if (!path || page->failed || rp_write_file(path, page->data, page->len, &err) < 0)
+    if (rp_write_file(path, page->data, page->len, &err) < 0)
         die("%s", err.text);
 }
 
@@ -370,7 +370,7 @@ static void make_completion(const char *path)
                 "\"$word\")\n"
                 "}\n"
                 "complete -o default -F _rocm_perf rocm-perf rocm-perf-lab\n");
-    if (text.failed || rp_write_file(path, text.data, text.len, &err) < 0)
+    if (rp_write_file(path, text.data, text.len, &err) < 0)
         die("%s", err.text);
 }
 

@@ -42,7 +42,7 @@ const struct rp_mcp_tool *rp_mcp_tool_find(const char *name);
  * @return NULL: there is none */
 const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row);
 
-/** Makes the array of tools/list. It returns NULL when memory has ended. */
+/** Makes the array of tools/list. */
 json_t *rp_mcp_tools(void);
 
 /** This is a command to run. Release it with rp_mcp_command_free. */

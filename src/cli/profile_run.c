@@ -158,8 +158,8 @@ static bool has_counter(const struct rp_counters *set, const struct rp_counted_d
     return false;
 }
 
-int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
-                                const struct rp_profile_session *session, struct rp_err *err)
+void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
+                                 const struct rp_profile_session *session)
 {
     const struct rp_counters *set = session->counters;
     rp_autofree uint64_t *lacking = rp_alloc_zero(set->kernel_count + 1, sizeof *lacking);
@@ -168,8 +168,6 @@ int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
     const char *name;
 
     list_asked(options, session, &names);
-    if (names.failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     name = names.len ? first_of_caches(names.data, &asked) : NULL;
     for (size_t i = 0; name && i < set->dispatch_count; i++)
         if (!has_counter(set, &set->dispatches[i], name))
@@ -180,7 +178,7 @@ int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
             kernels++;
         }
     if (!kernels)
-        return 0;
+        return;
     if (asked > 1)
         rp_buf_printf(&others, " and %zu other counters of caches and LDS", asked - 1);
     if (kernels > 1)
@@ -189,7 +187,6 @@ int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
                 "workgroups access too little was recorded (--list-counters: caches)",
                 name, rp_buf_text(&others), (unsigned long long)lacking[first],
                 lacking[first] > 1 ? "es" : "", set->kernels[first], rp_buf_text(&more));
-    return 0;
 }
 
 struct search {

@@ -111,8 +111,8 @@ char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session);
 
 /** Warns on stderr when launches lack counters that were asked for. */
-int rp_warn_of_missing_counters(const struct rp_profile_cli *options,
-                                const struct rp_profile_session *session, struct rp_err *err);
+void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
+                                 const struct rp_profile_session *session);
 
 /** Says whether the device counts for this tracer, so that no further runs are needed. */
 bool rp_device_counts(const struct rp_profile_session *session);

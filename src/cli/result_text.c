@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "experiment/judge.h"
@@ -171,7 +172,6 @@ static void add_kinds(const struct rp_page *page, const json_t *change, const js
     if (strcmp(text_of(entry, "kernel"), text_of(change, "kernel")) != 0)
         rp_buf_printf(&line, " of %s", text_of(entry, "kernel"));
     rp_buf_printf(&line, "): %s", text_of(entry, "reason"));
-    page->out->failed |= line.failed;
     rp_page_words(page, RP_INK_PLAIN, KERNEL, HANG, "%s", rp_buf_text(&line));
 }
 
@@ -220,7 +220,6 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
         if (low < high)
             rp_buf_printf(&line, " (%.4g to %.4g)", low, high);
     }
-    page->out->failed |= line.failed;
     rp_page_words(page, RP_INK_GREEN, 0, HANG, "%s", rp_buf_text(&line));
     json_array_foreach(json_object_get(result->json, "accepted"), i, change)
         add_not_tried(page, change);
@@ -316,7 +315,6 @@ static void put_plain(const char *text, size_t most, struct rp_buf *to)
         shown--; /* A character must not be cut in half. */
     rp_buf_add(&head, text, shown);
     rp_escape(to, rp_buf_text(&head));
-    to->failed |= head.failed;
     if (shown < bytes)
         rp_buf_puts(to, "...");
 }
@@ -370,7 +368,6 @@ enum { AUTOTUNE_TEXT_HANG = 7 };
 
 static void put_line(const struct rp_page *page, enum rp_ink ink, const struct rp_buf *line)
 {
-    page->out->failed |= line->failed;
     rp_page_words(page, ink, 0, AUTOTUNE_TEXT_HANG, "%s", rp_buf_text(line));
 }
 
@@ -761,7 +758,6 @@ static void put_place(const struct rp_page *page, const struct rp_capture_facts 
         rp_buf_printf(&line, ", HIP stream %" PRIu32, d->stream);
     if (d->gpu != UINT32_MAX)
         rp_buf_printf(&line, ", GPU %" PRIu32, d->gpu);
-    page->out->failed |= line.failed;
     rp_page_words(page, RP_INK_PLAIN, 0, CAPTURE_TEXT_HANG, "%s", rp_buf_text(&line));
     rp_page_words(page, f->software ? RP_INK_YELLOW : RP_INK_PLAIN, 0, CAPTURE_TEXT_HANG,
                   "GPU        %s %s%s", f->isa, f->product,
@@ -837,7 +833,7 @@ static json_t *refusals_json(const struct rp_capture *capture)
     return list;
 }
 
-bool rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
+void rp_capture_describe_json(const char *folder, const struct rp_capture *capture,
                               struct rp_buf *to)
 {
     const struct rp_capture_facts *f = &rp_capture_contents(capture)->facts;
@@ -846,14 +842,15 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
     const struct rp_capture_memory *memory = rp_capture_contents(capture)->memory;
     const struct sums sums = add_up(memory, count);
     rp_cleanup(drop) json_t *json = json_pack(
-        "{s:s, s:s*, s:{s:s, s:s}, s:{s:I, s:I, s:[III], s:[iii], s:I, s:I, s:I, s:i, s:o},"
+        "{s:s, s:o, s:{s:s, s:s}, s:{s:I, s:I, s:[III], s:[iii], s:I, s:I, s:I, s:i, s:o},"
         " s:{s:s, s:s, s:s, s:o, s:o},"
         " s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o}",
-        "schema_version", "1.0", "capture", folder, "kernel", "name", f->name, "symbol", f->symbol,
-        "dispatch", "match", (json_int_t)d->match, "dispatch_id", (json_int_t)d->dispatch_id,
-        "grid", (json_int_t)d->grid[0], (json_int_t)d->grid[1], (json_int_t)d->grid[2], "workgroup",
-        d->workgroup[0], d->workgroup[1], d->workgroup[2], "group_bytes",
-        (json_int_t)d->group_bytes, "private_bytes", (json_int_t)d->private_bytes, "kernarg_bytes",
+        "schema_version", "1.0", "capture", rp_journal_string(folder, strlen(folder)), "kernel",
+        "name", f->name, "symbol", f->symbol, "dispatch", "match", (json_int_t)d->match,
+        "dispatch_id", (json_int_t)d->dispatch_id, "grid", (json_int_t)d->grid[0],
+        (json_int_t)d->grid[1], (json_int_t)d->grid[2], "workgroup", d->workgroup[0],
+        d->workgroup[1], d->workgroup[2], "group_bytes", (json_int_t)d->group_bytes,
+        "private_bytes", (json_int_t)d->private_bytes, "kernarg_bytes",
         (json_int_t)d->kernarg_bytes, "queue", d->queue_index, "stream",
         capture_text_number(d->stream), "gpu", "isa", f->isa, "product", f->product, "device",
         f->software ? "software" : "gpu", "timing",
@@ -862,10 +859,7 @@ bool rp_capture_describe_json(const char *folder, const struct rp_capture *captu
         "stored_pages", (json_int_t)rp_capture_contents(capture)->stored_pages, "changed_pages",
         (json_int_t)sums.changed_pages, "changed_regions", (json_int_t)sums.changed_regions,
         "regions", regions_json(memory, count), "refused", refusals_json(capture));
-    rp_autofree char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+    rp_autofree char *text = json_dumps(json, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 
-    if (!text)
-        return false;
     rp_buf_printf(to, "%s\n", text);
-    return !to->failed;
 }

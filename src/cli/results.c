@@ -193,7 +193,7 @@ static int add_beside(const char *folder, struct rp_versus_side *side, struct rp
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]);
-        rp_autofree char *there = path ? rp_gzip_find(path) : NULL;
+        rp_autofree char *there = rp_gzip_find(path);
         rp_autofree char *text = NULL;
         int rc;
 

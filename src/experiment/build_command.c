@@ -236,7 +236,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
     /* A file that is not there yet is named by its folder. */
     name = rp_base_name(joined);
     parent = rp_strndup(joined, (size_t)(name - joined));
-    real = parent ? realpath(parent, NULL) : NULL;
+    real = realpath(parent, NULL);
     return real ? rp_path_join(real, name) : rp_steal(joined);
 }
 

@@ -128,7 +128,7 @@ static char *read_text(const char *path, size_t most_bytes)
     struct stat st;
     size_t bytes;
 
-    if (fd < 0 || !text || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return NULL;
     bytes = (size_t)st.st_size;
     if (bytes <= most_bytes) {
@@ -323,8 +323,6 @@ const char **rp_own_command_argv(const struct rp_child_context *m, const char *c
     const char **argv = rp_alloc_zero(count_of(words) + args + MOST_OWN, sizeof *argv);
     size_t at = 0;
 
-    if (!argv)
-        return NULL;
     argv[at++] = m->self;
     while (*words)
         argv[at++] = *words++;
@@ -380,7 +378,7 @@ static char *tail_of(const char *path)
     struct stat st;
     ssize_t got;
 
-    if (fd < 0 || !text || fstat(fd, &st) != 0)
+    if (fd < 0 || fstat(fd, &st) != 0)
         return NULL;
     got = pread(fd, text, MOST_LOG, st.st_size > MOST_LOG ? st.st_size - MOST_LOG : 0);
     if (got <= 0)

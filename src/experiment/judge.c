@@ -96,7 +96,7 @@ static void close_capture(struct rp_capture **capture)
 static int check_replays(const char *folder, const char *name, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
-    json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *json = json_load_file(path, 0, NULL);
     const char *label = json_string_value(json_object_get(json, "label"));
     const char *reason = json_string_value(json_object_get(json, "reason"));
     int rc = 0;

@@ -110,11 +110,8 @@ static int check_ast(const struct candidate *candidate, const struct rp_ast *ast
             err, RP_VERDICT,
             "the compiler sees the kernel begin or end elsewhere than the text does: give "
             "one complete definition and nothing else");
-    rc = rp_kernel_shape_make(found.functions, found.count, candidate->text.data,
-                              candidate->text.len, &shape, err);
-    if (rc < 0)
-        return rc;
-    is.shape = shape;
+    is.shape = shape = rp_kernel_shape_make(found.functions, found.count, candidate->text.data,
+                                            candidate->text.len);
     return rp_kernel_shape_compare(&was, &is, err);
 }
 

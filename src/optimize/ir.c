@@ -324,10 +324,9 @@ static enum rp_known_function_effect effect_of(struct rp_ir_span symbol)
     rp_cleanup(rp_symbol_parts_free) struct rp_symbol_parts parts = {0};
     struct rp_err ignored = RP_ERR_INIT;
 
-    if (text && strncmp(text, "_Z", 2) != 0)
+    if (strncmp(text, "_Z", 2) != 0)
         return rp_known_function_effect(text);
-    if (!text || rp_symbol_parts(text, &parts, &ignored) < 0 ||
-        strcmp(parts.filter, parts.name) != 0)
+    if (rp_symbol_parts(text, &parts, &ignored) < 0 || strcmp(parts.filter, parts.name) != 0)
         return RP_KNOWN_FUNCTION_UNKNOWN;
     return rp_known_function_effect(parts.name);
 }

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "optimize/ast.h"
 #include "optimize/memory_effects.h"
 #include "optimize/source_text.h"
@@ -22,7 +24,6 @@ static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class cla
     rp_autobuf text = {0};
 
     rp_buf_printf(&text, "%s\t%s", first ? first : "?", second ? second : "");
-    walk->failed |= text.failed;
     rp_shape_add(walk, class, node, rp_buf_text(&text));
 }
 
@@ -66,7 +67,6 @@ static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_n
         rp_shape_source(walk, &node->children[i], &text);
         special = true;
     }
-    walk->failed |= text.failed;
     if (special)
         rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
 }
@@ -83,7 +83,6 @@ static void rp_shape_add_global(struct rp_shape_walk *walk, const struct rp_ast_
     rp_shape_source(walk, node, &text);
     rp_buf_printf(&text, "\t%s %s", node->ref_type ? node->ref_type : "",
                   reads ? "is read" : "is read or written");
-    walk->failed |= text.failed;
     rp_shape_add(walk, RP_SHAPE_GLOBAL, node, rp_buf_text(&text));
 }
 
@@ -103,7 +102,6 @@ static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_no
     rp_buf_printf(&text, "()\t%s", node->ref_type ? node->ref_type : node->type ? node->type : "");
     if (member && node->count && node->children[0].type)
         rp_buf_printf(&text, " of %s", node->children[0].type);
-    walk->failed |= text.failed;
     rp_shape_add(walk, RP_SHAPE_CALL, node, rp_buf_text(&text));
     if (effect != RP_KNOWN_FUNCTION_PURE && !construct)
         rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
@@ -142,7 +140,6 @@ static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_n
             rp_buf_puts(&text, node->name ? node->name : "");
             if (rp_ast_is(node, "CXXRecordDecl")) /* Its contents are not looked at. */
                 rp_shape_source(walk, node, &text);
-            walk->failed |= text.failed;
             rp_shape_add_two(walk, RP_SHAPE_OTHER, node, others[i].word, rp_buf_text(&text));
             return true;
         }
@@ -159,7 +156,6 @@ static void rp_shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast
         rp_autobuf text = {0};
 
         rp_buf_add(&text, name, bytes);
-        walk->failed |= text.failed;
         rp_shape_add(walk, RP_SHAPE_TYPE, node, rp_buf_text(&text));
     }
 }
@@ -330,8 +326,6 @@ static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
 {
     struct rp_shape_function *function = walk->function;
 
-    if (walk->failed)
-        return;
     if (jumps != RP_SHAPE_NO_JUMPS && !has_order(function, opened + 1))
         drop_jumps(function, opened + 1, jumps);
     if (jumps != RP_SHAPE_NO_JUMPS && !has(function, opened + 1, is_barrier) &&
@@ -359,17 +353,12 @@ static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
     struct rp_shape_function *function = walk->function;
     rp_autobuf tree = {0};
 
-    if (walk->failed)
-        return;
     if (!has(function, from, is_barrier) && !has(function, from, is_exit) &&
         !has(function, from, is_break) && !has(function, from, is_continue))
         return;
     for (size_t i = 0; i < head->count; i++)
         rp_ast_expression_text(&tree, &head->children[i]);
-    walk->failed |= tree.failed;
     rp_shape_add_two(walk, RP_SHAPE_LOOP_CONDITION, head, what, rp_buf_text(&tree));
-    if (walk->failed)
-        return;
     function->items[function->count - 1].head = head->children;
     function->items[function->count - 1].head_count = head->count;
 }
@@ -377,11 +366,10 @@ static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
 /** Call it at the end of a function: without barriers nothing depends on any. */
 static void rp_shape_end_conditions(struct rp_shape_walk *walk)
 {
-    if (!walk->failed && !has(walk->function, 0, is_barrier))
+    if (!has(walk->function, 0, is_barrier))
         drop_heads(walk->function, 0);
 }
 
-RP_DEFINE_CLEANUP(struct rp_kernel_shape, rp_kernel_shape_free)
 RP_DEFINE_CLEANUP(struct rp_points_to, rp_points_to_free)
 
 static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads);
@@ -493,7 +481,6 @@ static void add_order(struct rp_shape_walk *walk, const struct rp_ast_node *orde
         return;
     rp_shape_source(walk, walk->body, &body);
     rp_buf_printf(out, " an order that is no constant in %s", rp_buf_text(&body));
-    walk->failed |= body.failed;
 }
 
 /** Adds the target of a barrier, fence or atomic operation, and its constants, behind its name. */
@@ -524,7 +511,6 @@ static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *nod
             rp_shape_constant(walk, &node->children[i], &text);
     free(item->text);
     item->text = rp_buf_steal(&text);
-    walk->failed |= !item->text;
 }
 
 /** Atomic operations have a pointer, an order and a value. Those that compare have a second order
@@ -561,7 +547,6 @@ static void visit_atomic(struct rp_shape_walk *walk, const struct rp_ast_node *n
             add_order(walk, &node->children[i], &text);
         else
             rp_shape_constant(walk, &node->children[i], &text);
-    walk->failed |= name.failed || text.failed;
     rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
     visit_all(walk, node, false);
 }
@@ -594,7 +579,6 @@ static void add_volatile(struct rp_shape_walk *walk, const struct rp_ast_node *n
 
     rp_buf_printf(&text, "a volatile %s", node->cast ? "read" : changes ? "change" : "write");
     add_memory(walk, &node->children[0], &text);
-    walk->failed |= text.failed;
     rp_shape_add(walk, RP_SHAPE_ORDERED, node, rp_buf_text(&text));
 }
 
@@ -744,8 +728,7 @@ static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bo
 {
     bool record = rp_ast_is(node, "CXXRecordDecl"); /* The same body stands beside it. */
 
-    if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node) ||
-        walk->failed)
+    if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node))
         return;
     if (rp_shape_add_other(walk, node) && record)
         return;
@@ -765,40 +748,26 @@ static void find_locals(struct rp_shape_walk *walk, const struct rp_ast_node *no
                                         "DecompositionDecl", NULL};
 
     if (is_one_of(node, kinds) && node->id) {
-        if (walk->local_count == walk->local_capacity) {
-            size_t capacity = walk->local_capacity ? 2 * walk->local_capacity : 64;
-            const struct rp_ast_node **more =
-                realloc(walk->locals, capacity * sizeof(struct rp_ast_node *));
-
-            if (!more) {
-                walk->failed = true;
-                return;
-            }
-            walk->locals = more;
-            walk->local_capacity = capacity;
-        }
+        rp_vec_grow(&walk->locals, &walk->local_capacity, walk->local_count, 1,
+                    sizeof *walk->locals);
         walk->locals[walk->local_count++] = node;
     }
     for (size_t i = 0; i < node->count; i++)
         find_locals(walk, &node->children[i]);
 }
 
-static int fill(const struct rp_ast_node *function, const char *text, size_t bytes,
-                struct rp_shape_function *ret, struct rp_err *err)
+static void fill(const struct rp_ast_node *function, const char *text, size_t bytes,
+                 struct rp_shape_function *ret)
 {
     rp_cleanup(rp_cleanup_rp_points_to_free) struct rp_points_to *places = NULL;
     struct rp_shape_walk walk = {.text = text, .bytes = bytes, .function = ret};
-    int rc = 0;
 
-    ret->symbol = strdup(function->mangled ? function->mangled : "");
-    walk.failed = !ret->symbol;
-    if (function->mangled &&
-        ((rc = rp_points_to_make(function, &places, err)) < 0 ||
-         (rc = rp_accesses_find(function, places, bytes, &ret->accesses, err)) < 0))
-        return rc;
-    if (places)
+    ret->symbol = rp_strdup(function->mangled ? function->mangled : "");
+    if (function->mangled) {
+        walk.places = places = rp_points_to_make(function);
+        rp_accesses_find(function, places, bytes, &ret->accesses);
         rp_arithmetic_find(function, places, bytes, &ret->arithmetic);
-    walk.places = places;
+    }
     find_locals(&walk, function);
     for (size_t i = 0; i < function->count; i++)
         if (rp_ast_is(&function->children[i], "CompoundStmt"))
@@ -807,27 +776,17 @@ static int fill(const struct rp_ast_node *function, const char *text, size_t byt
     rp_shape_add_loop_updates(&walk);
     rp_shape_add_uses(&walk, function);
     free(walk.locals);
-    return walk.failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory") : 0;
 }
 
-int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t count, const char *text,
-                         size_t bytes, struct rp_kernel_shape **ret, struct rp_err *err)
+struct rp_kernel_shape *rp_kernel_shape_make(const struct rp_ast_node *const *functions,
+                                             size_t count, const char *text, size_t bytes)
 {
-    rp_cleanup(rp_cleanup_rp_kernel_shape_free) struct rp_kernel_shape *shape =
-        calloc(1, sizeof *shape);
+    struct rp_kernel_shape *shape = rp_new(struct rp_kernel_shape);
 
-    if (shape)
-        shape->functions = calloc(count + 1, sizeof *shape->functions);
-    if (!shape || !shape->functions)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        int rc = fill(functions[i], text, bytes, &shape->functions[shape->count++], err);
-
-        if (rc < 0)
-            return rc;
-    }
-    *ret = rp_steal(shape);
-    return 0;
+    shape->functions = rp_alloc_zero(count + 1, sizeof *shape->functions);
+    for (size_t i = 0; i < count; i++)
+        fill(functions[i], text, bytes, &shape->functions[shape->count++]);
+    return shape;
 }
 
 void rp_kernel_shape_free(struct rp_kernel_shape *shape)

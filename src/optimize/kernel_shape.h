@@ -96,8 +96,8 @@ bool rp_ast_calls_pointer(const struct rp_ast_node *call);
  * @param functions  with bodies, all of the same text
  * @param text       of the file
  */
-int rp_kernel_shape_make(const struct rp_ast_node *const *functions, size_t count, const char *text,
-                         size_t bytes, struct rp_kernel_shape **ret, struct rp_err *err);
+struct rp_kernel_shape *rp_kernel_shape_make(const struct rp_ast_node *const *functions,
+                                             size_t count, const char *text, size_t bytes);
 void rp_kernel_shape_free(struct rp_kernel_shape *shape);
 
 /** @return 0, or RP_VERDICT with the first difference and what to do */
@@ -123,7 +123,6 @@ struct rp_shape_walk {
     const struct rp_points_to *places; /**< NULL: of the template itself, which has no types */
     const struct rp_ast_node **locals; /**< declarations of the function */
     size_t local_count, local_capacity;
-    bool failed; /**< memory has ended */
 };
 
 /* The values that variables get on which it depends how often barriers are met. */

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/vec.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "optimize/ast.h"
@@ -365,9 +366,10 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     for (size_t i = 0; i < source->begin; i++)
         source->line += source->text[i] == '\n';
     rc = rp_source_loops_find(found.function, source, command, arch, err);
-    return rc < 0 ? rc
-                  : rp_kernel_shape_make(found.functions, found.count, source->text, source->bytes,
-                                         &source->shape, err);
+    if (rc < 0)
+        return rc;
+    source->shape = rp_kernel_shape_make(found.functions, found.count, source->text, source->bytes);
+    return 0;
 }
 
 int rp_kernel_source_read(const struct rp_compile_command *command, const char *path,
@@ -464,7 +466,7 @@ static char *read_output(FILE *file)
     char *text = rp_alloc_zero(1, MOST_OUTPUT_BYTES + 1);
 
     rewind(file);
-    if (text && fread(text, 1, MOST_OUTPUT_BYTES, file) == 0)
+    if (fread(text, 1, MOST_OUTPUT_BYTES, file) == 0)
         text[0] = '\0';
     return text;
 }
@@ -598,7 +600,6 @@ struct walk {
     struct rp_kernel_source *source;
     struct rp_tokens tokens; /**< of the kernel; places from its beginning */
     size_t capacity;
-    bool failed;
     const struct rp_compile_command *command; /**< NULL: the compiler is not asked */
     const char *arch;
     struct rp_ir *ir; /**< NULL: it was not asked, or says nothing */
@@ -887,17 +888,7 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     struct rp_source_loop *loop;
     const char *pragma;
 
-    if (source->loop_count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 16;
-        struct rp_source_loop *more = rp_realloc(source->loops, capacity * sizeof *more);
-
-        if (!more) {
-            walk->failed = true;
-            return;
-        }
-        source->loops = more;
-        walk->capacity = capacity;
-    }
+    rp_vec_grow(&source->loops, &walk->capacity, source->loop_count, 1, sizeof *source->loops);
     loop = &source->loops[source->loop_count];
     *loop = (struct rp_source_loop){.begin = node->begin.offset,
                                     .end = node->end.offset + node->end.bytes,
@@ -915,10 +906,8 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
         loop->end = end_of_macro(walk, loop->end);
     pragma = pragma_obstacle(walk, parent, loop);
     loop->why_not = why_not(walk, node, loop, &count);
-    if (!loop->why_not && pragma) {
+    if (!loop->why_not && pragma)
         loop->why_not = rp_strdup(pragma);
-        walk->failed |= !loop->why_not;
-    }
     source->loop_count++;
 }
 
@@ -929,7 +918,7 @@ static void visit(struct walk *walk, const struct rp_ast_node *node,
     const struct rp_kernel_source *source = walk->source;
     bool loop = is_loop(node);
 
-    if (walk->failed || rp_ast_is(node, "CXXRecordDecl"))
+    if (rp_ast_is(node, "CXXRecordDecl"))
         return;
     if (loop && node->begin.in_file && node->begin.offset >= source->begin &&
         node->begin.offset < source->end && node->end.offset < source->end)

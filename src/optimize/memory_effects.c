@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 
@@ -296,8 +298,6 @@ void rp_points_to_of_value(const struct rp_points_to *places, const struct rp_as
 /* Points-to sets ignore the order of statements (Andersen): the assignments of a kernel are
  * repeated until nothing is added. */
 
-RP_DEFINE_CLEANUP(struct rp_points_to, rp_points_to_free)
-
 /* This section collects the places. */
 
 static size_t new_place(struct rp_points_to *places, char *name, bool number)
@@ -314,7 +314,6 @@ static size_t new_memory(struct rp_points_to *places, char *name)
 {
     size_t place = new_place(places, name, false);
 
-    places->failed |= !name;
     rp_memory_set_add(&places->places[place].points,
                       place); /* Its name also says what it points to. */
     return place;
@@ -325,9 +324,9 @@ static size_t shared_place(struct rp_points_to *places, const struct rp_ast_node
 {
     bool dynamic = node->storage && strcmp(node->storage, "extern") == 0;
     const char *name = dynamic ? "the dynamic LDS" : node->name ? node->name : "?";
-    char *own = strdup(name);
+    char *own = rp_strdup(name);
 
-    for (size_t i = 0, same = 1; own && i < places->count; i++) {
+    for (size_t i = 0, same = 1; i < places->count; i++) {
         if (!places->places[i].name || strcmp(places->places[i].name, own) != 0)
             continue;
         free(own);
@@ -348,17 +347,8 @@ static bool is_shared(const struct rp_ast_node *node)
 
 static void add_variable(struct rp_points_to *places, uint64_t id, size_t place, bool reference)
 {
-    if (places->variable_count == places->variable_capacity) {
-        size_t capacity = places->variable_capacity ? 2 * places->variable_capacity : 64;
-        struct rp_memory_variable *more = realloc(places->variables, capacity * sizeof *more);
-
-        if (!more) {
-            places->failed = true;
-            return;
-        }
-        places->variables = more;
-        places->variable_capacity = capacity;
-    }
+    rp_vec_grow(&places->variables, &places->variable_capacity, places->variable_count, 1,
+                sizeof *places->variables);
     places->variables[places->variable_count++] = (struct rp_memory_variable){id, place, reference};
 }
 
@@ -406,7 +396,7 @@ static void collect_outside(struct rp_points_to *places, const struct rp_ast_nod
         strcmp(node->ref_kind, "VarDecl") == 0 && !rp_ast_is_index(node) &&
         !rp_points_to_find(places, node->ref_id)) {
         add_variable(places, node->ref_id,
-                     new_memory(places, strdup(node->ref_name ? node->ref_name : "?")), false);
+                     new_memory(places, rp_strdup(node->ref_name ? node->ref_name : "?")), false);
         qsort(places->variables, places->variable_count, sizeof *places->variables, by_id);
     }
     for (size_t i = 0; i < node->count; i++)
@@ -487,29 +477,21 @@ static void follow(struct rp_points_to *places, const struct rp_ast_node *node)
         follow(places, &node->children[i]);
 }
 
-int rp_points_to_make(const struct rp_ast_node *function, struct rp_points_to **ret,
-                      struct rp_err *err)
+struct rp_points_to *rp_points_to_make(const struct rp_ast_node *function)
 {
-    rp_cleanup(rp_cleanup_rp_points_to_free) struct rp_points_to *places =
-        calloc(1, sizeof *places);
+    struct rp_points_to *places = rp_new(struct rp_points_to);
 
-    if (places)
-        places->places = calloc(RP_MEMORY_OBJECTS_MAX, sizeof *places->places);
-    if (!places || !places->places)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    new_memory(places, strdup(rp_unknown_memory));
+    places->places = rp_alloc_zero(RP_MEMORY_OBJECTS_MAX, sizeof *places->places);
+    new_memory(places, rp_strdup(rp_unknown_memory));
     collect_local(places, function, 0);
     if (places->variable_count)
         qsort(places->variables, places->variable_count, sizeof *places->variables, by_id);
     collect_outside(places, function);
-    if (places->failed)
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     do {
         places->grown = false;
         follow(places, function);
     } while (places->grown);
-    *ret = rp_steal(places);
-    return 0;
+    return places;
 }
 
 /* The walk goes once through the code, in the order in which it runs. */
@@ -519,7 +501,6 @@ struct walk {
     struct rp_accesses *accesses;
     size_t capacity, bytes;
     size_t first; /**< of the interval's accesses */
-    bool failed;
 };
 
 static void visit(struct walk *walk, const struct rp_ast_node *node);
@@ -602,26 +583,12 @@ static void add_one(struct walk *walk, const char *name, enum rp_access_kind kin
     for (size_t i = walk->first; i < to->count; i++)
         if (to->list[i].kind == kind && strcmp(to->list[i].name, name) == 0)
             return;
-    if (to->count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 32;
-        struct rp_access *more = realloc(to->list, capacity * sizeof *more);
-
-        if (!more) {
-            walk->failed = true;
-            return;
-        }
-        to->list = more;
-        walk->capacity = capacity;
-    }
-    to->list[to->count] = (struct rp_access){
+    rp_vec_grow(&to->list, &walk->capacity, to->count, 1, sizeof *to->list);
+    to->list[to->count++] = (struct rp_access){
         .interval = to->intervals,
         .kind = kind,
-        .name = strdup(name),
+        .name = rp_strdup(name),
         .offset = node->begin.in_file && node->begin.offset < walk->bytes ? node->begin.offset : 0};
-    if (to->list[to->count].name)
-        to->count++;
-    else
-        walk->failed = true;
 }
 
 static void add(struct walk *walk, const struct rp_memory_set *set, enum rp_access_kind kind,
@@ -786,7 +753,7 @@ static void visit_plain(struct walk *walk, const struct rp_ast_node *node)
 
 static void visit(struct walk *walk, const struct rp_ast_node *node)
 {
-    if (is_left_out(node) || walk->failed || visit_control(walk, node))
+    if (is_left_out(node) || visit_control(walk, node))
         return;
     if (is_lambda(node))
         cut(walk);
@@ -800,22 +767,16 @@ static void visit(struct walk *walk, const struct rp_ast_node *node)
         cut(walk);
 }
 
-int rp_accesses_find(const struct rp_ast_node *function, const struct rp_points_to *places,
-                     size_t bytes, struct rp_accesses *ret, struct rp_err *err)
+void rp_accesses_find(const struct rp_ast_node *function, const struct rp_points_to *places,
+                      size_t bytes, struct rp_accesses *ret)
 {
-    struct rp_accesses found = {0};
-    struct walk walk = {.places = places, .accesses = &found, .bytes = bytes};
+    struct walk walk = {.places = places, .accesses = ret, .bytes = bytes};
 
+    *ret = (struct rp_accesses){0};
     for (size_t i = 0; i < function->count; i++)
         if (rp_ast_is(&function->children[i], "CompoundStmt"))
             visit(&walk, &function->children[i]);
-    found.intervals++;
-    if (walk.failed) {
-        rp_accesses_free(&found);
-        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    }
-    *ret = found;
-    return 0;
+    ret->intervals++;
 }
 
 void rp_accesses_free(struct rp_accesses *accesses)

@@ -25,7 +25,7 @@ struct rp_points_to {
     size_t variable_count, variable_capacity;
     struct rp_place *places;
     size_t count;
-    bool failed, grown;
+    bool grown;
 };
 
 enum {
@@ -42,8 +42,7 @@ struct rp_memory_set {
 extern const char rp_unknown_memory[];
 
 /** @param function with a body, not a template itself */
-int rp_points_to_make(const struct rp_ast_node *function, struct rp_points_to **ret,
-                      struct rp_err *err);
+struct rp_points_to *rp_points_to_make(const struct rp_ast_node *function);
 void rp_points_to_free(struct rp_points_to *places);
 
 /** Returns the name of memory that other work-items see, or NULL for a local variable. It is the
@@ -111,7 +110,7 @@ enum rp_access_kind {
 struct rp_access {
     size_t interval; /**< from 0 on, in the order of the text */
     enum rp_access_kind kind;
-    char *name;    /**< of the memory (replay.h) */
+    char *name;    /**< of the memory */
     size_t offset; /**< of the first one in the file; 0: not known */
 };
 
@@ -122,8 +121,8 @@ struct rp_accesses {
 };
 
 /** @param bytes  of the file */
-int rp_accesses_find(const struct rp_ast_node *function, const struct rp_points_to *places,
-                     size_t bytes, struct rp_accesses *ret, struct rp_err *err);
+void rp_accesses_find(const struct rp_ast_node *function, const struct rp_points_to *places,
+                      size_t bytes, struct rp_accesses *ret);
 void rp_accesses_free(struct rp_accesses *accesses);
 
 /* How wide a kernel computes the values that reach memory.

@@ -470,7 +470,7 @@ int rp_llm_exchange(const struct rp_llm_settings *s, const char *body, size_t by
     rp_autofree char *url = rp_format("%s/chat/completions", s->base_url);
     rp_cleanup(cleanup_receiving) struct receiving r = {.exchange = exchange, .easy = easy};
 
-    if (!easy || !headers || !url)
+    if (!easy || !headers)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     r.sse.event = rp_completion_event;
     r.sse.context = &exchange->completion;

@@ -462,12 +462,11 @@ static int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_t
                               rp_llm_log log, void *log_context, struct rp_llm_client **ret,
                               struct rp_err *err)
 {
-    struct rp_llm_client *client = rp_alloc_zero(1, sizeof *client);
+    struct rp_llm_client *client;
 
-    if (!client || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        free(client);
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return rp_fail(err, RP_ENVIRONMENT, "the HTTP library does not start (out of memory?)");
-    }
+    client = rp_new(struct rp_llm_client);
     *client = (struct rp_llm_client){.settings = *settings,
                                      .log = log,
                                      .log_context = log_context,
@@ -554,7 +553,7 @@ static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsi
 
     account(client, x, &record);
     rp_buf_add_model_text(&answer, rp_buf_text(&x->completion.text), x->completion.text.len);
-    if (!client->log || answer.failed || !asked_system || !asked_user)
+    if (!client->log)
         return;
     rp_llm_redact(answer.data, client->settings.api_key);
     rp_llm_redact(asked_system, client->settings.api_key);
@@ -702,7 +701,7 @@ static char *title_of(const char *answer, const char *model)
     for (size_t i = 0; i < bytes; i++)
         if (title.data[i] == ':')
             title.data[i] = ';';
-    return title.failed ? NULL : rp_format("%.*s", (int)bytes, title.data);
+    return rp_format("%.*s", (int)bytes, title.data);
 }
 
 static int propose_llm(void *state, const struct rp_proposer_input *input, struct rp_proposal *ret,

@@ -185,7 +185,7 @@ static size_t rp_unroll_plan(const struct rp_kernel_source *source,
     const unsigned *factors = factors_for(facts);
     size_t count = 0, steps = 0;
 
-    for (size_t i = 0; loops && i < source->loop_count; i++) {
+    for (size_t i = 0; i < source->loop_count; i++) {
         const struct rp_source_loop *loop = &source->loops[i];
 
         if (!loop->why_not)

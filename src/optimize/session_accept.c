@@ -210,8 +210,7 @@ static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_sessio
         "%s/%zu", tried->key, json_array_size(json_object_get(tried->json, "confirmations")));
     const json_t *last = rp_journal_find(run->s->journal, "confirmation", key);
 
-    return key ? rp_session_untried_inputs(json_object_get(last, "comparisons"), run->facts->name)
-               : NULL;
+    return rp_session_untried_inputs(json_object_get(last, "comparisons"), run->facts->name);
 }
 
 /** Takes its source as the new base. */
@@ -329,8 +328,6 @@ static const char **sorted_input_kinds(json_t *inputs)
     size_t count = 0;
     json_t *variation;
 
-    if (!kinds)
-        return NULL;
     json_object_foreach(inputs, kind, variation) kinds[count++] = kind;
     qsort(kinds, count, sizeof *kinds, by_name);
     return kinds;

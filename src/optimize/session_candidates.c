@@ -203,7 +203,7 @@ static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *trie
     tried->json = json_deep_copy(shown);
     if (tried->measured > run->s->measured)
         run->s->measured = tried->measured;
-    return tried->reason && tried->json;
+    return true;
 }
 
 static int keep(struct rp_kernel_run *run, struct rp_session_candidate *tried, json_t *record,
@@ -226,7 +226,7 @@ static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
 {
     struct rp_attempt *list = rp_alloc_zero(run->count + 1, sizeof *list);
 
-    for (size_t i = 0; list && i < run->count; i++) {
+    for (size_t i = 0; i < run->count; i++) {
         const struct rp_session_candidate *t = &run->tried[i];
 
         list[i] = (struct rp_attempt){.title = t->title,
@@ -391,7 +391,7 @@ static bool may_begin(struct rp_kernel_run *run)
 {
     rp_autofree char *key = rp_format("%u/%s/%zu", run->round, run->facts->symbol, run->count + 1);
 
-    return key && rp_session_may_begin(run->s, "attempt", key);
+    return rp_session_may_begin(run->s, "attempt", key);
 }
 
 int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err)

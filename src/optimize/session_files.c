@@ -41,7 +41,7 @@ struct lines {
     bool open; /**< no newline at the end */
 };
 
-static bool split(const char *text, size_t bytes, struct lines *ret)
+static void split(const char *text, size_t bytes, struct lines *ret)
 {
     size_t count = 0;
 
@@ -50,14 +50,11 @@ static bool split(const char *text, size_t bytes, struct lines *ret)
     ret->open = bytes && text[bytes - 1] != '\n';
     ret->count = count + ret->open;
     ret->at = rp_alloc((ret->count + 1) * sizeof *ret->at);
-    if (!ret->at)
-        return false;
     ret->at[0] = text;
     for (size_t i = 0, line = 0; i < bytes; i++)
         if (text[i] == '\n')
             ret->at[++line] = text + i + 1;
     ret->at[ret->count] = text + bytes;
-    return true;
 }
 
 static bool same_line(const struct lines *a, size_t i, const struct lines *b, size_t j)
@@ -94,12 +91,8 @@ static void rp_patch_write(const char *name, const char *before, size_t before_b
     struct lines a = {0}, b = {0};
     size_t head = 0, tail = 0, begin, end;
 
-    if (!split(before, before_bytes, &a) || !split(after, after_bytes, &b)) {
-        ret->failed = true;
-        free(a.at);
-        free(b.at);
-        return;
-    }
+    split(before, before_bytes, &a);
+    split(after, after_bytes, &b);
     while (head < a.count && head < b.count && same_line(&a, head, &b, head))
         head++;
     while (tail < a.count - head && tail < b.count - head &&
@@ -401,7 +394,7 @@ static json_t *compiler_version(const struct rp_session *s, const char *compiler
     struct rp_err why = RP_ERR_INIT;
     struct rp_proc_end end;
 
-    if (compiler && log &&
+    if (compiler &&
         rp_child_run(&(struct rp_child){.argv = (const char *const[]){compiler, "--version", NULL},
                                         .stdout_path = log,
                                         .timeout_ns = VERSION_PATIENCE_NS,

@@ -359,7 +359,7 @@ static int named_kernels(const struct rp_session *s, const struct rp_facts *fact
     if (rc < 0)
         return rc;
     list = rp_alloc_zero(facts->count + 1, sizeof *list);
-    for (size_t i = 0; list && i < facts->count; i++)
+    for (size_t i = 0; i < facts->count; i++)
         list[i] =
             rp_kernel_pattern_finds(&pattern, facts->kernels[i].name, facts->kernels[i].symbol);
     *ret = list;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "optimize/ast.h"
 #include "optimize/memory_effects.h"
 #include "optimize/source_text.h"
@@ -14,7 +15,6 @@
 struct ids {
     uint64_t *list;
     size_t count, capacity;
-    bool failed;
 };
 
 /** Sums and the like are what a kernel computes. Which memory holds what is compared elsewhere. */
@@ -49,17 +49,7 @@ static void add_id(struct ids *ids, uint64_t id)
 {
     if (is_in(ids, id))
         return;
-    if (ids->count == ids->capacity) {
-        size_t capacity = ids->capacity ? 2 * ids->capacity : 16;
-        uint64_t *more = realloc(ids->list, capacity * sizeof *more);
-
-        if (!more) {
-            ids->failed = true;
-            return;
-        }
-        ids->list = more;
-        ids->capacity = capacity;
-    }
+    rp_vec_grow(&ids->list, &ids->capacity, ids->count, 1, sizeof *ids->list);
     ids->list[ids->count++] = id;
 }
 
@@ -114,7 +104,6 @@ static void add_steps(struct rp_shape_walk *walk, const struct rp_ast_node *node
         rp_buf_printf(&text, "a value of %s, on which barriers depend,\t",
                       variable && variable->name ? variable->name : "?");
         rp_ast_expression_text(&text, node);
-        walk->failed |= text.failed;
         rp_shape_add(walk, RP_SHAPE_LOOP_UPDATE, node, rp_buf_text(&text));
     }
     for (size_t i = 0; i < node->count; i++)
@@ -131,7 +120,6 @@ void rp_shape_add_loop_updates(struct rp_shape_walk *walk)
             collect(walk, &function->items[i].head[j], &ids);
     if (walk->body && ids.count)
         add_steps(walk, walk->body, &ids);
-    walk->failed |= ids.failed;
     free(ids.list);
 }
 
@@ -200,7 +188,6 @@ static bool add_name(const struct uses *uses, const struct rp_ast_node *node, st
 
 static void add(const struct uses *uses, const struct rp_ast_node *node, struct rp_buf *text)
 {
-    uses->walk->failed |= text->failed;
     rp_shape_add(uses->walk, RP_SHAPE_USE, node, rp_buf_text(text));
 }
 
@@ -254,7 +241,6 @@ static void add_test(const struct uses *uses, const struct rp_ast_node *node)
     if (!pointer || !add_name(uses, pointer, &name))
         return;
     rp_buf_printf(&text, "whether %s is null", rp_buf_text(&name));
-    uses->walk->failed |= name.failed;
     add(uses, node, &text);
 }
 
@@ -539,24 +525,14 @@ void rp_shape_add(struct rp_shape_walk *walk, enum rp_shape_class class,
     struct rp_shape_function *function = walk->function;
     rp_autobuf clean = {0};
 
-    if (function->count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 32;
-        struct rp_shape_item *more = realloc(function->items, capacity * sizeof *more);
-
-        if (!more) {
-            walk->failed = true;
-            return;
-        }
-        function->items = more;
-        walk->capacity = capacity;
-    }
+    rp_vec_grow(&function->items, &walk->capacity, function->count, 1, sizeof *function->items);
     rp_buf_puts(&clean, "");
     add_without_places(&clean, text);
     function->items[function->count] = (struct rp_shape_item){.class = class};
     function->items[function->count].offset =
         node && node->begin.in_file && node->begin.offset < walk->bytes ? node->begin.offset : 0;
     function->items[function->count].text = rp_buf_steal(&clean);
-    walk->failed |= !function->items[function->count++].text;
+    function->count++;
 }
 
 const struct rp_ast_node *rp_shape_local_declaration(const struct rp_shape_walk *walk, uint64_t id)

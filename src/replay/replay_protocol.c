@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -91,20 +92,18 @@ static void print_option(const struct option *o, const void *field, struct rp_bu
         print_set(bits, ret);
 }
 
-int rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret,
-                            struct rp_err *err)
+void rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret)
 {
     size_t count = 1;
 
-    *ret = (struct rp_replay_args){.argv = {strdup(rp_replay_actions[o->action])}};
-    for (size_t i = 0; i < OPTIONS && ret->argv[count - 1]; i++) {
+    *ret = (struct rp_replay_args){.argv = {rp_strdup(rp_replay_actions[o->action])}};
+    for (size_t i = 0; i < OPTIONS; i++) {
         struct rp_buf text = {0};
 
         print_option(&options[i], (const char *)o + options[i].offset, &text);
-        if (text.len || text.failed)
+        if (text.len)
             ret->argv[count++] = rp_buf_steal(&text);
     }
-    return ret->argv[count - 1] ? 0 : rp_out_of_memory(err);
 }
 
 void rp_replay_args_free(struct rp_replay_args *args)

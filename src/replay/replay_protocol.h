@@ -79,9 +79,8 @@ struct rp_replay_args {
     char *argv[RP_REPLAY_MOST_ARGS]; /**< owned */
 };
 
-/** @param ret  on failure, too, to be released with rp_replay_args_free */
-int rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret,
-                            struct rp_err *err);
+/** @param ret  to be released with rp_replay_args_free */
+void rp_replay_options_print(const struct rp_replay_options *o, struct rp_replay_args *ret);
 void rp_replay_args_free(struct rp_replay_args *args);
 /**
  * Parses what rp_replay_options_print() wrote.

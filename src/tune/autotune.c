@@ -148,9 +148,10 @@ static int open_journal(struct autotune *a, struct rp_err *err)
     if (!a->folder.path)
         return 0;
     rc = rp_search_journal_open(&a->folder, &identity, err);
-    return rc < 0 ? rc
-                  : rp_journal_runner_open(&a->folder, a->search.space, &a->inner, &a->remembered,
-                                           err);
+    if (rc < 0)
+        return rc;
+    rp_journal_runner_open(&a->folder, a->search.space, &a->inner, &a->remembered);
+    return 0;
 }
 
 /* --- what it leaves --------------------------------------------------------------------------- */

@@ -558,7 +558,7 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static bool add_known(struct remembered *r, size_t answer)
+static void add_known(struct remembered *r, size_t answer)
 {
     const char *config;
     const json_t *data = data_of(r, answer, &config);
@@ -566,22 +566,20 @@ static bool add_known(struct remembered *r, size_t answer)
     rp_autofree char *asked =
         question(purpose ? purpose : purposes[RP_RUN_EXPLORE],
                  json_string_value(json_object_get(data, "finalists")), config);
-    json_t *list = asked ? json_object_get(r->known, asked) : NULL;
+    json_t *list = json_object_get(r->known, asked);
 
-    if (asked && !list && json_object_set_new(r->known, asked, list = json_array()) < 0)
-        list = NULL;
-    return list && json_array_append_new(list, json_integer((json_int_t)answer)) == 0;
+    if (!list)
+        json_object_set_new(r->known, asked, list = json_array());
+    json_array_append_new(list, json_integer((json_int_t)answer));
 }
 
-static bool find_answers(struct remembered *r)
+static void find_answers(struct remembered *r)
 {
     const size_t count = rp_journal_count(r->journal);
 
     r->answers = rp_alloc_zero(count + 1, sizeof *r->answers);
     r->used = rp_alloc_zero(count + 1, sizeof *r->used);
     r->known = json_object();
-    if (!r->answers || !r->used || !r->known)
-        return false;
     for (size_t i = 0; i < count; i++) {
         const char *its_kind;
 
@@ -589,31 +587,24 @@ static bool find_answers(struct remembered *r)
         if (strcmp(its_kind, remembered_kind) != 0)
             continue;
         r->answers[r->answer_count] = i;
-        if (!add_known(r, r->answer_count++))
-            return false;
+        add_known(r, r->answer_count++);
     }
-    return true;
 }
 
-int rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
-                           const struct rp_runner *inner, struct rp_runner *ret, struct rp_err *err)
+void rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
+                            const struct rp_runner *inner, struct rp_runner *ret)
 {
-    struct remembered *r = rp_alloc_zero(1, sizeof *r);
+    struct remembered *r = rp_new(struct remembered);
 
+    *r = (struct remembered){
+        .folder = folder, .journal = folder->journal, .space = space, .inner = inner};
+    r->pending = rp_alloc_zero(inner->workers, sizeof *r->pending);
+    find_answers(r);
     *ret = *inner;
     ret->submit = submit;
     ret->next = next;
     ret->due_ms = NULL;
     ret->state = r;
-    if (r) {
-        *r = (struct remembered){
-            .folder = folder, .journal = folder->journal, .space = space, .inner = inner};
-        r->pending = rp_alloc_zero(inner->workers, sizeof *r->pending);
-    }
-    if (r && r->pending && find_answers(r))
-        return 0;
-    rp_journal_runner_close(ret);
-    return rp_fail(err, RP_ENVIRONMENT, "out of memory");
 }
 
 int rp_search_journal_end(const struct rp_session_folder *folder, struct rp_err *err)

@@ -379,7 +379,6 @@ static void put_text(struct rp_buf *to, const char *text, size_t most)
             rp_buf_printf(to, "&#%d;", *text);
         else
             rp_buf_add(to, text, 1);
-    to->failed |= escaped.failed;
 }
 
 /* --- axes ------------------------------------------------------------------------------------- */
@@ -502,7 +501,6 @@ static size_t put_points(const struct axes *axes, const struct rp_search_result 
     }
     if (best)
         rp_buf_printf(to, "<path class=\"b\" d=\"%sH%d\"/>\n", rp_buf_text(&line), WIDTH - RIGHT);
-    to->failed |= line.failed;
     return best;
 }
 

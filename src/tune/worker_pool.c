@@ -293,7 +293,7 @@ static void allocation_variables(struct rp_env_change ret[MOST_VARIABLES + 1])
             continue;
         name = rp_format("SLURM_%.*s", (int)(value - *variable - (int)(sizeof prefix - 1)),
                          *variable + sizeof prefix - 1);
-        if (name && !getenv(name))
+        if (!getenv(name))
             ret[count++] = (struct rp_env_change){.name = name, .value = value + 1};
         else
             free(name);

@@ -70,8 +70,7 @@ static void use(const struct rp_kernel_found *found, const char *copy)
     source->end = found->end;
     if (rp_source_loops_find(found->function, source, NULL, NULL, &err) == 0)
         check_loops(source);
-    if (rp_kernel_shape_make(found->functions, found->count, copy, BYTES, &source->shape, &err) < 0)
-        __builtin_trap();
+    source->shape = rp_kernel_shape_make(found->functions, found->count, copy, BYTES);
     shape = (struct rp_shape_text){source->shape, copy, found->begin, 1};
     /* Two instances may have one symbol in such a dump: then the first one counts for both. */
     if (rp_kernel_shape_compare(&shape, &shape, &err) < 0 && found->count < 2)

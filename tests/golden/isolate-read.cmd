@@ -5,3 +5,5 @@ rocm-perf isolate inspect chase
 rocm-perf isolate inspect --json chase
 rocm-perf isolate verify chase
 rocm-perf isolate verify --json chase
+ln -s chase $'ch\xffse'
+rocm-perf isolate inspect --json $'ch\xffse' | head -3

@@ -99,11 +99,8 @@ static struct rp_kernel_shape *shape_of(struct rp_ast_node *statements, size_t c
     const struct rp_ast_node function = {
         .kind = "FunctionDecl", .mangled = "_Z1kv", .children = &body, .count = 1};
     const struct rp_ast_node *functions[] = {&function};
-    struct rp_kernel_shape *shape = NULL;
-    struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_kernel_shape_make(functions, 1, "", 0, &shape, &err), 0);
-    return shape;
+    return rp_kernel_shape_make(functions, 1, "", 0);
 }
 
 static void an_assignment_may_lack_its_operator(void **state)
