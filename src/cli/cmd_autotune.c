@@ -26,7 +26,7 @@ struct command {
     char *all_gpus; /**< of --gpus all: what args.gpus points to then */
 };
 
-/** An output must not replace one of the session's own files: without the journal all answers would
+/** An output must not replace one of the search's own files: without the journal all answers would
  * be lost. */
 static int check_folder(const char *option, const char *path, const char *folder,
                         struct rp_err *err)
@@ -39,7 +39,7 @@ static int check_folder(const char *option, const char *path, const char *folder
         rp_autofree char *file = rp_path_join(folder, own[i]);
 
         if (rp_same_file(file, path))
-            rc = rp_fail(err, RP_USAGE, "%s %s is a file of the session itself: take another name",
+            rc = rp_fail(err, RP_USAGE, "%s %s is a file of the search itself: take another name",
                          option, path);
     }
     return rc;
@@ -280,10 +280,13 @@ static int serve(const struct command *c)
 }
 
 /** Returns zero or a negative verdict. A program that does not work is an error. */
-static int verdict(const struct rp_autotune_result *result)
+static int verdict(const struct command *c, const struct rp_autotune_result *result)
 {
-    if (result->interrupted)
+    if (result->interrupted) {
+        if (c->o.folder)
+            rp_cli_note("interrupted: with -o %s --resume goes on", c->o.folder);
         return RP_INTERRUPTED;
+    }
     if (!result->gave_up)
         return result->found ? RP_OK : RP_VERDICT;
     rp_cli_note("%s", result->gave_up);
@@ -358,7 +361,7 @@ static int run(struct command *c)
     if (code == RP_OK)
         say_unchecked(c, &result);
     if (code == RP_OK)
-        code = verdict(&result);
+        code = verdict(c, &result);
     rp_autotune_result_free(&result);
     return code;
 }

@@ -9,6 +9,7 @@
 #include "base/monotonic_clock.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "optimize/session.h"
@@ -65,8 +66,8 @@ static int print_failure(const struct rp_session_result *result, const struct rp
     const int code = rp_cli_error(err);
 
     if (result->resumable && !strstr(err->text, "--resume"))
-        rp_cli_note("%zu changes tried, %zu accepted so far: --resume goes on", result->tried,
-                    result->accepted);
+        rp_cli_note("%zu change%s tried, %zu accepted so far: --resume goes on", result->tried,
+                    rp_plural(result->tried), result->accepted);
     return code;
 }
 

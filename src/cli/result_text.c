@@ -87,7 +87,7 @@ static size_t same_reason(const json_t *kernels, size_t end, const char *stop)
 
 static void add_others(const struct rp_page *page, size_t count, const char *why)
 {
-    rp_page_words(page, RP_INK_PLAIN, KERNEL, HANG, "%zu others", count);
+    rp_page_words(page, RP_INK_PLAIN, KERNEL, HANG, "%zu other%s", count, rp_plural(count));
     rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG, "not tried: %s", why);
 }
 
@@ -137,11 +137,11 @@ static size_t count_built(const json_t *rounds)
 static void add_nothing(const struct rp_page *page, const json_t *json)
 {
     const char *ended = text_of(json, "ended_by");
+    const size_t built = count_built(json_object_get(json, "rounds"));
 
     if (strcmp(ended, "dry-run") == 0)
         rp_page_words(page, RP_INK_BOLD, 0, HANG,
-                      "Dry run: %zu candidates built, nothing measured.",
-                      count_built(json_object_get(json, "rounds")));
+                      "Dry run: %zu candidate%s built, nothing measured.", built, rp_plural(built));
     else if (strcmp(ended, "nothing left") == 0 || strcmp(ended, "max-iters") == 0)
         rp_page_words(page, RP_INK_BOLD, 0, HANG, "Nothing was worth accepting.");
     else
@@ -413,6 +413,8 @@ static void put_none(const struct rp_page *page, const json_t *result)
         rp_buf_puts(&line,
                     "none: --max-fraction of so few configurations is less than one; a larger "
                     "one\nruns some of them");
+    else if (lost == 1)
+        rp_buf_puts(&line, "none: the fastest one failed when it was run again");
     else if (lost)
         rp_buf_printf(&line, "none: the %zu fastest ones failed when they were run again", lost);
     else if (!first)
@@ -450,6 +452,7 @@ static void put_searched(const struct rp_page *page, const json_t *result)
 {
     const json_t *failures = json_object_get(result, "failures"), *phase;
     const long long size = count(result, "search_space_size");
+    const char *ended = json_string_value(json_object_get(result, "ended_by"));
     const char *name, *between = "; ";
     rp_autobuf line = {0};
     json_t *value;
@@ -468,7 +471,7 @@ static void put_searched(const struct rp_page *page, const json_t *result)
         rp_buf_printf(&line, "%s%lld %s", between, (long long)json_integer_value(value), name);
         between = ", ";
     }
-    rp_buf_printf(&line, "; ended by %s", json_string_value(json_object_get(result, "ended_by")));
+    rp_buf_printf(&line, strcmp(ended, "interrupted") == 0 ? "; %s" : "; ended by %s", ended);
     put_line(page, RP_INK_PLAIN, &line);
 }
 

@@ -131,8 +131,8 @@ int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_e
     rc = folder->resume && begun ? rp_journal_resume(path, &folder->journal, &cut, err)
                                  : rp_journal_create(path, &folder->journal, err);
     if (rc == 0 && cut)
-        note(folder, "the last record was not complete: %llu bytes are cut off",
-             (unsigned long long)cut);
+        note(folder, "the last record was not complete: %llu %s cut off", (unsigned long long)cut,
+             cut == 1 ? "byte is" : "bytes are");
     return rc;
 }
 

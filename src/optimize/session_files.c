@@ -214,9 +214,10 @@ static int rp_session_check_place(const struct rp_session *s, struct rp_err *err
     folder = slash ? rp_strndup(s->o->source, (size_t)(slash - s->o->source) + 1) : rp_strdup(".");
     name_files(s, &source, &patch);
     if (access(folder, W_OK) != 0)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno,
-                             "%s could not be written: give a copy of %s in a folder that can",
-                             source, s->o->source);
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s could not be written: %s: give --source a copy of %s in a folder in "
+                       "which files can be written",
+                       source, strerror(errno), s->o->source);
     return check_files(s, source, patch, err);
 }
 

@@ -151,7 +151,8 @@ static int rp_session_capture(struct rp_kernel_run *run, const char *profile, co
     struct rp_err why = RP_ERR_INIT;
     int rc;
 
-    rp_session_message(s, "  capturing its dispatches");
+    if (!rp_path_exists(folder)) /* A session that goes on has captured them. */
+        rp_session_message(s, "  capturing its dispatches");
     rc = rp_captures_make(&s->measure, s->program, run->facts->name, run->facts->symbol, profile,
                           folder, &run->captures, &why);
     if (rc == 0)

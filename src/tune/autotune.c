@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "experiment/measured_run.h"
 #include "experiment/session_folder.h"
 #include "tune/recorded_space.h"
@@ -86,8 +87,10 @@ static int read_import(struct autotune *a, struct rp_err *err)
         return rp_wrap(err, "--import");
     a->search.first = a->imported.fastest;
     a->search.first_count = a->imported.fastest_count;
-    line = rp_format("%s has %zu configurations of this space; the %zu fastest are run first",
-                     a->o->import, a->imported.known, a->imported.fastest_count);
+    line =
+        rp_format("%s has %zu configuration%s of this space; the fastest %zu of them %s run first",
+                  a->o->import, a->imported.known, rp_plural(a->imported.known),
+                  a->imported.fastest_count, a->imported.fastest_count == 1 ? "is" : "are");
     if (line)
         note(a, line);
     return 0;
@@ -262,14 +265,18 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
 static char *why_given_up(const struct autotune *a)
 {
     const struct rp_config_result *first = &a->result.tuned[0];
+    const size_t count = a->result.tuned_count;
+    rp_autofree char *all =
+        count == 1
+            ? rp_strdup("the first configuration has failed")
+            : rp_format("the first %zu configurations have all failed; the first one", count);
     rp_autobuf values = {0};
 
     rp_search_put_parameters(a->search.space, first->config, &values);
-    return rp_format("the first %zu configurations have all failed; the first one (%s): %s%s%s; "
-                     "fix the command and take another -o, or go on with --resume --max-failures 0",
-                     a->result.tuned_count, rp_buf_text(&values),
-                     rp_evaluation_outcome_word(first->outcome), first->reason ? ": " : "",
-                     first->reason ? first->reason : "");
+    return rp_format("%s (%s): %s%s%s; fix the command and take another -o, or go on with "
+                     "--resume --max-failures 0",
+                     all, rp_buf_text(&values), rp_evaluation_outcome_word(first->outcome),
+                     first->reason ? ": " : "", first->reason ? first->reason : "");
 }
 
 /** The outputs are checked here, so that they do not fail after an hour of runs. */

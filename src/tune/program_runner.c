@@ -123,6 +123,10 @@ static int fail_unknown(struct parser *p, size_t begin, size_t bytes)
 {
     rp_autobuf names = {0};
 
+    if (bytes == strlen(OUTPUT_NAME) && memcmp(p->text + begin, OUTPUT_NAME, bytes) == 0)
+        return rp_fail(p->err, RP_USAGE,
+                       "column %zu: {output} is the program that --build makes: give --build",
+                       begin);
     for (size_t i = 0; i < p->space->parameter_count; i++)
         rp_buf_printf(&names, "%s%.60s", i ? ", " : "", p->space->parameters[i].name);
     return rp_fail(

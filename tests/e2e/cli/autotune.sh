@@ -88,6 +88,8 @@ says err '1 of at most 32: none has worked yet; the last one failed: ended with 
 says err '8 of at most 32: none'
 says err 'the first 9 configurations have all failed; the first one (A='
 says out 'ended by failures'
+expect 5 all_fail --max-failures 1 -o one-failure
+says err 'the first configuration has failed (A='
 expect 5 all_fail --max-failures 10 --resume --json
 [ "$(json evaluated_configs out)" = 10 ] && valid out || fail 'it did not go on'
 expect 1 all_fail --max-failures 0 --resume --quiet
@@ -191,7 +193,8 @@ kill -TERM $pid
 got=0
 wait $pid || got=$?
 [ $got = 130 ] || { cat err; fail "exit status $got after SIGTERM"; }
-says out 'ended by interrupted'
+says out '; interrupted'
+says err 'interrupted: with -o ended --resume goes on'
 says out 'Search 8 of 36'
 rm stop
 expect 0 grid -o ended --resume --quiet
@@ -263,6 +266,8 @@ for template in 'sh run.sh {A}' 'sh run.sh {A} {B} {C}' 'sh run.sh {A} {B} | cat
 done
 expect 2 tune --space grid.json --build 'make {A}' --cmd-template '{output} {B}' --no-rocprof -o mistake
 says err '{output}'
+expect 2 tune --space grid.json --cmd-template '{output} {A} {B}' --no-rocprof -o mistake
+says err '--cmd-template: column 1: {output} is the program that --build makes: give --build'
 expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --output-regex '(' -o mistake
 expect 3 tune --space ran --cmd-template 'sh run.sh {A} {B}' -o mistake
 expect 2 tune --space grid.json --cmd-template 'sh run.sh {A} {B}' --no-rocprof --gpus 0,1 -o mistake

@@ -46,7 +46,7 @@ SIGNAL=INT python3 "$SOURCE/tests/e2e/kill_behind.py" second/journal.jsonl appli
     -o second >out 2>err </dev/null || { cat out err; fail "not interrupted"; }
 says out "1 accepted"
 says err "interrupted by SIGINT"
-says err "1 changes tried, 1 accepted so far: --resume goes on"
+says err "1 change tried, 1 accepted so far: --resume goes on"
 ends second interrupted 1
 [ ! -e second/tmp ] || fail "files of compilers"
 mkdir second/tmp && touch second/tmp/s-gfx942.o # as of a session that was killed

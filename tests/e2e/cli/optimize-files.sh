@@ -104,11 +104,13 @@ again() {
     rocm-perf optimize unlucky "${options[@]}" --kernel 'most|odd' --check $': sch\xf6n' --dry-run -o words "$@"
 }
 expect 1 again
-says out "Dry run: 1 candidates built, nothing measured."
+says out "Dry run: 1 candidate built, nothing measured."
 says out "none of its loops can be unrolled: line"
 says out "not tried: --kernel does not name it"
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" words/optimize.json >/dev/null || fail "JSON"
 expect 1 again --resume
+says err "this session was finished before"
+! grep -Eq "capturing|building|profiling" err || fail "it says that what was done is done again"
 printf ' ' >>unlucky
 expect 2 again --resume
 says err "the build of the program was another one"

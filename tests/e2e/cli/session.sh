@@ -15,5 +15,6 @@ cp session/optimize.json first.json
 
 # Nothing is left to do: all is read from the journal.
 expect 1 optimize --resume
+! grep -q capturing err || fail "it says that what was captured is captured again"
 cmp first.json session/optimize.json || fail "not the same when nothing is left"
 echo passed
