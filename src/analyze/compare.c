@@ -137,9 +137,9 @@ static struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t
     const double sum = of_before + of_after;
     struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
 
-    /* This follows Welch and Satterthwaite; a line has taken two degrees of freedom. */
+    /* A line has taken two degrees of freedom. */
     if (sum > 0)
-        ret.degrees = sum * sum / (of_before * of_before / (n - 2) + of_after * of_after / (m - 2));
+        ret.degrees = rp_welch_degrees(of_before, n - 2, of_after, m - 2);
     ret.error = error_factor *
                 sqrt(sum * inflation(&before, &after, &slow_before, &slow_after, &ret.degrees));
     ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));

@@ -299,3 +299,67 @@ long rp_signed_rank_cut(size_t n, double alpha, double *ret_tail)
     *ret_tail = kept;
     return k;
 }
+
+/* --- which of two sides has the greater runtimes ------------------------------------------------
+ */
+
+enum { LEAST_FREEDOM = 3 };
+
+struct rp_samples_log rp_samples_log(const double *runtimes, size_t count)
+{
+    struct rp_samples_log of = {.count = count};
+
+    for (size_t i = 0; i < count; i++)
+        of.mean += rp_exact_log(runtimes[i]) / (double)count;
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        const double off = rp_exact_log(runtimes[i]) - of.mean;
+
+        of.variance += off * off / (double)(count - 1);
+    }
+    return of;
+}
+
+void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of)
+{
+    if (of->count < 2)
+        return;
+    noise->squares += of->variance * (double)(of->count - 1);
+    noise->freedom += of->count - 1;
+}
+
+/** Returns the standard deviation of a logarithm. Below 0 means that too little was seen. */
+static double noise_sd(const struct rp_noise *noise)
+{
+    return noise->freedom < LEAST_FREEDOM ? -1 : sqrt(noise->squares / (double)noise->freedom);
+}
+
+double rp_welch_degrees(double a, double degrees_a, double b, double degrees_b)
+{
+    const double sum = a + b;
+
+    return sum * sum / (a * a / degrees_a + b * b / degrees_b);
+}
+
+double rp_welch_chance(const struct rp_samples_log *a, const struct rp_samples_log *b)
+{
+    const double ea = a->variance / (double)a->count, eb = b->variance / (double)b->count;
+    const double error = ea + eb, off = a->mean - b->mean;
+    double freedom, above;
+
+    if (error == 0)
+        return off == 0 ? 0.5 : off < 0;
+    freedom = rp_welch_degrees(ea, (double)(a->count - 1), eb, (double)(b->count - 1));
+    above = rp_student_above(fabs(off) / sqrt(error), freedom < 1 ? 1 : (size_t)freedom);
+    return off < 0 ? 1 - above : above;
+}
+
+double rp_noise_chance(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                       const struct rp_noise *noise)
+{
+    const double error = noise_sd(noise) * sqrt(1 / (double)a->count + 1 / (double)b->count);
+    const double off = a->mean - b->mean;
+
+    if (error < 0 || off <= 0)
+        return 1;
+    return error == 0 ? 0 : rp_student_above(off / error, noise->freedom);
+}

@@ -62,4 +62,36 @@ double rp_signed_rank_below(size_t n, size_t w);
  * @return -1: none, there are too few pairs */
 long rp_signed_rank_cut(size_t n, double alpha, double *ret_tail);
 
+/* A few samples of two sides. Samples are runtimes above 0, compared by their logarithms, because
+ * noise is a share of a runtime. */
+
+struct rp_samples_log {
+    size_t count;
+    double mean, variance; /**< of the logarithms; variance 0 below two samples */
+};
+
+struct rp_samples_log rp_samples_log(const double *runtimes, size_t count);
+
+/** Measures how much samples of one configuration differ, from all that have two or more. It starts
+ * as 0. */
+struct rp_noise {
+    double squares;
+    size_t freedom;
+};
+
+void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of);
+
+/** Computes the degrees of freedom of Welch and Satterthwaite for the sum of two variances, of
+ * which each has its own. */
+double rp_welch_degrees(double a, double degrees_a, double b, double degrees_b);
+
+/** Computes by Welch's test how often b would be as far below a by chance. Both have two samples or
+ * more. */
+double rp_welch_chance(const struct rp_samples_log *a, const struct rp_samples_log *b);
+
+/** Does the same for a single sample, which has no variance: that of all others is used. It is 1
+ * where too little is known of them. */
+double rp_noise_chance(const struct rp_samples_log *a, const struct rp_samples_log *b,
+                       const struct rp_noise *noise);
+
 #endif

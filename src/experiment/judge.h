@@ -16,6 +16,8 @@
 
 struct rp_child_context;
 struct rp_err;
+struct rp_noise;
+struct rp_samples_log;
 
 /* From measurements to a verdict on a candidate. Rules: docs/how-it-decides.md. */
 
@@ -144,24 +146,7 @@ void rp_decide_by_another(const struct rp_weighted_comparison *list, size_t coun
 bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_comparison *list,
                     size_t count, char ret_reason[400]);
 
-/* Tells which of two configurations is faster, as far as a few noisy samples allow. Samples are
- * runtimes in ms above 0, compared by their logarithms, because noise is a share of a runtime. */
-
-struct rp_samples_log {
-    size_t count;
-    double mean, variance; /**< of the logarithms; variance 0 below two samples */
-};
-
-struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count);
-
-/** Measures how much samples of one configuration differ, from all that have two or more. It starts
- * as 0. */
-struct rp_noise {
-    double squares;
-    size_t freedom;
-};
-
-void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of);
+/* Tells which of two configurations is faster, as far as a few noisy samples allow. */
 
 /**
  * Returns the level of each look at a configuration that gets sample after sample from least to

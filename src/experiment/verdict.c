@@ -259,68 +259,12 @@ bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_
     return false;
 }
 
-enum { LEAST_FREEDOM = 3 };
-
 /** This is how often, over all looks, a configuration that is as fast as the best one may be
  * dropped. */
 static const double race_level = 0.05;
 
 /** This is the level of each side, because a test for any difference has two. */
 static const double differ_level = 0.005;
-
-struct rp_samples_log rp_samples_log(const double *samples_ms, size_t count)
-{
-    struct rp_samples_log of = {.count = count};
-
-    for (size_t i = 0; i < count; i++)
-        of.mean += rp_exact_log(samples_ms[i]) / (double)count;
-    for (size_t i = 0; count > 1 && i < count; i++) {
-        const double off = rp_exact_log(samples_ms[i]) - of.mean;
-
-        of.variance += off * off / (double)(count - 1);
-    }
-    return of;
-}
-
-void rp_noise_add(struct rp_noise *noise, const struct rp_samples_log *of)
-{
-    if (of->count < 2)
-        return;
-    noise->squares += of->variance * (double)(of->count - 1);
-    noise->freedom += of->count - 1;
-}
-
-/** Returns the standard deviation of a logarithm. Below 0 means that too little was seen. */
-static double rp_noise_sd(const struct rp_noise *noise)
-{
-    return noise->freedom < LEAST_FREEDOM ? -1 : sqrt(noise->squares / (double)noise->freedom);
-}
-
-/** Computes by Welch's test how often b would be as far below a by chance. */
-static double welch(const struct rp_samples_log *a, const struct rp_samples_log *b)
-{
-    const double ea = a->variance / (double)a->count, eb = b->variance / (double)b->count;
-    const double error = ea + eb, off = a->mean - b->mean;
-    double freedom, above;
-
-    if (error == 0)
-        return off == 0 ? 0.5 : off < 0;
-    freedom = error * error / (ea * ea / (double)(a->count - 1) + eb * eb / (double)(b->count - 1));
-    above = rp_student_above(fabs(off) / sqrt(error), freedom < 1 ? 1 : (size_t)freedom);
-    return off < 0 ? 1 - above : above;
-}
-
-/** Does the same for a single sample, which has no variance: that of all others is used. */
-static double by_noise(const struct rp_samples_log *a, const struct rp_samples_log *b,
-                       const struct rp_noise *noise)
-{
-    const double error = rp_noise_sd(noise) * sqrt(1 / (double)a->count + 1 / (double)b->count);
-    const double off = a->mean - b->mean;
-
-    if (error < 0 || off <= 0)
-        return 1;
-    return error == 0 ? 0 : rp_student_above(off / error, noise->freedom);
-}
 
 double rp_race_level(unsigned least, unsigned most)
 {
@@ -330,12 +274,13 @@ double rp_race_level(unsigned least, unsigned most)
 bool rp_race_slower(const struct rp_samples_log *a, const struct rp_samples_log *b,
                     const struct rp_noise *noise, double level)
 {
-    return (a->count > 1 && b->count > 1 ? welch(a, b) : by_noise(a, b, noise)) < level;
+    return (a->count > 1 && b->count > 1 ? rp_welch_chance(a, b) : rp_noise_chance(a, b, noise)) <
+           level;
 }
 
 bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log *b)
 {
-    const double above = welch(a, b);
+    const double above = rp_welch_chance(a, b);
 
     return above < differ_level || 1 - above < differ_level;
 }

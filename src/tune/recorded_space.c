@@ -137,13 +137,6 @@ static int rp_recorded_add_parameters(json_t *config, const json_t *names, const
     return 0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int set_time(json_t *config, const char *key, double ms, struct rp_err *err)
 {
     return isfinite(ms) && ms >= 0 ? rp_recorded_set(config, key, json_real(ms), err) : 0;
@@ -168,9 +161,8 @@ static int rp_recorded_add_repeats(json_t *config, const json_t *times, double u
     first = list[0];
     for (size_t i = 0; i < count; i++)
         squares += (list[i] - mean) * (list[i] - mean);
-    qsort(list, count, sizeof *list, by_size);
-    if (set_time(config, "runtime_median_ms", (list[(count - 1) / 2] + list[count / 2]) / 2, err) <
-            0 ||
+    /* rp_median sorts them. */
+    if (set_time(config, "runtime_median_ms", rp_median(list, count), err) < 0 ||
         set_time(config, "runtime_min_ms", list[0], err) < 0 ||
         set_time(config, "runtime_first_ms", first, err) < 0 ||
         (count > 1 &&

@@ -113,6 +113,26 @@ static void intervals(void **state)
     assert_true(interval.low == 9 && interval.high == 9 && interval.confidence == 0);
 }
 
+/* Two sides of the same variance have the degrees of freedom of both. */
+static void two_sides(void **state)
+{
+    const double a[] = {1, 2, 4}, b[] = {2, 4, 8};
+    const struct rp_samples_log la = rp_samples_log(a, 3), lb = rp_samples_log(b, 3);
+    struct rp_noise noise = {0};
+    const double t = 1 / sqrt(2.0 / 3);
+
+    (void)state;
+    near(la.variance, log(2) * log(2), 1e-13);
+    near(rp_welch_degrees(0.5, 7, 0.5, 7), 14, 1e-13);
+    near(rp_welch_degrees(0, 7, 0.5, 3), 3, 1e-13);
+    near(rp_welch_chance(&lb, &la), rp_student_two_sided_p(t, 4) / 2, 1e-9);
+    near(rp_welch_chance(&la, &lb), 1 - rp_student_two_sided_p(t, 4) / 2, 1e-9);
+    assert_true(rp_noise_chance(&lb, &la, &noise) == 1); /* Nothing is known of the noise. */
+    rp_noise_add(&noise, &la);
+    rp_noise_add(&noise, &lb);
+    near(rp_noise_chance(&lb, &la, &noise), rp_student_two_sided_p(t, 4) / 2, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +143,7 @@ int main(void)
         cmocka_unit_test(expected_improvement),
         cmocka_unit_test(medians),
         cmocka_unit_test(intervals),
+        cmocka_unit_test(two_sides),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "experiment/judge.h"
 #include "tune/surrogate.h"
 
