@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "tune/space.h"
 
 /* --- text that is no JSON yet ----------------------------------------------------------------- */

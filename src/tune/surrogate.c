@@ -552,13 +552,6 @@ static const double slow_share = 0.1;
 /** With this minimum a configuration is never ruled out for good. */
 static const double least_success = 0.02;
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 struct learned {
     uint16_t *codes;
     double *times, *successes, *sorted;
@@ -586,7 +579,7 @@ static void draw_together(struct learned *learned)
     double median;
 
     memcpy(learned->sorted, learned->times, learned->timed * sizeof *learned->sorted);
-    qsort(learned->sorted, learned->timed, sizeof *learned->sorted, compare_doubles);
+    rp_sort_numbers(learned->sorted, learned->timed);
     median = learned->sorted[learned->timed / 2];
     for (size_t i = 0; i < learned->timed; i++)
         if (learned->times[i] > median)
