@@ -537,13 +537,6 @@ struct attempt {
 /** More of a program's output is not kept. */
 enum { MOST_PRINTED = 64 << 20 };
 
-static int open_log(const char *path, struct rp_err *err)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-
-    return fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path) : fd;
-}
-
 /** Runs a command that is part of it but is not timed. Its output goes to log.
  * @return as rp_proc_run */
 static int rp_measure_run_command(const struct rp_measure_context *ev,
@@ -551,20 +544,14 @@ static int rp_measure_run_command(const struct rp_measure_context *ev,
                                   const struct rp_proc_limits *limits, const char *log,
                                   struct rp_proc_end *ret, struct rp_err *err)
 {
-    rp_autofree char *program = NULL;
-    rp_autoclose int fd = open_log(log, err);
-    int rc = fd < 0 ? fd : rp_find_program(command->argv[0], &program, err);
+    const struct rp_child child = {.argv = (const char *const *)(uintptr_t)command->argv,
+                                   .env = command->env,
+                                   .stdout_path = log,
+                                   .stderr_path = log,
+                                   .timeout_ns = timeout_ns,
+                                   .limits = *limits};
+    const int rc = rp_child_run(&child, ret, err);
 
-    if (rc < 0)
-        return rc;
-    rc = rp_proc_run(&(struct rp_proc){.path = program,
-                                       .argv = command->argv,
-                                       .env = command->env,
-                                       .stdout_fd = fd,
-                                       .stderr_fd = fd,
-                                       .timeout_ns = timeout_ns,
-                                       .limits = limits},
-                     ret, err);
     rp_orphans_kill(ev->adopted, 0);
     return rc;
 }

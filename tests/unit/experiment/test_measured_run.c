@@ -276,6 +276,36 @@ static void what_cannot_be_searched_has_no_time(void **state)
     assert_true(ns == -1);
 }
 
+/* A build or check that reads would wait until its time is over, or take what the program reads. */
+static void commands_have_nothing_to_read(void **state)
+{
+    char name[] = "cat";
+    char *argv[] = {name, NULL};
+    const struct rp_proc_limits limits = {0};
+    const int kept = dup(STDIN_FILENO);
+    struct rp_orphans orphans;
+    const struct rp_measure_context context = {.adopted = &orphans};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_proc_end end = {0};
+    int ends[2], rc;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[0], STDIN_FILENO);
+    rp_orphans_begin(&orphans);
+    rc = rp_measure_run_command(&context, &(struct rp_command){.argv = argv}, 2000000000, &limits,
+                                test_path, &end, &err);
+    rp_orphans_end(&orphans);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(rc, 0);
+    assert_false(end.timed_out);
+    assert_false(end.signaled);
+    assert_int_equal(end.status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_sum_of_a_part_is_no_time),
         cmocka_unit_test(last_lines),
         cmocka_unit_test(where_builds_go),
+        cmocka_unit_test(commands_have_nothing_to_read),
     };
 
     return cmocka_run_group_tests(tests, test_make_folder, remove_folder);
