@@ -164,16 +164,17 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
 
 int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(folder->path, "lock");
+    rp_autofree char *path = NULL;
     struct stat st;
 
     if (folder->lock < 0 || fstat(folder->lock, &st) != 0)
         return 0;
+    path = rp_path_join(folder->path, "lock");
     if (st.st_nlink > 0 && (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)))
         return 0;
     return rp_fail(err, RP_ENVIRONMENT,
                    "-o: %s was removed or renamed meanwhile: put it back and give --resume, or "
-                   "begin anew without",
+                   "begin anew without it",
                    folder->path);
 }
 

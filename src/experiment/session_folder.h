@@ -57,7 +57,7 @@ int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err
 int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
                            struct rp_err *err);
 
-/** What is written to a folder that is gone is lost.
+/** What is written to a folder that is gone is lost. It accepts a folder that was never claimed.
  * @return 0; RP_ENVIRONMENT: it was removed or renamed */
 int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err);
 

@@ -273,7 +273,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
     s->rounds = json_array();
     s->accepted = json_array();
     if (rc == 0)
-        rc = rp_mkdirs_private(s->scratch, err);
+        rc = rp_mkdirs_private(s->scratch, err) < 0 ? rp_wrap(err, "-o") : 0;
     if (rc == 0)
         rc = make_temporary(s, err);
     if (rc == 0)

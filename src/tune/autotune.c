@@ -248,8 +248,11 @@ static int unwritten(struct rp_err *err)
 
 static int leave(const struct autotune *a, const json_t *json, struct rp_err *err)
 {
-    int rc = a->o->folder ? write_json(a, json, err) : 0;
+    int rc = rp_session_folder_check_place(&a->folder, err);
 
+    if (rc < 0)
+        return rc;
+    rc = a->o->folder ? write_json(a, json, err) : 0;
     if (rc == 0 && a->folder.journal)
         rc = rp_search_journal_end(&a->folder, err);
     if (rc < 0)

@@ -217,7 +217,7 @@ says err 'what is minimised (--no-rocprof, --output-regex) was "output", is "wal
 # A folder that is gone says nothing about a configuration.
 for template in 'sh -c "rm -rf gone; echo {A}{B}"' 'sh -c "rm -rf gone; exit 3" {A} {B}'; do
     expect 4 tune --space grid.json --cmd-template "$template" --output-regex '[0-9]+' --repeats 1:1 --warmup 0 --budget-evals 3 -o gone
-    says err '-o: gone was removed or renamed meanwhile: put it back and give --resume, or begin anew without'
+    says err '-o: gone was removed or renamed meanwhile: put it back and give --resume, or begin anew without it'
     [ "$(wc -l <err)" = 1 ] && [ ! -e gone ] || { cat err; fail 'it went on'; }
 done
 

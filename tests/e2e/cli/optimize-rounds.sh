@@ -74,7 +74,7 @@ begun=
 for size in ${mounted:+16k 300k 1400k}; do
     mount -o "remount,size=$size" small
     expect 4 rounds $begun
-    [ "$(grep -c 'MiB left' err)" = 1 ] || { cat err; fail "$size: the message does not say that the disk is full"; }
+    [ "$(grep -c 'make space' err)" = 1 ] || { cat err; fail "$size: the message does not say that the disk is full"; }
     says err "go on with --resume"
     [ ! -e small/rounds/optimize.json ] || [ "$(json ended_by small/rounds/optimize.json)" = error ] ||
         fail "$size: a result"
