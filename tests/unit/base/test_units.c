@@ -166,9 +166,18 @@ static void the_locale_says_whether_there_is_more_than_ascii(void **state)
     }
 }
 
+static void one_has_no_ending(void **state)
+{
+    (void)state;
+    assert_string_equal(rp_plural(0), "s");
+    assert_string_equal(rp_plural(1), "");
+    assert_string_equal(rp_plural(2), "s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_has_no_ending),
         cmocka_unit_test(a_figure_has_four_digits_and_its_own_unit),
         cmocka_unit_test(rounding_carries_into_the_next_digit_and_unit),
         cmocka_unit_test(a_column_has_the_unit_of_its_largest),
