@@ -24,7 +24,7 @@ enum {
     RP_TOPOLOGY_SDMA_QUEUES = 8,    /**< of each engine */
     RP_TOPOLOGY_FILE_BYTES = 4096,  /**< no file is longer */
     RP_TOPOLOGY_PATH_BYTES = 128,   /**< nor a path */
-    RP_TOPOLOGY_DOMAIN = 0x7f00,    /**< of the PCI buses: vfs.c */
+    RP_TOPOLOGY_DOMAIN = 0x7f00,    /**< of the PCI buses: topology.c */
     RP_TOPOLOGY_BUS = 1,            /**< in that domain, of GPU 0; the others follow */
 };
 
@@ -52,6 +52,25 @@ struct rp_topology {
     struct rp_topology_host host;
     uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
 };
+
+/**
+ * This path is libdrm's and not the driver's: a GPU that is not in that file is called "AMD Radeon
+ * Graphics". The host's own file may be missing, or older than the product.
+ */
+#define RP_TOPOLOGY_NAMES "/usr/share/libdrm/amdgpu.ids"
+
+/** A path in the tree names such an entry. */
+struct rp_topology_entry {
+    enum rp_topology_kind kind;
+    unsigned gpu, minor;                 /**< of a DEVICE: its GPU, its number in /dev/dri */
+    char target[RP_TOPOLOGY_PATH_BYTES]; /**< of a LINK: an absolute path without links in it */
+};
+
+struct rp_topology_entry rp_topology_find(const struct rp_topology *topology, const char *path);
+
+/** Writes the file's text (terminated) to @p out; returns its length or -ENOENT. */
+int rp_topology_read(const struct rp_topology *topology, const char *path,
+                     char out[RP_TOPOLOGY_FILE_BYTES]);
 
 /**
  * Copies the name of entry @p index of directory @p path to @p name.
@@ -129,6 +148,12 @@ void rp_vfs_stat(const struct rp_vfs_node *node, struct stat *ret_stat);
 
 /** Writes where a LINK leads, as readlink() does: relative. @return its length; it is not cut */
 int rp_vfs_readlink(const struct rp_vfs_node *node, char out[2 * RP_TOPOLOGY_PATH_BYTES]);
+
+static inline enum rp_topology_kind rp_topology_kind(const struct rp_topology *topology,
+                                                     const char *path)
+{
+    return rp_topology_find(topology, path).kind;
+}
 
 /** KFD's name of a GPU. */
 static inline uint32_t rp_topology_gpu_id(unsigned gpu)

@@ -10,8 +10,6 @@
 
 #include "device/driver/vfs.h"
 
-#include "device/driver/vfs.c"
-
 #define KFD "/sys/devices/virtual/kfd/kfd"
 
 /* What is described; tests that need something else change it and put it back. */
