@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

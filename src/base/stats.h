@@ -1,11 +1,13 @@
 /**
  * @file stats.h
- * @brief Statistics for all verdicts (docs/how-it-decides.md): medians, Student's t, signed ranks.
+ * @brief Statistics for all verdicts (docs/how-it-decides.md): medians, Student's t, signed ranks;
+ * and random numbers.
  */
 #ifndef RP_BASE_STATS_H
 #define RP_BASE_STATS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void rp_sort_numbers(double *values, size_t count);
 
@@ -93,5 +95,61 @@ double rp_welch_chance(const struct rp_samples_log *a, const struct rp_samples_l
  * where too little is known of them. */
 double rp_noise_chance(const struct rp_samples_log *a, const struct rp_samples_log *b,
                        const struct rp_noise *noise);
+
+/* Random numbers are the same on every machine: xoshiro256**, seeded by splitmix64. */
+
+struct rp_random {
+    uint64_t word[4];
+};
+
+/** Mixes all bits of a number quickly (splitmix64). */
+static inline uint64_t rp_mix64(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+static inline struct rp_random rp_random_new(uint64_t seed)
+{
+    struct rp_random random;
+
+    for (uint64_t i = 0; i < 4; i++)
+        random.word[i] = rp_mix64(seed + i * 0x9e3779b97f4a7c15);
+    return random;
+}
+
+static inline uint64_t rp_random_turn(uint64_t x, int by)
+{
+    return (x << by) | (x >> (64 - by));
+}
+
+static inline uint64_t rp_random_next(struct rp_random *random)
+{
+    uint64_t *w = random->word;
+    const uint64_t result = rp_random_turn(w[1] * 5, 7) * 9, t = w[1] << 17;
+
+    w[2] ^= w[0];
+    w[3] ^= w[1];
+    w[1] ^= w[2];
+    w[0] ^= w[3];
+    w[2] ^= t;
+    w[3] = rp_random_turn(w[3], 45);
+    return result;
+}
+
+/** Draws from 0 on, below n, which is at least 1. The bias of a product's high word is below n /
+ * 2^32. */
+static inline uint32_t rp_random_below(struct rp_random *random, uint32_t n)
+{
+    return (uint32_t)(((rp_random_next(random) >> 32) * n) >> 32);
+}
+
+/** Draws from 0 on, below 1. */
+static inline double rp_random_unit(struct rp_random *random)
+{
+    return (double)(rp_random_next(random) >> 11) * 0x1p-53;
+}
 
 #endif

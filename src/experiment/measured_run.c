@@ -22,7 +22,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/regex_size.h"

@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/journal.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "run/standard_input.h"
 

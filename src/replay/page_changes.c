@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 
@@ -148,13 +149,10 @@ static uint32_t bits_of(enum rp_flip way, uint32_t lot, uint32_t word)
     return way == RP_FLIP_NUMBERS ? number_bits(word, one_of_3) : 1 + one_of_3;
 }
 
-/* Draws random bits for 8 words in a row (splitmix64). */
+/* Draws random bits for 8 words in a row. */
 static uint64_t lots_of(uint64_t place, uint32_t seed)
 {
-    place = (place ^ (uint64_t)seed << 32) + 0x9e3779b97f4a7c15;
-    place = (place ^ place >> 30) * 0xbf58476d1ce4e5b9;
-    place = (place ^ place >> 27) * 0x94d049bb133111eb;
-    return place ^ place >> 31;
+    return rp_mix64(place ^ (uint64_t)seed << 32);
 }
 
 static void flip_word(enum rp_flip way, uint64_t lots, uint8_t *at, size_t bytes)
@@ -424,18 +422,9 @@ static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shap
     return numbers && (rule->vouched || numbers >= LEAST_NUMBERS);
 }
 
-/* This is splitmix64, which is fast and mixes all bits. */
-static uint64_t hash_of(uint64_t seed)
-{
-    seed += 0x9e3779b97f4a7c15;
-    seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
-    seed = (seed ^ seed >> 27) * 0x94d049bb133111eb;
-    return seed ^ seed >> 31;
-}
-
 static bool chosen(uint64_t seed)
 {
-    return hash_of(seed) >> 63;
+    return rp_mix64(seed) >> 63;
 }
 
 /* Changes most numbers by a quarter of their power of two, and doubles or halves one in eight. The
@@ -473,7 +462,7 @@ static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t
  */
 static bool is_negative_page(uint64_t seed)
 {
-    return hash_of(~seed) % 4 == 0;
+    return rp_mix64(~seed) % 4 == 0;
 }
 
 static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
@@ -489,8 +478,8 @@ static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_numb
         if (look(shape, bits) != NUMBER || (negative ? bits & sign : !chosen(seed + at)))
             continue;
         bits = negative      ? bits | sign
-               : rule->signs ? odd_number(shape, hash_of(seed + at), bits)
-                             : other_number(shape, hash_of(seed + at), bits);
+               : rule->signs ? odd_number(shape, rp_mix64(seed + at), bits)
+                             : other_number(shape, rp_mix64(seed + at), bits);
         memcpy(page + at, &bits, shape.bytes);
         count++;
     }
@@ -565,7 +554,7 @@ static uint64_t fill_numbers(struct rp_number_shape shape, uint64_t seed, const 
 
         if (bits || !chosen(seed + at) || is_kept(keep, at, shape.bytes))
             continue;
-        bits = plain_number(shape, hash_of(seed + at));
+        bits = plain_number(shape, rp_mix64(seed + at));
         memcpy(page + at, &bits, shape.bytes);
         count++;
     }
@@ -580,7 +569,7 @@ static uint64_t fill_integers(uint64_t seed, const uint64_t *keep, size_t bytes,
     for (size_t at = 0; at + 4 <= bytes; at += 8) {
         if (load(page + at, 4) || !chosen(seed + at) || is_kept(keep, at, 4))
             continue;
-        page[at] = (uint8_t)(1 + hash_of(seed + at) % 3);
+        page[at] = (uint8_t)(1 + rp_mix64(seed + at) % 3);
         count++;
     }
     return count;
@@ -736,8 +725,8 @@ static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_a
 
         if (!is_surely_number(bits) || !chosen(seed + at))
             continue;
-        bits = rule->signs ? odd_number(shape, hash_of(seed + at), bits)
-                           : other_number(shape, hash_of(seed + at), bits);
+        bits = rule->signs ? odd_number(shape, rp_mix64(seed + at), bits)
+                           : other_number(shape, rp_mix64(seed + at), bits);
         memcpy(page + at, &bits, 4);
         count++;
     }

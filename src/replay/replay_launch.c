@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
@@ -308,13 +309,9 @@ static int map_args(struct rp_replay *r, uint64_t device_pool, struct rp_err *er
     return 0;
 }
 
-/* This is splitmix64, which is fast and mixes all bits. */
 static uint64_t mix(uint64_t x, uint64_t more)
 {
-    x = (x ^ more) + 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
+    return rp_mix64(x ^ more);
 }
 
 /* Returns the offset of the first argument that points into the region, or SIZE_MAX. */

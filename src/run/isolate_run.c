@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "run/kernel_names.h"

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 
 static const char result_name[] = "profile.json"; /* A reader looks at this file first. */

@@ -4,7 +4,7 @@
  *
  * A strategy is asked for a configuration, and told what came of it. Several may be out at a time.
  * It is deterministic: the same seed, the same order of asks and tells and the same times give the
- * same configurations, whatever the machine (tune/surrogate.h, experiment/judge.h). It keeps no
+ * same configurations, whatever the machine (base/stats.h, experiment/judge.h). It keeps no
  * promise about how many are run but never to say one twice; the limit is the caller's.
  */
 #ifndef RP_TUNE_STRATEGY_H
@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "base/vec.h"
 #include "tune/surrogate.h"
 

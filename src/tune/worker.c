@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"

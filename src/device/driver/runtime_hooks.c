@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/lock.h"
 #include "base/utf8.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"

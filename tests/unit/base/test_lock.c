@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/lock.h"
 
 static int status_of(pid_t pid)
 {

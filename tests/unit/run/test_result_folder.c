@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "run/result_folder.h"
 

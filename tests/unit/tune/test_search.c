@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
+#include "base/stats.h"
 #include "tune/search_journal.h"
 #include "tune/strategy.h"
 #include "tune/surrogate.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "tune/space.h"
 #include "unit/cmocka_all.h"
 #include "unit/tune/made_space.h"
