@@ -225,7 +225,7 @@ struct rp_tracer {
     /** Runs the program once.
      * @return as rp_run_program */
     int (*trace)(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
-    /** Runs it with hardware counters: one pass (profile_session.h), NULL-terminated. A tracer that
+    /** Runs it with hardware counters: one pass, NULL-terminated. A tracer that
      * cannot do it has NULL. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,
                  struct rp_run *ret, struct rp_err *err);

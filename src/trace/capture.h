@@ -1,7 +1,7 @@
 /**
  * @file capture.h
  * @brief Capture folders: their names, their reader and writer, and the stream in which a process
- * sends one.
+ * sends one. One section is one file, but for the stream, of which both ends know the messages.
  */
 #ifndef RP_TRACE_CAPTURE_H
 #define RP_TRACE_CAPTURE_H
@@ -22,6 +22,8 @@ struct rp_capture_writer;
 struct rp_err;
 struct rp_page_store;
 struct rp_snapshot_feed;
+
+/* --- capture_pages.c: stored pages and their maps --------------------------------------------- */
 
 /* The binary files of a capture folder are memory/pages.bin, and the maps of regions into it
  * (docs/formats.md). pages.bin is a sequence of frames, each a header and its pages, packed by
@@ -142,6 +144,36 @@ void rp_region_map_close(struct rp_region_map *map);
 
 /** Returns the run that has a page, or else the first run behind it. NULL: none */
 const struct rp_page_run *rp_region_map_find(const struct rp_region_map *map, uint64_t page);
+
+/**
+ * Never waits for a writer (a pipe that stands there).
+ * @return 0, RP_BAD_INPUT when it is missing or no regular file, RP_ENVIRONMENT when it cannot be
+ *         read
+ */
+int rp_capture_open_file(const char *path, int *ret_fd, struct rp_err *err);
+
+/**
+ * Reads the JSON text of a file, repeated keys refused.
+ * @param why  what is wrong with the text
+ * @param ret  NULL: it is none
+ * @return as rp_capture_open_file
+ */
+int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, struct rp_err *err);
+
+static inline bool rp_page_is_zero(const uint8_t *page)
+{
+    uint64_t word;
+
+    memcpy(&word, page, sizeof word);
+    return word == 0 && memcmp(page, page + sizeof word, RP_PAGE_BYTES - sizeof word) == 0;
+}
+
+static inline uint64_t rp_pages_of(uint64_t bytes)
+{
+    return bytes / RP_PAGE_BYTES + (bytes % RP_PAGE_BYTES != 0);
+}
+
+/* --- the stream of a capture ------------------------------------------------------------------ */
 
 /* What the tool, in the program, tells rocm-perf, which writes the capture folder.
  *
@@ -305,6 +337,32 @@ struct rp_snapshot_region {
 };
 static_assert(sizeof(struct rp_snapshot_region) == 32, "both ends agree");
 
+/** Returns "pool" etc., or NULL for an unknown class. */
+static inline const char *rp_memory_class_name(uint32_t memory_class)
+{
+    static const char *const names[] = {
+#define RP_MEMORY(id, name, what) name,
+#include "trace/memory_classes.def"
+#undef RP_MEMORY
+    };
+
+    return memory_class < RP_MEMORY_CLASSES ? names[memory_class] : 0;
+}
+
+/**
+ * Returns "fast" etc. for enum rp_trace_timing, which are also the words of --timing. NULL: none
+ */
+static inline const char *rp_snapshot_timing_word(uint32_t timing)
+{
+    static const char *const words[] = {[RP_TRACE_TIMING_FAST] = "fast",
+                                        [RP_TRACE_TIMING_DETAILED] = "detailed",
+                                        [RP_TRACE_TIMING_OFF] = "off"};
+
+    return timing < sizeof words / sizeof *words ? words[timing] : 0;
+}
+
+/* --- capture_files.c: the folder's texts and checksums ---------------------------------------- */
+
 /* The writer of a capture folder shares this with the files that make it. */
 
 struct rp_capture_writer {
@@ -345,6 +403,51 @@ struct rp_capture_writer {
 
 #define RP_CAPTURE_FORMAT "rocm-perf-capture"
 enum { RP_CAPTURE_FORMAT_VERSION = 1 };
+
+struct rp_captured_region {
+    struct rp_snapshot_region region;
+    char *reason; /**< not NULL: it is not captured, because */
+    bool has_after;
+    uint64_t nonzero_pages;
+    uint64_t changed_pages;
+};
+
+/** dispatch.json says this besides what the tool reported. */
+struct rp_capture_origin {
+    const char *const *command; /**< NULL-terminated */
+    const char *version;        /**< of rocm-perf */
+    const char *rocm;           /**< NULL: unknown */
+};
+
+/** Writes dispatch.json, memory_regions.json and coverage.json. */
+int rp_capture_write_json(const struct rp_capture_writer *w, const struct rp_capture_origin *origin,
+                          struct rp_err *err);
+
+/* checksums.json holds size and XXH3 (128 bits) of each file of a capture folder. It is written
+ * last, so that a folder without it is not complete.
+ */
+
+/** Writes checksums of all files in the folder. */
+int rp_capture_write_checksums(const char *folder, struct rp_err *err);
+
+/**
+ * Adds the checksum of one more file with the extension .json, or of one that was rewritten. The
+ * list must exist, and its other entries stay.
+ */
+int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err);
+
+/** @return 0; RP_BAD_INPUT naming the first file that is missing or another */
+int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
+                               struct rp_err *err);
+
+/**
+ * Checks the files at the top of the folder except pages.bin, whose pages have checksums of their
+ * own. A replay would otherwise take these files as they are. It costs milliseconds, whatever the
+ * capture's size.
+ */
+int rp_capture_check_small_files(const char *folder, struct rp_err *err);
+
+/* --- capture_read.c --------------------------------------------------------------------------- */
 
 /** This is a captured region. */
 struct rp_capture_memory {
@@ -406,12 +509,7 @@ struct rp_capture_sizes {
 /** Reads every byte: checksums of the files, and all pages. @return 0 or RP_BAD_INPUT */
 int rp_capture_verify(struct rp_capture *capture, struct rp_capture_sizes *ret, struct rp_err *err);
 
-/** dispatch.json says this besides what the tool reported. */
-struct rp_capture_origin {
-    const char *const *command; /**< NULL-terminated */
-    const char *version;        /**< of rocm-perf */
-    const char *rocm;           /**< NULL: unknown */
-};
+/* --- capture_write.c -------------------------------------------------------------------------- */
 
 /* The receiving end: messages of one process into a capture folder.
  *
@@ -472,93 +570,5 @@ const struct rp_snapshot_state *rp_snapshot_feed_state(const struct rp_snapshot_
 
 /** Closes the feed and removes a capture that is not complete. NULL is accepted. */
 void rp_snapshot_feed_close(struct rp_snapshot_feed *feed);
-
-/* checksums.json holds size and XXH3 (128 bits) of each file of a capture folder. It is written
- * last, so that a folder without it is not complete.
- */
-
-/** Writes checksums of all files in the folder. */
-int rp_capture_write_checksums(const char *folder, struct rp_err *err);
-
-/**
- * Adds the checksum of one more file with the extension .json, or of one that was rewritten. The
- * list must exist, and its other entries stay.
- */
-int rp_capture_add_checksum(const char *folder, const char *name, struct rp_err *err);
-
-/** @return 0; RP_BAD_INPUT naming the first file that is missing or another */
-int rp_capture_check_checksums(const char *folder, uint64_t *ret_files, uint64_t *ret_bytes,
-                               struct rp_err *err);
-
-/**
- * Checks the files at the top of the folder except pages.bin, whose pages have checksums of their
- * own. A replay would otherwise take these files as they are. It costs milliseconds, whatever the
- * capture's size.
- */
-int rp_capture_check_small_files(const char *folder, struct rp_err *err);
-
-/**
- * Never waits for a writer (a pipe that stands there).
- * @return 0, RP_BAD_INPUT when it is missing or no regular file, RP_ENVIRONMENT when it cannot be
- *         read
- */
-int rp_capture_open_file(const char *path, int *ret_fd, struct rp_err *err);
-
-/**
- * Reads the JSON text of a file, repeated keys refused.
- * @param why  what is wrong with the text
- * @param ret  NULL: it is none
- * @return as rp_capture_open_file
- */
-int rp_capture_load_json(const char *path, json_error_t *why, json_t **ret, struct rp_err *err);
-
-struct rp_captured_region {
-    struct rp_snapshot_region region;
-    char *reason; /**< not NULL: it is not captured, because */
-    bool has_after;
-    uint64_t nonzero_pages;
-    uint64_t changed_pages;
-};
-
-/** Writes dispatch.json, memory_regions.json and coverage.json. */
-int rp_capture_write_json(const struct rp_capture_writer *w, const struct rp_capture_origin *origin,
-                          struct rp_err *err);
-
-static inline bool rp_page_is_zero(const uint8_t *page)
-{
-    uint64_t word;
-
-    memcpy(&word, page, sizeof word);
-    return word == 0 && memcmp(page, page + sizeof word, RP_PAGE_BYTES - sizeof word) == 0;
-}
-
-static inline uint64_t rp_pages_of(uint64_t bytes)
-{
-    return bytes / RP_PAGE_BYTES + (bytes % RP_PAGE_BYTES != 0);
-}
-
-/** Returns "pool" etc., or NULL for an unknown class. */
-static inline const char *rp_memory_class_name(uint32_t memory_class)
-{
-    static const char *const names[] = {
-#define RP_MEMORY(id, name, what) name,
-#include "trace/memory_classes.def"
-#undef RP_MEMORY
-    };
-
-    return memory_class < RP_MEMORY_CLASSES ? names[memory_class] : 0;
-}
-
-/**
- * Returns "fast" etc. for enum rp_trace_timing, which are also the words of --timing. NULL: none
- */
-static inline const char *rp_snapshot_timing_word(uint32_t timing)
-{
-    static const char *const words[] = {[RP_TRACE_TIMING_FAST] = "fast",
-                                        [RP_TRACE_TIMING_DETAILED] = "detailed",
-                                        [RP_TRACE_TIMING_OFF] = "off"};
-
-    return timing < sizeof words / sizeof *words ? words[timing] : 0;
-}
 
 #endif

@@ -139,6 +139,9 @@ void rp_completions_forwarded(struct rp_tool *tool, struct rp_pending *entry);
  */
 bool rp_completions_abandon(struct rp_tool *tool, struct rp_pending_list *line, bool destroyed);
 
+/** Puts the hooks of functions by which the program learns of completions into the tables. */
+void rp_signals_hook(const struct rp_hsa_tables *tables);
+
 /** Ends the thread; waits until nothing is pending, or nothing moved for @p patience_ms. */
 void rp_completions_end(struct rp_tool *tool, unsigned patience_ms);
 /** Bounded wait for one line. */

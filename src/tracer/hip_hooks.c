@@ -19,6 +19,24 @@
 
 #include "trace/records.h"
 
+enum rp_hip_state {
+    RP_HIP_ABSENT,    /**< no HIP runtime has been found so far */
+    RP_HIP_UNCHECKED, /**< it reports; its version is asked for at the first call */
+    RP_HIP_UNDERSTOOD,
+    RP_HIP_FOREIGN, /**< of a version whose reports are not understood: nothing is recorded */
+};
+
+enum {
+    RP_HIP_DOMAIN_API = 3, /**< activity_domain_t of rocclr: calls; others are operations */
+
+    /** Bytes of hip_api_data_t. Its largest member is the hipChooseDevice of ROCm 6, which holds a
+     *  hipDeviceProp_tR0600: a struct that keeps its size for good, as its name says. */
+    RP_HIP_API_DATA_BYTES = 1520,
+    RP_HIP_FIRST_MAJOR = 6,
+    RP_HIP_LAST_MAJOR = 7,
+    RP_HIP_VERSION_PER_MAJOR = 10000000, /**< of hipRuntimeGetVersion */
+};
+
 /** This is hip_api_trace_data_t, which is on the stack of the call. */
 struct rp_hip_trace_data {
     uint64_t correlation_id;

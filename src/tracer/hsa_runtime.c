@@ -429,8 +429,6 @@ bool rp_agents_record(struct rp_tool *tool)
 
 enum { CLOCK_NS_PER_S = 1000000000 };
 
-struct rp_tool rp_the_tool = {.log_fd = -1};
-
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now = {0};

@@ -27,6 +27,13 @@ enum {
     RETRY_EVERY_LOST = 4096, /**< a full disk costs one system call per this many lost records */
 };
 
+struct rp_trace_string {
+    struct rp_trace_string *next;
+    uint32_t id;
+    uint32_t hash;
+    char text[];
+};
+
 /* RLIMIT_FSIZE would raise SIGXFSZ in the traced program, so it is looked at first. */
 static bool within_file_limit(uint64_t bytes)
 {

@@ -28,6 +28,8 @@
 
 #define RP_EXPORT __attribute__((visibility("default")))
 
+struct rp_tool rp_the_tool = {.log_fd = -1};
+
 enum {
     DRAIN_PATIENCE_MS =
         2000, /**< how long an ending program waits for kernels that make no progress */

@@ -1,7 +1,8 @@
 /**
  * @file tracer.h
- * @brief This header has the one context of librocm-perf-tool.so, and what its files offer each
- * other.
+ * @brief This header has the one context of librocm-perf-tool.so, and what those of its files offer
+ * that have no header of their own: hip_hooks.c, record_file.c, dispatches.c, code_objects.c, and
+ * of hsa_runtime.c what needs the context. One section is one file.
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
@@ -29,15 +30,7 @@
 struct rp_queue;
 struct rp_tool;
 
-enum { RP_TOOL_MOST_AGENTS = 256 };
-
-/** This is an agent of the runtime's list, which does not change: CPUs and GPUs, in its order. */
-struct rp_agent {
-    rp_hsa_agent handle;
-    bool gpu;
-};
-
-/* hip_hooks.c records calls of the program to the HIP runtime. */
+/* --- hip_hooks.c: the program's calls to the HIP runtime -------------------------------------- */
 
 enum { RP_HIP_OPERATIONS = 1024 };
 
@@ -104,6 +97,36 @@ struct rp_hip {
     struct rp_hip_operation operations[RP_HIP_OPERATIONS];
 };
 
+void rp_hip_init(struct rp_hip *hip);
+
+/** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
+void rp_hip_attach(struct rp_tool *tool);
+
+/** The end of the process has begun, on this thread: no more reports. */
+void rp_hip_detach(struct rp_tool *tool);
+
+/** Correlation id of the thread's HIP call, 0 when it is in none. */
+uint64_t rp_hip_current(void);
+
+/**
+ * Returns the number of the stream of the thread's HIP call, as in rocpd: 0 is the default stream,
+ * and 1, 2, ... follow in the order in which streams were created or first used. It works only
+ * where dispatches are to be captured.
+ * @return false: the thread is in no call of a known stream
+ */
+bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
+
+/** Returns what HIP calls that stream. UINT64_MAX: the thread is in no call of a known stream */
+uint64_t rp_hip_stream_handle(void);
+
+/**
+ * Returns the correlation id for what is being launched: that of the thread's HIP call, or else a
+ * new one.
+ */
+uint64_t rp_hip_correlation(struct rp_tool *tool);
+
+/* --- record_file.c: the record file (trace/records.h) ----------------------------------------- */
+
 /* The writer of the record file (trace/records.h) is safe against sudden death of the
  * process.
  *
@@ -131,6 +154,66 @@ struct rp_trace {
     uint64_t retry_at_lost; /**< after a failure: try again when lost_records reaches this */
     uint32_t string_count;
     struct rp_trace_string *strings[RP_TRACE_STRING_BUCKETS];
+};
+
+/** Creates the file; -errno on failure, nothing is left behind then. */
+int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trace_header *header);
+
+/** Appends one record, or counts it as lost. */
+void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
+
+/**
+ * Maps the pages that the next records go to, so that program threads do not wait for the file
+ * system to do so. The tool's own thread calls it again and again.
+ */
+void rp_trace_prepare(struct rp_trace *trace);
+
+/** These are numbers of the header. */
+enum rp_trace_note {
+    RP_TRACE_LOST_RECORDS,    /**< so many more that should have become records did not */
+    RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */
+    RP_TRACE_LOST_DISPATCHES, /**< in all */
+    RP_TRACE_FLAGS,           /**< besides those that are set */
+    RP_TRACE_FINI_NS,
+};
+void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value);
+
+/** Id of a string, written on first use; 0 for NULL and "". */
+uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
+
+/** Cuts the file to its used length and unmaps it. */
+void rp_trace_close(struct rp_trace *trace);
+
+/** Something that should have become a record did not. */
+static inline void rp_trace_count_lost(struct rp_trace *trace)
+{
+    rp_trace_note(trace, RP_TRACE_LOST_RECORDS, 1);
+}
+
+/* --- dispatches.c: queues of the program ------------------------------------------------------ */
+
+/**
+ * Returns signals that queues keep for packets to come, which may be in use. The caller holds
+ * harvest.lock.
+ */
+void rp_queues_give_back(struct rp_tool *tool);
+/** Is called when the runtime ends: what is still pending on any queue is lost. */
+void rp_queues_retire(struct rp_tool *tool);
+
+void rp_dispatches_hook(const struct rp_hsa_tables *tables);
+
+/* --- code_objects.c: code objects and kernels ------------------------------------------------- */
+
+void rp_code_hook(const struct rp_hsa_tables *tables);
+
+/* --- tracer.c: the context -------------------------------------------------------------------- */
+
+enum { RP_TOOL_MOST_AGENTS = 256 };
+
+/** This is an agent of the runtime's list, which does not change: CPUs and GPUs, in its order. */
+struct rp_agent {
+    rp_hsa_agent handle;
+    bool gpu;
 };
 
 struct rp_tool {
@@ -180,173 +263,12 @@ struct rp_tool {
     struct rp_memory memory;
 };
 
-enum rp_hip_state {
-    RP_HIP_ABSENT,    /**< no HIP runtime has been found so far */
-    RP_HIP_UNCHECKED, /**< it reports; its version is asked for at the first call */
-    RP_HIP_UNDERSTOOD,
-    RP_HIP_FOREIGN, /**< of a version whose reports are not understood: nothing is recorded */
-};
-
-void rp_hip_init(struct rp_hip *hip);
-
-/** Asks the HIP runtime, if the process has one, to report calls. Later calls look again. */
-void rp_hip_attach(struct rp_tool *tool);
-
-/** The end of the process has begun, on this thread: no more reports. */
-void rp_hip_detach(struct rp_tool *tool);
-
-/** Correlation id of the thread's HIP call, 0 when it is in none. */
-uint64_t rp_hip_current(void);
-
-/**
- * Returns the number of the stream of the thread's HIP call, as in rocpd: 0 is the default stream,
- * and 1, 2, ... follow in the order in which streams were created or first used. It works only
- * where dispatches are to be captured.
- * @return false: the thread is in no call of a known stream
- */
-bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
-
-/** Returns what HIP calls that stream. UINT64_MAX: the thread is in no call of a known stream */
-uint64_t rp_hip_stream_handle(void);
-
-/**
- * Returns the correlation id for what is being launched: that of the thread's HIP call, or else a
- * new one.
- */
-uint64_t rp_hip_correlation(struct rp_tool *tool);
-
-enum {
-    RP_HIP_DOMAIN_API = 3, /**< activity_domain_t of rocclr: calls; others are operations */
-
-    /** Bytes of hip_api_data_t. Its largest member is the hipChooseDevice of ROCm 6, which holds a
-     *  hipDeviceProp_tR0600: a struct that keeps its size for good, as its name says. */
-    RP_HIP_API_DATA_BYTES = 1520,
-    RP_HIP_FIRST_MAJOR = 6,
-    RP_HIP_LAST_MAJOR = 7,
-    RP_HIP_VERSION_PER_MAJOR = 10000000, /**< of hipRuntimeGetVersion */
-};
-
-/** Returns 0 if the call must be reported through enter and exit of @p data. */
-typedef int (*rp_hip_tracer)(int domain, uint32_t operation, void *data);
-
-struct rp_trace_string {
-    struct rp_trace_string *next;
-    uint32_t id;
-    uint32_t hash;
-    char text[];
-};
-
-/** Creates the file; -errno on failure, nothing is left behind then. */
-int rp_trace_open(struct rp_trace *trace, const char *path, const struct rp_trace_header *header);
-
-/** Appends one record, or counts it as lost. */
-void rp_trace_append(struct rp_trace *trace, const struct rp_record *record);
-
-/**
- * Maps the pages that the next records go to, so that program threads do not wait for the file
- * system to do so. The tool's own thread calls it again and again.
- */
-void rp_trace_prepare(struct rp_trace *trace);
-
-/** These are numbers of the header. */
-enum rp_trace_note {
-    RP_TRACE_LOST_RECORDS,    /**< so many more that should have become records did not */
-    RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */
-    RP_TRACE_LOST_DISPATCHES, /**< in all */
-    RP_TRACE_FLAGS,           /**< besides those that are set */
-    RP_TRACE_FINI_NS,
-};
-void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value);
-
-/** Id of a string, written on first use; 0 for NULL and "". */
-uint32_t rp_trace_string(struct rp_trace *trace, const char *text);
-
-/** Cuts the file to its used length and unmaps it. */
-void rp_trace_close(struct rp_trace *trace);
-
 enum rp_tool_state {
     RP_TOOL_OFF = 0, /**< not loaded, unloaded, or in a forked child: every hook is a plain call */
     RP_TOOL_ON = 1,
 };
 
 extern struct rp_tool rp_the_tool;
-
-/** Finds which of the kernel's clocks agrees with the runtime's. */
-void rp_tool_find_clock(struct rp_tool *tool);
-/** Reads the runtime's own clock. */
-uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
-/** Returns the host's time in the domain of the dispatch times. */
-uint64_t rp_tool_now_ns(struct rp_tool *tool);
-
-/** Writes one line of the raw log. Without ROCM_PERF_TOOL_DEBUG it does nothing. */
-void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count);
-uint32_t rp_tool_tid(void);
-
-/** Replaces one entry of a table; the name gives the index. */
-#define RP_TOOL_REPLACE(table, name, hook)                                                         \
-    do {                                                                                           \
-        __typeof__(rp_the_tool.hsa.name) checked_ = (hook);                                        \
-        if (rp_the_tool.hsa.name)                                                                  \
-            (table)->fn[RP_SLOT_##name] = (void *)checked_;                                        \
-    } while (0)
-
-enum rp_hsa_slot {
-#define RP_HSA(table, index, need, ret, name, args) RP_SLOT_##name = (index),
-#include "tracer/hsa_entries.def"
-};
-
-/**
- * Returns signals that queues keep for packets to come, which may be in use. The caller holds
- * harvest.lock.
- */
-void rp_queues_give_back(struct rp_tool *tool);
-/** Is called when the runtime ends: what is still pending on any queue is lost. */
-void rp_queues_retire(struct rp_tool *tool);
-
-/* Each file puts its hooks into the tables. */
-void rp_dispatches_hook(const struct rp_hsa_tables *tables);
-void rp_signals_hook(const struct rp_hsa_tables *tables);
-void rp_code_hook(const struct rp_hsa_tables *tables);
-
-/** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
-bool rp_agents_record(struct rp_tool *tool);
-
-/** Writes the name of an agent, or "" when it has none. */
-void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
-
-/** Something that should have become a record did not. */
-static inline void rp_trace_count_lost(struct rp_trace *trace)
-{
-    rp_trace_note(trace, RP_TRACE_LOST_RECORDS, 1);
-}
-
-/** Converts ticks of a counter to nanoseconds. */
-static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
-{
-    const uint64_t ns_per_s = 1000000000;
-
-    return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
-}
-
-/** Returns how many agents are recorded; so many of tool->agents are filled in and stay so. */
-static inline uint32_t rp_agent_count(const struct rp_tool *tool)
-{
-    return __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);
-}
-
-/** Returns the number of a GPU among all of them. UINT32_MAX: it is none */
-static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
-{
-    const uint32_t count = rp_agent_count(tool);
-    uint32_t number = 0;
-
-    for (uint32_t i = 0; i < count; number += tool->agents[i++].gpu)
-        if (tool->agents[i].gpu && tool->agents[i].handle == agent)
-            return number;
-    return UINT32_MAX;
-}
 
 /** Tests whether somebody listens who wants a dispatch, or asks which dispatches exist. */
 static inline bool rp_isolate_is_on(const struct rp_tool *tool)
@@ -367,5 +289,65 @@ static inline bool rp_tool_active(const struct rp_tool *tool)
 {
     return __atomic_load_n(&tool->state, __ATOMIC_ACQUIRE) == RP_TOOL_ON;
 }
+
+/* --- hsa_runtime.c: agents, clocks, the log, and the tables ----------------------------------- */
+
+/** Writes the agents once; later calls do nothing. Returns whether any agent was found. */
+bool rp_agents_record(struct rp_tool *tool);
+
+/** Writes the name of an agent, or "" when it has none. */
+void rp_agent_name(const struct rp_tool *tool, rp_hsa_agent agent, char ret[64]);
+
+/** Returns how many agents are recorded; so many of tool->agents are filled in and stay so. */
+static inline uint32_t rp_agent_count(const struct rp_tool *tool)
+{
+    return __atomic_load_n(&tool->agent_count, __ATOMIC_ACQUIRE);
+}
+
+/** Returns the number of a GPU among all of them. UINT32_MAX: it is none */
+static inline uint32_t rp_agent_gpu_number(const struct rp_tool *tool, rp_hsa_agent agent)
+{
+    const uint32_t count = rp_agent_count(tool);
+    uint32_t number = 0;
+
+    for (uint32_t i = 0; i < count; number += tool->agents[i++].gpu)
+        if (tool->agents[i].gpu && tool->agents[i].handle == agent)
+            return number;
+    return UINT32_MAX;
+}
+
+/** Finds which of the kernel's clocks agrees with the runtime's. */
+void rp_tool_find_clock(struct rp_tool *tool);
+/** Reads the runtime's own clock. */
+uint64_t rp_tool_runtime_ns(const struct rp_tool *tool);
+/** Returns the host's time in the domain of the dispatch times. */
+uint64_t rp_tool_now_ns(struct rp_tool *tool);
+
+/** Writes one line of the raw log. Without ROCM_PERF_TOOL_DEBUG it does nothing. */
+void rp_tool_log(const struct rp_tool *tool, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rp_tool_lose_dispatches(struct rp_tool *tool, uint64_t count);
+uint32_t rp_tool_tid(void);
+
+/** Converts ticks of a counter to nanoseconds. */
+static inline uint64_t rp_tool_to_ns(uint64_t ticks, uint64_t hz)
+{
+    const uint64_t ns_per_s = 1000000000;
+
+    return hz == ns_per_s ? ticks : ticks / hz * ns_per_s + ticks % hz * ns_per_s / hz;
+}
+
+/** Replaces one entry of a table; the name gives the index. */
+#define RP_TOOL_REPLACE(table, name, hook)                                                         \
+    do {                                                                                           \
+        __typeof__(rp_the_tool.hsa.name) checked_ = (hook);                                        \
+        if (rp_the_tool.hsa.name)                                                                  \
+            (table)->fn[RP_SLOT_##name] = (void *)checked_;                                        \
+    } while (0)
+
+enum rp_hsa_slot {
+#define RP_HSA(table, index, need, ret, name, args) RP_SLOT_##name = (index),
+#include "tracer/hsa_entries.def"
+};
 
 #endif

@@ -217,7 +217,7 @@ struct rp_dispatch {
     unsigned idle_rounds;  /**< in a row in which every slice ended idle */
     bool outside;          /**< nobody can go on before something outside has changed */
 
-    /* These members belong to the threads (worker_pool.h). */
+    /* These members belong to the threads. */
     RP_OWN_LINE struct rp_exec_worker *workers[RP_EXEC_WORKERS]; /**< [0] is the caller's */
     struct rp_dispatch *next_job;
     bool posted;

@@ -26,6 +26,8 @@ struct rp_rec_wave;
 struct rp_run_log;
 struct rp_translator;
 
+/* --- the state of a wave ---------------------------------------------------------------------- */
+
 /* Indices into rp_wave.sgpr are the scalar operand encodings of gfx9. */
 enum {
     RP_SGPR_FLAT_SCRATCH_LO = 102,
@@ -188,6 +190,106 @@ enum {
 #define RP_EXEC(w) rp_sgpr64((w), RP_SGPR_EXEC_LO)
 #define RP_VCC(w)  rp_sgpr64((w), RP_SGPR_VCC_LO)
 
+/** Sets MODE but for index mode and VSKIP, which live in gpr_idx. */
+static inline void rp_wave_set_mode(struct rp_wave *w, uint32_t mode)
+{
+    w->mode = mode;
+    if ((mode & RP_MODE_FLOAT_BITS) != RP_MODE_USUAL)
+        w->gpr_idx |= RP_VALU_MODE;
+    else
+        w->gpr_idx &= ~(uint32_t)RP_VALU_MODE;
+}
+
+/* EXEC and VCC are 64-bit views of two neighbouring SGPRs (little endian host). */
+static inline uint64_t rp_sgpr64(const struct rp_wave *w, unsigned index)
+{
+    return (uint64_t)w->sgpr[index] | (uint64_t)w->sgpr[index + 1] << 32;
+}
+
+static inline void rp_sgpr64_set(struct rp_wave *w, unsigned index, uint64_t value)
+{
+    w->sgpr[index] = (uint32_t)value;
+    w->sgpr[index + 1] = (uint32_t)(value >> 32);
+}
+
+/**
+ * Returns the value of a scalar operand (SGPR, CONST, SPECIAL), zero-extended; dwords decides the
+ * width.
+ */
+uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o);
+
+static inline uint32_t rp_opnd_u32(const struct rp_wave *wave, const struct rp_opnd *o)
+{
+    if (__builtin_expect(o->kind == RP_OPND_SGPR, 1))
+        return wave->sgpr[o->index];
+    if (o->kind == RP_OPND_CONST)
+        return (uint32_t)o->imm;
+    return (uint32_t)rp_opnd_scalar_slow(wave, o);
+}
+
+static inline uint64_t rp_opnd_u64(const struct rp_wave *wave, const struct rp_opnd *o)
+{
+    if (__builtin_expect(o->kind == RP_OPND_SGPR, 1))
+        return rp_sgpr64(wave, o->index);
+    if (o->kind == RP_OPND_CONST)
+        return o->imm;
+    return rp_opnd_scalar_slow(wave, o);
+}
+
+/* --- the host of the device ------------------------------------------------------------------- */
+
+enum { RP_GWS_RESOURCES = 64 };
+
+/**
+ * Global wave sync has barriers for waves of the whole device, which keep their state. Zero it
+ * first.
+ */
+struct rp_gws {
+    struct {
+        uint32_t counter; /**< waves still expected before the last one */
+        uint32_t phase;   /**< barriers that have opened */
+    } resource[RP_GWS_RESOURCES];
+};
+
+/** The driver tells the executor this about its world. */
+struct rp_exec_host {
+    void *ctx;
+    /**
+     * Returns the host pointer for @p bytes of GPU memory at @p gpu_va, or NULL if any of it is
+     * not mapped for the GPU (write: or not writable). With identity mapping this is a range check
+     * and a cast.
+     */
+    void *(*translate)(void *ctx, uint64_t gpu_va, uint64_t bytes, int write);
+    /**
+     * A half-open range around gpu_va in which every byte translates and the translation is
+     * linear (host = gpu_va + delta), so that the executor can cache it; 0 = not mapped. The cache
+     * is dropped when *generation changes.
+     */
+    int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
+                 int64_t *ret_delta);
+    /**
+     * Returns where the memory at gpu_va is, which is the same for all of a range. NULL: all is
+     * local
+     */
+    enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
+    /**
+     * NULL, or says whether range() may answer with memory of the program that can vanish without
+     * notice, so that accesses must be guarded (host_traps.h). translate() never does.
+     */
+    const bool *borrows;
+    const uint64_t *generation; /**< bumped by the driver on every map and unmap */
+    void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
+    uint64_t (*clock_ticks)(void *ctx);             /**< device clock for s_memrealtime */
+    uint64_t lds_aperture;              /**< 0x1000000000000: high half compared by FLAT */
+    uint64_t scratch_aperture;          /**< 0x2000000000000 */
+    struct rp_gws *gws;                 /**< of the device; NULL = it has none */
+    const struct rp_observer *observer; /**< detailed timing (executor.h); NULL: none */
+    const struct rp_translator
+        *translator; /**< of hot code (code_cache.h); NULL: all is interpreted */
+};
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
 /* GPU addresses become host pointers through a small cache of linear ranges in front of the host.
  */
 
@@ -233,181 +335,6 @@ void *rp_mem_lanes_at_slow(struct rp_mem *m, uint64_t va, uint64_t bytes, unsign
  */
 void rp_mem_count_lanes(struct rp_mem *m, const uint64_t *va, uint64_t exec, unsigned bytes,
                         unsigned write);
-
-/* Waves reach these things beside their own state. */
-
-/** An instruction may ask this of whoever executes its wave. */
-struct rp_wave_services {
-    /**
-     * The wave has come to s_memtime or s_memrealtime.
-     * @return RP_STEP_NEXT, and the two functions below tell what it reads; or RP_STEP_LATER
-     */
-    int (*read_clock)(struct rp_wave *w);
-    /**
-     * s_memrealtime reads the 100 MHz device clock as this wave sees it, which is monotonic per
-     * wave.
-     */
-    uint64_t (*clock_ticks)(const struct rp_wave *w);
-    /** s_memtime reads shader clocks on the same time line. */
-    uint64_t (*memtime_cycles)(const struct rp_wave *w);
-    /**
-     * Returns the number of the die that the wave runs on; workgroups are dealt out to dies in
-     * turn.
-     */
-    uint32_t (*xcc)(const struct rp_wave *w);
-    /**
-     * s_sendmsg MSG_INTERRUPT tells the host, at the latest when rp_dispatch_run() returns. Waking
-     * a thread takes long, and the host would otherwise answer before the wave has begun to wait,
-     * or not, by chance.
-     */
-    void (*interrupt)(struct rp_wave *w, uint32_t m0);
-};
-
-/**
- * These are the surroundings of waves, which belong to a thread: whoever executes the waves keeps
- * more behind them.
- */
-struct rp_wave_env {
-    const struct rp_exec_host *host;  /**< the driver side. Never NULL */
-    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
-    const struct rp_wave_services *services;
-    struct rp_atomic_log *log; /**< of the present slice, or NULL */
-    bool logging;              /**< the present instruction's atomics go there */
-    struct rp_mem mem;
-    struct rp_counts counts; /**< of the present slice */
-};
-
-/**
- * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.
- * The text becomes "<instruction>: <message>"; the address is in rp_fault.pc.
- * @return RP_STEP_FAULT, so that handlers can `return rp_wave_fault(...)`
- */
-int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
-                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-/** Does the same as rp_wave_fault() for MEMORY and LDS faults of one lane (-1: scalar access). */
-int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
-                          int lane, uint64_t address, const char *what);
-
-/* Atomics that return nothing are noted, and applied in the order of the program (executor.h). */
-
-/** Applies one operation at @p p; returns the value before, and whether it was another one. */
-typedef uint64_t rp_atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
-
-struct rp_atomic_log_entry {
-    rp_atomic_fn *fn;
-    uint64_t va;
-    uint64_t data;
-    uint32_t bytes;
-};
-
-enum { RP_ATOMIC_LOG_ENTRIES = 8192, RP_ATOMIC_LOG_PAGE_WORDS = 16 };
-
-/** The log holds atomics of a slice that are still to be applied, in program order. */
-struct rp_atomic_log {
-    struct rp_atomic_log *next; /**< list of free ones */
-    uint32_t count, applied;
-    uint64_t low, high;                       /**< GPU addresses: all lie in [low, high) */
-    uint64_t pages[RP_ATOMIC_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
-    struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
-};
-
-/** Notes an atomic without result on @p bytes of mapped GPU memory. The log always has room. */
-void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes,
-                       uint64_t data);
-
-/** Applies and empties a log. Memory that was unmapped meanwhile is left out. */
-void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
-
-/** Forgets what a log holds. */
-static inline void rp_atomic_log_clear(struct rp_atomic_log *log)
-{
-    log->count = log->applied = 0;
-    log->low = UINT64_MAX;
-    log->high = 0;
-    memset(log->pages, 0, sizeof log->pages);
-}
-
-enum { RP_GWS_RESOURCES = 64 };
-
-/**
- * Global wave sync has barriers for waves of the whole device, which keep their state. Zero it
- * first.
- */
-struct rp_gws {
-    struct {
-        uint32_t counter; /**< waves still expected before the last one */
-        uint32_t phase;   /**< barriers that have opened */
-    } resource[RP_GWS_RESOURCES];
-};
-
-/** The driver tells the executor this about its world. */
-struct rp_exec_host {
-    void *ctx;
-    /**
-     * Returns the host pointer for @p bytes of GPU memory at @p gpu_va, or NULL if any of it is
-     * not mapped for the GPU (write: or not writable). With identity mapping this is a range check
-     * and a cast.
-     */
-    void *(*translate)(void *ctx, uint64_t gpu_va, uint64_t bytes, int write);
-    /**
-     * A half-open range around gpu_va in which every byte translates and the translation is
-     * linear (host = gpu_va + delta), so that the executor can cache it; 0 = not mapped. The cache
-     * is dropped when *generation changes.
-     */
-    int (*range)(void *ctx, uint64_t gpu_va, int write, uint64_t *ret_begin, uint64_t *ret_end,
-                 int64_t *ret_delta);
-    /**
-     * Returns where the memory at gpu_va is, which is the same for all of a range. NULL: all is
-     * local
-     */
-    enum rp_memory_location (*place)(void *ctx, uint64_t gpu_va);
-    /**
-     * NULL, or says whether range() may answer with memory of the program that can vanish without
-     * notice, so that accesses must be guarded (candidate_check.h). translate() never does.
-     */
-    const bool *borrows;
-    const uint64_t *generation; /**< bumped by the driver on every map and unmap */
-    void (*send_interrupt)(void *ctx, uint32_t m0); /**< s_sendmsg MSG_INTERRUPT */
-    uint64_t (*clock_ticks)(void *ctx);             /**< device clock for s_memrealtime */
-    uint64_t lds_aperture;              /**< 0x1000000000000: high half compared by FLAT */
-    uint64_t scratch_aperture;          /**< 0x2000000000000 */
-    struct rp_gws *gws;                 /**< of the device; NULL = it has none */
-    const struct rp_observer *observer; /**< detailed timing (executor.h); NULL: none */
-    const struct rp_translator
-        *translator; /**< of hot code (code_cache.h); NULL: all is interpreted */
-};
-
-/**
- * Returns the value of a scalar operand (SGPR, CONST, SPECIAL), zero-extended; dwords decides the
- * width.
- */
-uint64_t rp_opnd_scalar_slow(const struct rp_wave *wave, const struct rp_opnd *o);
-
-/* Tests whether [from, to) and the pages of the log may have bytes in common. */
-bool rp_atomic_log_touches(const struct rp_atomic_log *log, uint64_t from, uint64_t to);
-
-/** Sets MODE but for index mode and VSKIP, which live in gpr_idx. */
-static inline void rp_wave_set_mode(struct rp_wave *w, uint32_t mode)
-{
-    w->mode = mode;
-    if ((mode & RP_MODE_FLOAT_BITS) != RP_MODE_USUAL)
-        w->gpr_idx |= RP_VALU_MODE;
-    else
-        w->gpr_idx &= ~(uint32_t)RP_VALU_MODE;
-}
-
-/* EXEC and VCC are 64-bit views of two neighbouring SGPRs (little endian host). */
-static inline uint64_t rp_sgpr64(const struct rp_wave *w, unsigned index)
-{
-    return (uint64_t)w->sgpr[index] | (uint64_t)w->sgpr[index + 1] << 32;
-}
-
-static inline void rp_sgpr64_set(struct rp_wave *w, unsigned index, uint64_t value)
-{
-    w->sgpr[index] = (uint32_t)value;
-    w->sgpr[index + 1] = (uint32_t)(value >> 32);
-}
 
 /**
  * Drops cached ranges when the host's mapping has changed. The executor calls it between slices.
@@ -486,27 +413,108 @@ static inline bool rp_mem_borrows(const struct rp_mem *m)
     return m->host->borrows && __atomic_load_n(m->host->borrows, __ATOMIC_RELAXED);
 }
 
+/* --- what waves reach beside their state ------------------------------------------------------ */
+
+/** An instruction may ask this of whoever executes its wave. */
+struct rp_wave_services {
+    /**
+     * The wave has come to s_memtime or s_memrealtime.
+     * @return RP_STEP_NEXT, and the two functions below tell what it reads; or RP_STEP_LATER
+     */
+    int (*read_clock)(struct rp_wave *w);
+    /**
+     * s_memrealtime reads the 100 MHz device clock as this wave sees it, which is monotonic per
+     * wave.
+     */
+    uint64_t (*clock_ticks)(const struct rp_wave *w);
+    /** s_memtime reads shader clocks on the same time line. */
+    uint64_t (*memtime_cycles)(const struct rp_wave *w);
+    /**
+     * Returns the number of the die that the wave runs on; workgroups are dealt out to dies in
+     * turn.
+     */
+    uint32_t (*xcc)(const struct rp_wave *w);
+    /**
+     * s_sendmsg MSG_INTERRUPT tells the host, at the latest when rp_dispatch_run() returns. Waking
+     * a thread takes long, and the host would otherwise answer before the wave has begun to wait,
+     * or not, by chance.
+     */
+    void (*interrupt)(struct rp_wave *w, uint32_t m0);
+};
+
+/**
+ * These are the surroundings of waves, which belong to a thread: whoever executes the waves keeps
+ * more behind them.
+ */
+struct rp_wave_env {
+    const struct rp_exec_host *host;  /**< the driver side. Never NULL */
+    const struct rp_mem_lanes *lanes; /**< lane loops for this CPU */
+    const struct rp_wave_services *services;
+    struct rp_atomic_log *log; /**< of the present slice, or NULL */
+    bool logging;              /**< the present instruction's atomics go there */
+    struct rp_mem mem;
+    struct rp_counts counts; /**< of the present slice */
+};
+
+/**
+ * Stops the dispatch because of instruction @p in. Call before the handler has changed wave->pc.
+ * The text becomes "<instruction>: <message>"; the address is in rp_fault.pc.
+ * @return RP_STEP_FAULT, so that handlers can `return rp_wave_fault(...)`
+ */
+int rp_wave_fault(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/** Does the same as rp_wave_fault() for MEMORY and LDS faults of one lane (-1: scalar access). */
+int rp_wave_fault_address(struct rp_wave *w, const struct rp_insn *in, enum rp_fault_kind kind,
+                          int lane, uint64_t address, const char *what);
+
 static inline const struct rp_exec_host *rp_wave_host(const struct rp_wave *w)
 {
     return w->group->env->host;
 }
 
-static inline uint32_t rp_opnd_u32(const struct rp_wave *wave, const struct rp_opnd *o)
+/* --- atomics ---------------------------------------------------------------------------------- */
+
+/* Atomics that return nothing are noted, and applied in the order of the program (executor.h). */
+
+/** Applies one operation at @p p; returns the value before, and whether it was another one. */
+typedef uint64_t rp_atomic_fn(void *p, uint64_t data, uint64_t data2, bool *ret_changed);
+
+struct rp_atomic_log_entry {
+    rp_atomic_fn *fn;
+    uint64_t va;
+    uint64_t data;
+    uint32_t bytes;
+};
+
+enum { RP_ATOMIC_LOG_ENTRIES = 8192, RP_ATOMIC_LOG_PAGE_WORDS = 16 };
+
+/** The log holds atomics of a slice that are still to be applied, in program order. */
+struct rp_atomic_log {
+    struct rp_atomic_log *next; /**< list of free ones */
+    uint32_t count, applied;
+    uint64_t low, high;                       /**< GPU addresses: all lie in [low, high) */
+    uint64_t pages[RP_ATOMIC_LOG_PAGE_WORDS]; /**< a bit per hashed 4 KiB page they may touch */
+    struct rp_atomic_log_entry entry[RP_ATOMIC_LOG_ENTRIES];
+};
+
+/** Notes an atomic without result on @p bytes of mapped GPU memory. The log always has room. */
+void rp_atomic_log_add(struct rp_wave *w, rp_atomic_fn *fn, uint64_t va, uint32_t bytes,
+                       uint64_t data);
+
+/** Applies and empties a log. Memory that was unmapped meanwhile is left out. */
+void rp_atomic_log_apply(struct rp_atomic_log *log, struct rp_mem *mem);
+
+/** Forgets what a log holds. */
+static inline void rp_atomic_log_clear(struct rp_atomic_log *log)
 {
-    if (__builtin_expect(o->kind == RP_OPND_SGPR, 1))
-        return wave->sgpr[o->index];
-    if (o->kind == RP_OPND_CONST)
-        return (uint32_t)o->imm;
-    return (uint32_t)rp_opnd_scalar_slow(wave, o);
+    log->count = log->applied = 0;
+    log->low = UINT64_MAX;
+    log->high = 0;
+    memset(log->pages, 0, sizeof log->pages);
 }
 
-static inline uint64_t rp_opnd_u64(const struct rp_wave *wave, const struct rp_opnd *o)
-{
-    if (__builtin_expect(o->kind == RP_OPND_SGPR, 1))
-        return rp_sgpr64(wave, o->index);
-    if (o->kind == RP_OPND_CONST)
-        return o->imm;
-    return rp_opnd_scalar_slow(wave, o);
-}
+/** Tests whether [from, to) and the pages of the log may have bytes in common. */
+bool rp_atomic_log_touches(const struct rp_atomic_log *log, uint64_t from, uint64_t to);
 
 #endif

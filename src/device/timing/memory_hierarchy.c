@@ -537,7 +537,7 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
 }
 
 /* The L2 notes which bytes are written, so nothing is read to write a part of a line; a later read
- * gets the rest from below. As in replay_device.c a sector counts as written when one of its bytes
+ * gets the rest from below. A sector counts as written when one of its bytes
  * is.
  */
 static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_rec_line *line,

@@ -17,7 +17,7 @@ struct rp_counts;
 struct rp_timing_stats;
 
 enum rp_timing_mode {
-    RP_TIMING_FAST = 0, /**< from counts alone (surrogate.h) */
+    RP_TIMING_FAST = 0, /**< from counts alone (timing_model.c) */
     RP_TIMING_DETAILED, /**< a replay of sampled workgroups (timing_engine.h) */
     RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
 };

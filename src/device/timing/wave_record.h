@@ -137,7 +137,7 @@ struct rp_rec_wave {
     bool lines_only;     /**< accesses to the LDS are not kept: a probe */
     bool lost;           /**< for want of host memory: what is there means nothing */
     bool same_step;      /**< step is another wave's of the record, which did the same */
-    bool grows;          /**< replayed while it is executed (program_runner.h): more may follow */
+    bool grows;          /**< replayed while it is executed: more may follow */
 };
 
 struct rp_rec_group {

@@ -49,6 +49,9 @@ static const char *const names[OPERATIONS] = {
     "hipLaunchCooperativeKernelMultiDevice",
 };
 
+/** Returns 0 if the call must be reported through enter and exit of @p data. */
+typedef int (*rp_hip_tracer)(int domain, uint32_t operation, void *data);
+
 static rp_hip_tracer tracer;
 static int runtime_version = 70253211;
 static unsigned versions_asked;
